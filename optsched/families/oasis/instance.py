@@ -1,0 +1,264 @@
+"""The data of family `oasis`, and its glossary.
+
+Bao, Peng, Wu, Li: Online Job Scheduling in Distributed Machine Learning Clusters. INFOCOM 2018, arXiv:1801.00936.
+
+    paper     here                               paper     here
+    T         horizon                            E_i       job.epochs
+    a_i       job.arrival                        N_i       job.chunks
+    H, K      worker_machines, ps_machines       M_i       job.batches_per_chunk
+    c_h^r     worker_machines[].capacity         tau_i     job.batch_time (slots)
+    c_k^r     ps_machines[].capacity             e_i       job.gradient_mb (MB)
+    w_i^r     job.worker_demand                  b_i       job.worker_bandwidth (Gbit/s)
+    s_i^r     job.ps_demand                      B_i       job.ps_bandwidth (Gbit/s)
+    f_i       job.utility                        W_i       instance.work[i] (worker-slots)
+    y_iht     schedule.jobs[i].workers           z_ikt     schedule.jobs[i].ps
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from typing_extensions import Self
+
+from optsched.problem import Frozen, Instance, Schedule
+from optsched.resources import (
+    Amount,
+    MachineClass,
+    Units,
+    ceil_tol,
+    equal_machines,
+    exact,
+    expand,
+    usable,
+)
+from optsched.scheduling.jobs import TrainingJob, transfer_slots
+from optsched.utility import Utility
+
+LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
+
+
+class OasisJob(TrainingJob):
+    """A job with workers on one set of machines and parameter servers (PS) on another."""
+
+    worker_bandwidth: PositiveFloat = Field(description="b_i: bandwidth of a worker, Gbit/s")
+    ps_bandwidth: PositiveFloat = Field(description="B_i: bandwidth of a parameter server, Gbit/s")
+    worker_demand: tuple[Amount, ...] = Field(description="w_i^r of one worker, shape (R,)")
+    ps_demand: tuple[Amount, ...] = Field(description="s_i^r of one parameter server, shape (R,)")
+    utility: Utility = Field(description="f_i of completion slot - arrival")
+
+
+class Platform(Frozen):
+    """A horizon and two sets of machines: all that a policy may know beforehand."""
+
+    slot_seconds: PositiveFloat = Field(default=3600.0, description="length of a slot, s")
+    horizon: PositiveInt = Field(description="T: number of slots")
+    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
+    units: tuple[str, ...] = Field(
+        default=(), description="unit of each resource; () if there is none"
+    )
+    worker_machines: tuple[MachineClass, ...] = Field(min_length=1)
+    ps_machines: tuple[MachineClass, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _shapes_agree(self) -> Self:
+        names = ", ".join(self.resources)
+        if len(set(self.resources)) < len(self.resources):
+            raise ValueError(f"resources {names}: a name is used twice, expected different names")
+        if self.units and len(self.units) != len(self.resources):
+            raise ValueError(
+                f"units has {len(self.units)} entries, expected one per resource: {names}"
+            )
+        for side in ("worker_machines", "ps_machines"):
+            for c, machines in enumerate(getattr(self, side)):
+                if len(machines.capacity) != len(self.resources):
+                    raise ValueError(
+                        f"{side}[{c}]: capacity has {len(machines.capacity)} entries, "
+                        f"expected one per resource: {names}"
+                    )
+        return self
+
+    @cached_property
+    def worker_capacity(self) -> tuple[tuple[float, ...], ...]:
+        """c_h^r of every single worker machine, shape (H, R)."""
+        return expand(self.worker_machines)
+
+    @cached_property
+    def ps_capacity(self) -> tuple[tuple[float, ...], ...]:
+        """c_k^r of every single PS machine, shape (K, R)."""
+        return expand(self.ps_machines)
+
+
+class OasisInstance(Platform, Instance):
+    """A platform and its jobs; a job's place in the list is its identity."""
+
+    family: ClassVar[str] = "oasis"
+
+    jobs: tuple[OasisJob, ...]
+    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
+    source: str = Field(default="", description="where the instance comes from")
+    redrawn: NonNegativeInt = Field(
+        default=0, description="draws that were rejected because they can never finish"
+    )
+
+    @model_validator(mode="after")
+    def _jobs_fit_the_platform(self) -> Self:
+        names = ", ".join(self.resources)
+        for i, job in enumerate(self.jobs):
+            if job.arrival >= self.horizon:
+                raise ValueError(
+                    f"job {i}: arrival {job.arrival} is outside the horizon 0..{self.horizon - 1}"
+                )
+            for field in ("worker_demand", "ps_demand"):
+                if len(getattr(job, field)) != len(self.resources):
+                    raise ValueError(
+                        f"job {i}: {field} has {len(getattr(job, field))} entries, expected one per resource: {names}"
+                    )
+            if job.worker_bandwidth > job.ps_bandwidth:
+                raise ValueError(
+                    f"job {i}: worker_bandwidth {job.worker_bandwidth} is above ps_bandwidth {job.ps_bandwidth}, "
+                    "expected at most that"
+                )
+            if job.batch_time == 0 and job.gradient_mb == 0:
+                raise ValueError(
+                    f"job {i}: batch_time and gradient_mb are both 0, expected some time per mini-batch"
+                )
+            if "bandwidth" in self.resources:
+                r = self.resources.index("bandwidth")
+                for field, rate in (
+                    ("worker_demand", "worker_bandwidth"),
+                    ("ps_demand", "ps_bandwidth"),
+                ):
+                    if abs(getattr(job, field)[r] - getattr(job, rate)) > 1e-9:
+                        raise ValueError(
+                            f"job {i}: {field} of bandwidth is {getattr(job, field)[r]}, "
+                            f"expected {rate} {getattr(job, rate)}"
+                        )
+        for side in (self.arrays.worker_capacity, self.arrays.ps_capacity):
+            if side.size and side.max() >= LARGEST_UNITS:
+                raise ValueError(
+                    "a capacity divided by the finest decimal of a demand exceeds 2**50, "
+                    "expected fewer decimals or a larger unit"
+                )
+        return self
+
+    def platform(self) -> Platform:
+        """Return the instance without its jobs."""
+        return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
+
+    @cached_property
+    def work(self) -> tuple[int, ...]:
+        """W_i = ceil(E N M (tau + 2 e / b)): worker-slots that each job needs."""
+        return tuple(job_work(job, self.slot_seconds) for job in self.jobs)
+
+    @cached_property
+    def shortest(self) -> tuple[int, ...]:
+        """ceil(W_i / N_i): slots that each job needs at full speed on unlimited machines."""
+        return tuple(-(-w // job.chunks) for w, job in zip(self.work, self.jobs, strict=True))
+
+    def ps_needed(self, i: int) -> tuple[int, ...]:
+        """Return ceil(n b_i / B_i), the PS that n workers of job i need, for n = 0..N_i."""
+        return self._ps_needed[i]
+
+    @cached_property
+    def _ps_needed(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(ps_table(job) for job in self.jobs)
+
+    @cached_property
+    def arrays(self) -> OasisArrays:
+        """Numpy views for the kernels."""
+        return OasisArrays.of(self)
+
+
+def job_work(job: OasisJob, slot_seconds: float) -> int:
+    """Return W = ceil(E N M (tau + 2 e / b)), worker-slots."""
+    e_over_b = transfer_slots(job.gradient_mb, job.worker_bandwidth, slot_seconds)
+    return max(
+        1,
+        ceil_tol(
+            job.epochs * job.chunks * job.batches_per_chunk * (exact(job.batch_time) + 2 * e_over_b)
+        ),
+    )
+
+
+def ps_table(job: OasisJob) -> tuple[int, ...]:
+    """Return ceil(n b / B) for n = 0..N."""
+    ratio = exact(job.worker_bandwidth) / exact(job.ps_bandwidth)
+    return tuple(ceil_tol(n * ratio) for n in range(job.chunks + 1))
+
+
+def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
+    """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
+
+    >>> room((2.9, 3.7), (1.2, 0.9), 10)
+    2
+    """
+    return min(
+        [most, *(int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0)]
+    )
+
+
+@dataclass(frozen=True)
+class OasisArrays:
+    """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
+
+    worker_demand: NDArray[np.int64]  # (I, R)
+    ps_demand: NDArray[np.int64]  # (I, R)
+    worker_capacity: NDArray[np.int64]  # (H, R)
+    ps_capacity: NDArray[np.int64]  # (K, R)
+    worker_scale: NDArray[np.float64]  # (R,) units in one natural unit
+    ps_scale: NDArray[np.float64]  # (R,)
+    worker_classes: list[list[int]]  # machines with equal capacity
+    ps_classes: list[list[int]]
+    arrival: NDArray[np.int64]  # (I,)
+    chunks: NDArray[np.int64]  # (I,)
+    work: NDArray[np.int64]  # (I,)
+    utility: NDArray[
+        np.float64
+    ]  # (I, T): f_i(t - a_i) if i completes in slot t, 0 before its arrival
+
+    @classmethod
+    def of(cls, inst: OasisInstance) -> OasisArrays:
+        """Build the arrays of ``inst``."""
+        n = len(inst.resources)
+        w, s = [j.worker_demand for j in inst.jobs], [j.ps_demand for j in inst.jobs]
+        worker_units, ps_units = Units(w, n), Units(s, n)
+        utility = np.zeros((len(inst.jobs), inst.horizon))
+        for i, job in enumerate(inst.jobs):
+            for t in range(job.arrival, inst.horizon):
+                utility[i, t] = job.utility(t - job.arrival)
+        return cls(
+            worker_units.demands(w),
+            ps_units.demands(s),
+            worker_units.capacities(inst.worker_capacity),
+            ps_units.capacities(inst.ps_capacity),
+            np.array(worker_units.scale, float),
+            np.array(ps_units.scale, float),
+            equal_machines(inst.worker_capacity),
+            equal_machines(inst.ps_capacity),
+            np.array([j.arrival for j in inst.jobs], np.int64),
+            np.array([j.chunks for j in inst.jobs], np.int64),
+            np.array(inst.work, np.int64),
+            utility,
+        )
+
+
+Entry = tuple[NonNegativeInt, NonNegativeInt, PositiveInt]
+"""[slot, machine, number]"""
+
+
+class JobSchedule(Frozen):
+    """Where one job runs."""
+
+    workers: tuple[Entry, ...] = Field(description="[slot, worker machine, number of workers]")
+    ps: tuple[Entry, ...] = Field(description="[slot, PS machine, number of parameter servers]")
+
+
+class OasisSchedule(Schedule):
+    """Where every job runs; None for a job that was not admitted."""
+
+    jobs: tuple[JobSchedule | None, ...]

@@ -1,0 +1,123 @@
+"""The judge of family `oasis`, written from the definition (1)-(13); it knows no model and no policy."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+
+from optsched.families.oasis.instance import OasisInstance, OasisSchedule
+from optsched.problem import Verdict, Violation
+from optsched.resources import exact, slack, usable
+
+
+def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = False) -> Verdict:
+    """Judge ``schedule`` and recompute its objective.
+
+    Parameters
+    ----------
+    inst : OasisInstance
+    schedule : OasisSchedule
+    unfinished : bool
+        Whether a job may be left unfinished: it then earns nothing, and (2) is not asked of it. For the runs of
+        policies that admit everybody.
+
+    Returns
+    -------
+    Verdict
+        Every violated equation with its place and amount, or the objective (1).
+    """
+    if len(schedule.jobs) != len(inst.jobs):
+        found = Violation(
+            equation="1",
+            place=f"schedule of {len(schedule.jobs)} jobs, expected {len(inst.jobs)}",
+            amount=abs(len(schedule.jobs) - len(inst.jobs)),
+        )
+        return Verdict(violations=(found,), value=None, completion=(None,) * len(inst.jobs))
+    judge = _Judge(inst, schedule)
+    for i in range(len(inst.jobs)):
+        judge.job(i, unfinished)
+    judge.capacity()
+    value = None if judge.violations else judge.value
+    return Verdict(
+        violations=tuple(judge.violations), value=value, completion=tuple(judge.completion)
+    )
+
+
+class _Judge:
+    def __init__(self, inst: OasisInstance, schedule: OasisSchedule) -> None:
+        self.inst = inst
+        self.schedule = schedule
+        self.violations: list[Violation] = []
+        self.completion: list[int | None] = [None] * len(inst.jobs)
+        self.value = 0.0
+        # demand placed on (side, slot, machine): resource -> amount
+        self.load: dict[tuple[str, int, int], list[Fraction]] = {}
+
+    def broken(self, equation: str, place: str, amount: float | Fraction) -> None:
+        self.violations.append(Violation(equation=equation, place=place, amount=float(amount)))
+
+    def job(self, i: int, unfinished: bool) -> None:
+        plan, job, inst = self.schedule.jobs[i], self.inst.jobs[i], self.inst
+        if plan is None:
+            return
+        workers, ps = self.totals(i, "worker"), self.totals(i, "ps")
+        if not workers and not ps and unfinished:
+            return
+        for t, n in sorted(workers.items()):
+            if n > job.chunks:
+                self.broken(
+                    "3", f"job {i}, slot {t}: {n} workers, at most {job.chunks}", n - job.chunks
+                )
+        b, big_b = exact(job.worker_bandwidth), exact(job.ps_bandwidth)
+        for t in sorted(workers.keys() | ps.keys()):
+            n, m = workers.get(t, 0), ps.get(t, 0)
+            if n * b / big_b > m + slack(n * b / big_b):
+                self.broken(
+                    "6",
+                    f"job {i}, slot {t}: {m} parameter servers for {n} workers",
+                    n * b - m * big_b,
+                )
+            if m > n:
+                self.broken("7", f"job {i}, slot {t}: {m} parameter servers for {n} workers", m - n)
+        done = sum(workers.values())
+        if done >= inst.work[i]:
+            self.completion[i] = max(workers)  # (8)
+            self.value += job.utility(max(workers) - job.arrival)
+        elif not unfinished:
+            self.broken("2", f"job {i}: {done} of {inst.work[i]} worker-slots", inst.work[i] - done)
+
+    def totals(self, i: int, side: str) -> dict[int, int]:
+        """Add up one job's workers (or PS) per slot; note what they load and what is out of place."""
+        plan, job, inst = self.schedule.jobs[i], self.inst.jobs[i], self.inst
+        assert plan is not None
+        entries, demand, machines, equation = (
+            (plan.workers, job.worker_demand, inst.worker_capacity, "9")
+            if side == "worker"
+            else (plan.ps, job.ps_demand, inst.ps_capacity, "10")
+        )
+        needs = [exact(d) for d in demand]
+        total: dict[int, int] = defaultdict(int)
+        for t, h, n in entries:
+            if t >= inst.horizon or h >= len(machines):
+                where = f"slot {t} of {inst.horizon}, {side} machine {h} of {len(machines)}"
+                self.broken(
+                    "12" if side == "worker" else "13", f"job {i}: {where} does not exist", n
+                )
+                continue
+            if t < job.arrival:
+                self.broken(equation, f"job {i}, slot {t}: before its arrival {job.arrival}", n)
+            total[t] += n
+            load = self.load.setdefault((side, t, h), [Fraction(0)] * len(needs))
+            for r, need in enumerate(needs):
+                load[r] += n * need
+        return total
+
+    def capacity(self) -> None:
+        known: dict[float, Fraction] = {}
+        for (side, t, h), load in sorted(self.load.items()):
+            capacity = (self.inst.worker_capacity if side == "worker" else self.inst.ps_capacity)[h]
+            for r, used in enumerate(load):
+                most = known.setdefault(capacity[r], usable(capacity[r]))
+                if used > most:
+                    place = f"{side} machine {h}, {self.inst.resources[r]}, slot {t}"
+                    self.broken("4" if side == "worker" else "5", place, used - exact(capacity[r]))

@@ -1,0 +1,1 @@
+"""The declarative programs, one file per family."""

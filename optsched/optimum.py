@@ -1,0 +1,310 @@
+"""The front door to the optimum with hindsight."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
+
+from optsched.problem import (
+    Family,
+    Frozen,
+    InputError,
+    Instance,
+    Level,
+    Schedule,
+    Sense,
+    Status,
+    Verdict,
+    family_of,
+    get_family,
+)
+
+CLOSED = 1e-6  # a gap up to this is closed
+
+
+class Point(Frozen):
+    """One step of the history: what was known after ``seconds``."""
+
+    seconds: float
+    value: float | None
+    bound: float | None
+
+
+def relative_gap(value: float | None, bound: float | None) -> float | None:
+    """Return |bound - value| / max(|value|, 1e-12), None where a side is missing."""
+    if value is None or bound is None:
+        return None
+    return abs(bound - value) / max(abs(value), 1e-12)
+
+
+class Progress:
+    """Keeps the best of both sides while a method runs; says when to stop.
+
+    A method reports schedules and bounds as it finds them, so that a time limit, a gap or Ctrl-C leaves the best so far. An
+    incumbent counts only once the judge has accepted it.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        instance: Instance,
+        *,
+        time_limit: float,
+        gap: float,
+        watch: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.family = family
+        self.instance = instance
+        self.gap_limit = gap
+        self.watch = watch
+        self.began = time.perf_counter()
+        self.deadline = self.began + time_limit
+        self.value: float | None = None
+        self.bound: float | None = None
+        self.schedule: Schedule | None = None
+        self.certificate: Any = None
+        self.claimed: list[tuple[str, float]] = []
+        self.history: list[Point] = []
+        self.infeasible = False
+
+    @property
+    def sign(self) -> int:
+        """1 if more is better, -1 if less is."""
+        return 1 if self.family.sense == "max" else -1
+
+    def incumbent(self, value: float, schedule: Schedule) -> None:
+        """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
+        if self.value is not None and self.sign * (value - self.value) <= 0:
+            return
+        verdict: Verdict = self.family.verify(self.instance, schedule)
+        if verdict.value is None:
+            raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
+        if self.value is None or self.sign * (verdict.value - self.value) > 0:
+            self.value, self.schedule = verdict.value, schedule
+            self._record()
+
+    def proved(self, bound: float, certificate: Any) -> None:
+        """Keep a bound that comes with a certificate."""
+        if self.bound is None or self.sign * (self.bound - bound) > 0:
+            self.bound, self.certificate = bound, certificate
+            self._record()
+
+    def claim(self, solver: str, bound: float) -> None:
+        """Note a bound for which there is only a solver's word."""
+        self.claimed.append((solver, bound))
+        self.tick()
+
+    def left(self) -> float:
+        """Seconds until the time limit."""
+        return max(0.0, self.deadline - time.perf_counter())
+
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self.began
+
+    def gap(self) -> float | None:
+        """Return the gap between the incumbent and the certified bound."""
+        return relative_gap(self.value, self.bound)
+
+    def closed(self) -> bool:
+        """Whether the gap is as small as was asked for."""
+        gap = self.gap()
+        return gap is not None and gap <= self.gap_limit
+
+    def stop(self) -> bool:
+        """Whether the time is up or the gap closed."""
+        self.tick()
+        return self.left() <= 0 or self.closed()
+
+    def tick(self) -> None:
+        """Let whoever watches look."""
+        if self.watch is not None:
+            self.watch(self)
+
+    def _record(self) -> None:
+        self.history.append(Point(seconds=self.seconds(), value=self.value, bound=self.bound))
+        self.tick()
+
+
+class Optimum(Frozen):
+    """The best with hindsight: what was found, and what was proven."""
+
+    family: str
+    sense: Sense
+    instance_sha256: str
+    method: str
+    status: Status
+    value: float | None = Field(description="of the schedule, as the judge computes it")
+    bound: float | None = Field(
+        description="no schedule is better; true whatever stopped the solver"
+    )
+    value_level: Level | None
+    bound_level: Level | None
+    schedule: SerializeAsAny[Schedule] | None
+    certificate: SerializeAsAny[Frozen] | None = Field(
+        description="prices from which anyone can recompute the bound"
+    )
+    seconds: float
+    history: tuple[Point, ...] = ()
+    shadow_prices: tuple[dict[str, Any], ...] = Field(
+        default=(), description="what one more unit would be worth"
+    )
+
+    @field_validator("schedule", mode="before")
+    @classmethod
+    def _schedule_of_the_family(cls, value: Any, info: ValidationInfo) -> Any:
+        known = value is None or isinstance(value, Schedule)
+        return value if known else get_family(info.data["family"]).schedule.model_validate(value)
+
+    @field_validator("certificate", mode="before")
+    @classmethod
+    def _certificate_of_the_family(cls, value: Any, info: ValidationInfo) -> Any:
+        known = value is None or isinstance(value, Frozen)
+        return value if known else get_family(info.data["family"]).certificate.model_validate(value)
+
+    @property
+    def gap(self) -> float | None:
+        """|bound - value| / |value|; None without a value or a bound."""
+        return relative_gap(self.value, self.bound)
+
+    def __str__(self) -> str:
+        if self.status is Status.INFEASIBLE:
+            found = "no schedule exists"
+        elif self.value is None:
+            found = "no schedule found"
+            if self.bound is not None:
+                found += f"; none is better than {self.bound:.6g} ({self.bound_level})"
+        elif self.status is Status.OPTIMAL:
+            found = f"{self.value:.6g} is optimal ({self.bound_level})"
+        elif self.gap is None:
+            found = f"{self.value:.6g} found, no bound"
+        else:
+            found = f"{self.value:.6g} found, bound {self.bound:.6g} ({self.bound_level}), gap {self.gap:.2%}"
+        return f"{self.family}: {found}, after {self.seconds:.1f} s"
+
+
+def solve(
+    instance: Instance,
+    *,
+    method: str = "auto",
+    time_limit: float = 60.0,
+    gap: float = CLOSED,
+    threads: int = 1,
+    seed: int = 0,
+    check: Level | str = Level.CERTIFIED,
+    watch: Callable[[Progress], None] | None = None,
+) -> Optimum:
+    """Find the best schedule with hindsight, or how good it can be at most.
+
+    Parameters
+    ----------
+    instance : Instance
+    method : str
+        One of the family's methods; "auto" combines them.
+    time_limit : float
+        Seconds; what was found by then is returned.
+    gap : float
+        Stop at this relative gap between value and bound.
+    threads : int
+        Threads of the solvers.
+    seed : int
+        Seed of randomized searches.
+    check : Level
+        How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` asks two solvers that share nothing to
+        agree; ``certified`` (default) re-evaluates the certificate in exact arithmetic.
+    watch : callable, optional
+        Called with the :class:`Progress` whenever something changes.
+
+    Returns
+    -------
+    Optimum
+        Ctrl-C ends the search early and also returns what was found.
+
+    Raises
+    ------
+    InputError
+        Unknown method or level, or a limit below zero.
+    """
+    family = family_of(instance)
+    if method not in family.methods:
+        raise InputError(f"unknown method {method!r}, expected one of: {', '.join(family.methods)}")
+    try:
+        level = Level(check)
+    except ValueError as err:
+        raise InputError(f"unknown level {check!r}, expected one of: {', '.join(Level)}") from err
+    if not time_limit >= 0 or not gap >= 0 or threads < 1:
+        raise InputError(
+            f"time_limit {time_limit}, gap {gap}, threads {threads}: expected limits >= 0 and at least one thread"
+        )
+    progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
+    try:
+        family.methods[method](instance, progress, threads=threads, seed=seed)
+    except KeyboardInterrupt:
+        pass  # the best so far is the answer
+    seconds = progress.seconds()
+    bound, bound_level, certificate = _checked_bound(progress, level)
+    closed = relative_gap(progress.value, bound)
+    if progress.infeasible:
+        status = Status.INFEASIBLE
+    elif progress.value is None:
+        status = Status.NO_SCHEDULE
+    else:
+        status = Status.OPTIMAL if closed is not None and closed <= CLOSED else Status.FEASIBLE
+    return Optimum(
+        family=family.name,
+        sense=family.sense,
+        instance_sha256=instance.digest(),
+        method=method,
+        status=status,
+        value=progress.value,
+        bound=bound,
+        value_level=None if progress.value is None else Level.CERTIFIED,
+        bound_level=bound_level,
+        schedule=progress.schedule,
+        certificate=certificate,
+        seconds=seconds,
+        history=tuple(progress.history),
+        shadow_prices=tuple(family.shadow_prices(instance, certificate))
+        if certificate is not None
+        else (),
+    )
+
+
+def _checked_bound(progress: Progress, level: Level) -> tuple[float | None, Level | None, Any]:
+    """Choose the bound to report, and how far it can be trusted."""
+    sign = progress.sign
+    if level is Level.CERTIFIED:
+        if progress.certificate is None:
+            return _claim(progress.claimed, sign)
+        bound = progress.family.check(progress.instance, progress.certificate)
+        return bound, Level.CERTIFIED, progress.certificate
+    claims = list(progress.claimed)
+    if progress.bound is not None:
+        claims.append(("certificate", progress.bound))
+    if level is Level.CROSS_CHECKED:
+        return *_claim(claims, sign)[:2], progress.certificate
+    if not claims:
+        return None, None, None
+    best = min(sign * b for _, b in claims) * sign
+    return best, Level.CLAIMED, progress.certificate
+
+
+def _claim(
+    claims: Sequence[tuple[str, float]], sign: int
+) -> tuple[float | None, Level | None, Any]:
+    """Return the best claim, raised to cross-checked where a second solver agrees within 1e-6."""
+    best: dict[str, float] = {}
+    for solver, bound in claims:
+        best[solver] = (
+            bound if solver not in best else sign * min(sign * best[solver], sign * bound)
+        )
+    if not best:
+        return None, None, None
+    ranked = sorted(best.values(), key=lambda b: sign * b)
+    for first, second in zip(ranked, ranked[1:], strict=False):
+        if abs(first - second) <= 1e-6 * max(1.0, abs(first)):
+            return second, Level.CROSS_CHECKED, None
+    return ranked[0], Level.CLAIMED, None

@@ -1,0 +1,139 @@
+"""Exact amounts, the common tolerance, and classes of equal machines.
+
+Every ceiling, floor and capacity test of the package goes through this file, on the decimals as they are
+written (``Fraction(str(x))``), so that judge, models, oracles and certificates use the same integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+
+from optsched.problem import Frozen
+
+EPS = Fraction(1, 10**9)
+DECIMALS = 9  # the resolution of data is the tolerance of the definition
+
+
+def _nine_decimals(x: float) -> float:
+    return round(x, DECIMALS)
+
+
+Amount = Annotated[float, Field(ge=0, lt=1e9), AfterValidator(_nine_decimals)]
+"""A quantity of a resource, read to nine decimals."""
+
+PositiveAmount = Annotated[float, Field(gt=0, lt=1e9), AfterValidator(_nine_decimals), Field(gt=0)]
+"""An amount that must not be zero (nor vanish at nine decimals)."""
+
+
+def exact(x: float) -> Fraction:
+    """Return the decimal that is written for ``x`` as a fraction.
+
+    >>> exact(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(str(x))
+
+
+def slack(x: Fraction) -> Fraction:
+    """Return the tolerance at ``x``: 1e-9, relative above 1."""
+    return EPS * max(Fraction(1), abs(x))
+
+
+def ceil_tol(x: Fraction) -> int:
+    """Round up, forgiving an excess within the tolerance.
+
+    >>> ceil_tol(Fraction(3) + Fraction(1, 10**10)), ceil_tol(Fraction(31, 10))
+    (3, 4)
+    """
+    return math.ceil(x - slack(x))
+
+
+def floor_tol(x: Fraction) -> int:
+    """Round down, forgiving a lack within the tolerance.
+
+    >>> floor_tol(Fraction(3) - Fraction(1, 10**10)), floor_tol(Fraction(39, 10))
+    (3, 3)
+    """
+    return math.floor(x + slack(x))
+
+
+def usable(capacity: float) -> Fraction:
+    """Return the capacity with its tolerance: a load fits if and only if it is at most this."""
+    c = exact(capacity)
+    return c + slack(c)
+
+
+class MachineClass(Frozen):
+    """Machines that are equal in every resource."""
+
+    name: str = Field(default="", description="what these machines are called in tables")
+    count: int = Field(default=1, ge=1, description="how many there are")
+    capacity: tuple[Amount, ...] = Field(description="c^r: amount of each resource, shape (R,)")
+
+
+class Units:
+    """Integer units of one list of resources: the finest decimal that any demand has.
+
+    A load is a sum of demands, so in these units it is an integer, and it fits on a machine if and only if it is at most
+    the integer ``capacity``. Kernels compare ``int64`` and never round.
+
+    Parameters
+    ----------
+    demands : sequence of shape (n, R)
+        Every demand vector that may be added up.
+    resources : int
+        R, needed where there is no demand.
+    """
+
+    def __init__(self, demands: Sequence[Sequence[float]], resources: int) -> None:
+        decimals = [0] * resources
+        for row in demands:
+            for r, x in enumerate(row):
+                digits = exact(x).denominator
+                k = 0
+                while 10**k % digits:
+                    k += 1
+                decimals[r] = max(decimals[r], k)
+        self.scale = [10**k for k in decimals]
+
+    def demands(self, rows: Sequence[Sequence[float]]) -> NDArray[np.int64]:
+        """Return demands in units, shape (n, R)."""
+        out = [[int(exact(x) * s) for x, s in zip(row, self.scale, strict=True)] for row in rows]
+        return np.array(out, dtype=np.int64).reshape(len(rows), len(self.scale))
+
+    def capacities(self, rows: Sequence[Sequence[float]]) -> NDArray[np.int64]:
+        """Return usable capacities in units, rounded down, shape (n, R)."""
+        known: dict[tuple[float, ...], list[int]] = {}
+        out = []
+        for row in rows:
+            key = tuple(row)
+            if key not in known:
+                known[key] = [
+                    math.floor(usable(x) * s) for x, s in zip(row, self.scale, strict=True)
+                ]
+            out.append(known[key])
+        return np.array(out, dtype=np.int64).reshape(len(rows), len(self.scale))
+
+
+def expand(classes: Sequence[MachineClass]) -> tuple[tuple[float, ...], ...]:
+    """Return the capacity of every single machine, in the order of the classes."""
+    return tuple(c.capacity for c in classes for _ in range(c.count))
+
+
+def equal_machines(capacities: Sequence[Sequence[float]]) -> list[list[int]]:
+    """Return the indices of equal machines, in order of first appearance.
+
+    >>> equal_machines([(1.0,), (2.0,), (1.0,)])
+    [[0, 2], [1]]
+    """
+    groups: dict[tuple[float, ...], list[int]] = {}
+    for h, row in enumerate(capacities):
+        groups.setdefault(tuple(row), []).append(h)
+    return list(groups.values())

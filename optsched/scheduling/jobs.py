@@ -1,0 +1,44 @@
+"""Training jobs: what families 1 to 3 share of their data, and how they arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+
+from optsched.problem import Frozen
+from optsched.resources import exact
+
+MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
+
+
+class TrainingJob(Frozen):
+    """A job that trains a model on chunks of data, known to nobody before it arrives."""
+
+    arrival: NonNegativeInt = Field(description="slot of arrival; the first slot is 0")
+    epochs: PositiveInt = Field(description="passes over the data")
+    chunks: PositiveInt = Field(description="data chunks, so the most workers in a slot")
+    batches_per_chunk: PositiveInt = Field(description="mini-batches in a chunk")
+    batch_time: NonNegativeFloat = Field(description="time of a mini-batch on one worker, slots")
+    gradient_mb: NonNegativeFloat = Field(description="size of the gradients, MB")
+
+
+def transfer_slots(gradient_mb: float, gbit_per_second: float, slot_seconds: float) -> Fraction:
+    """Return the time, in slots, to send the gradients once: 0.008 e / (b slot_seconds)."""
+    return MB_PER_GBIT * exact(gradient_mb) / (exact(gbit_per_second) * exact(slot_seconds))
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What happens at the beginning of a slot: the jobs that arrive, by index, in index order."""
+
+    slot: int
+    jobs: Mapping[int, TrainingJob]
+
+
+def arrivals_by_slot(jobs: Sequence[TrainingJob], horizon: int) -> Iterator[Arrivals]:
+    """Walk the horizon slot by slot, handing over every job in the slot in which it arrives."""
+    for t in range(horizon):
+        yield Arrivals(t, {i: job for i, job in enumerate(jobs) if job.arrival == t})

@@ -1,0 +1,1 @@
+"""Readers of real trace formats: files in, tables out."""
