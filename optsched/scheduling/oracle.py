@@ -1,0 +1,279 @@
+"""The best schedule of one job at prices, where workers and parameter servers (PS) are apart.
+
+Slots are opened one by one from the job's arrival. Each adds its cheapest costs to a lower bound (lower
+convex hulls, merged); once the utility of a later completion is no more than what is already certain, nothing
+later can be better. The exact dynamic program then runs only up to the last completion slot that the bound
+leaves open, or not at all if no payoff above the cutoff is possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+
+from optsched.scheduling.slots import Floats, Ints, cheapest, place, rooms, slot_cost, unit_prices
+from optsched.scheduling.workload import (
+    EQUAL,
+    backtrack,
+    hull,
+    hull_costs,
+    hull_insert,
+    prefix_costs,
+)
+
+
+@dataclass(frozen=True)
+class Machines:
+    """One side of the cluster as the oracle sees it: prices and what is free."""
+
+    price: Floats  # (T, R, H) per unit of demand
+    free: Floats  # (T, R, H) units of demand, of one machine
+    count: Ints  # (H,) how many equal machines each entry stands for
+
+
+@dataclass(frozen=True)
+class Request:
+    """One job as the oracle sees it."""
+
+    arrival: int
+    work: int  # units of work; worker-slots, or chunks
+    units: Ints  # (N' + 1,) workers that 0, 1, ... units of work in one slot need
+    worker_demand: Floats  # (R,)
+    ps_demand: Floats  # (R,)
+    ps_needed: Ints  # (N + 1,) PS that 0, 1, ... workers need
+    utility: Floats  # (T,) if it completes in slot t
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best schedule found: ``payoff`` = utility - cost; ``amount`` = units of work by slot."""
+
+    payoff: float
+    completion: int
+    cost: float
+    amount: Ints  # (T,)
+
+
+class Oracle:
+    """Finds best schedules; holds the scratch memory of the kernels.
+
+    Parameters
+    ----------
+    horizon : int
+    machines : int
+        The most entries on either side.
+    most : int
+        The most workers of a job in one slot (or units of work, if those are finer).
+    work : int
+        The most work of a job.
+    """
+
+    def __init__(self, horizon: int, machines: int, most: int, work: int) -> None:
+        self.scratch = new_scratch(horizon, machines, most, work)
+
+    def best(
+        self, job: Request, workers: Machines, ps: Machines, cutoff: float = 0.0
+    ) -> Best | None:
+        """Return the schedule of the greatest payoff above ``cutoff``, None if there is none.
+
+        Ties: payoffs within 1e-9 relative are equal, and the earliest completion wins; then the
+        least work in the last slot, then in the slot before it, and so on.
+        """
+        payoff, completion, cost = best_schedule(
+            job.arrival,
+            job.work,
+            job.units,
+            job.worker_demand,
+            job.ps_demand,
+            job.ps_needed,
+            job.utility,
+            workers.price,
+            workers.free,
+            workers.count,
+            ps.price,
+            ps.free,
+            ps.count,
+            cutoff,
+            *self.scratch,
+        )
+        if completion < 0:
+            return None
+        return Best(payoff, completion, cost, self.scratch[-1].copy())
+
+    def place(self, side: Machines, slot: int, demand: Floats, number: int) -> dict[int, int]:
+        """Place ``number`` workers (or PS) in a slot, cheapest machines first."""
+        machine = np.empty(side.count.size, np.int64)
+        amount = np.empty(side.count.size, np.int64)
+        used = place_in_slot(
+            side.price[slot], side.free[slot], side.count, demand, number, machine, amount
+        )
+        return dict(zip(machine[:used].tolist(), amount[:used].tolist(), strict=True))
+
+
+Scratch = tuple[Floats, Floats, Ints, Floats, Ints, Floats, Floats, Ints, Floats, Floats, Ints]
+
+
+def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
+    """Return the scratch arrays of `best_schedule`."""
+    table = np.full((horizon + 1, most + work + 1), np.inf)
+    corners = horizon * (most + 1)
+    return (
+        table,
+        np.zeros((horizon, most + 1)),
+        np.zeros(horizon, np.int64),
+        np.empty(corners),
+        np.empty(corners, np.int64),
+        np.empty(machines),
+        np.empty(machines),
+        np.empty(machines, np.int64),
+        np.empty((3, most + 1)),
+        np.empty(horizon),
+        np.zeros(horizon, np.int64),
+    )
+
+
+@njit(cache=True)
+def open_slot(
+    worker_price: Floats,
+    worker_free: Floats,
+    worker_count: Ints,
+    worker_demand: Floats,
+    ps_price: Floats,
+    ps_free: Floats,
+    ps_count: Ints,
+    ps_demand: Floats,
+    ps_needed: Ints,
+    units: Ints,
+    unit_price: Floats,
+    room: Floats,
+    heap: Ints,
+    parts: Floats,
+    cost: Floats,
+) -> int:
+    """Fill ``cost`` with the cheapest cost of 0, 1, ... units of work in one slot; return the most."""
+    n_max = units[-1]
+    h = worker_count.size
+    unit_prices(worker_price, worker_demand, unit_price[:h])
+    rooms(worker_free, worker_demand, n_max, room[:h])
+    n = cheapest(unit_price[:h], room[:h], worker_count, n_max, heap, parts[0])
+    if n == 0:
+        return 0
+    h = ps_count.size
+    unit_prices(ps_price, ps_demand, unit_price[:h])
+    rooms(ps_free, ps_demand, ps_needed[n], room[:h])
+    m = cheapest(unit_price[:h], room[:h], ps_count, ps_needed[n], heap, parts[1])
+    n = slot_cost(parts[0], n, parts[1], m, ps_needed, parts[2])
+    d = 0
+    while d < units.size and units[d] <= n:
+        cost[d] = parts[2, units[d]]
+        d += 1
+    return d - 1
+
+
+@njit(cache=True)
+def best_schedule(
+    arrival: int,
+    work: int,
+    units: Ints,
+    worker_demand: Floats,
+    ps_demand: Floats,
+    ps_needed: Ints,
+    utility: Floats,
+    worker_price: Floats,
+    worker_free: Floats,
+    worker_count: Ints,
+    ps_price: Floats,
+    ps_free: Floats,
+    ps_count: Ints,
+    cutoff: float,
+    table: Floats,
+    cost: Floats,
+    most: Ints,
+    slopes: Floats,
+    lengths: Ints,
+    unit_price: Floats,
+    room: Floats,
+    heap: Ints,
+    parts: Floats,
+    promise: Floats,
+    amount: Ints,
+) -> tuple[float, int, float]:
+    """Return (payoff, completion, cost) of the best schedule; completion -1 if none beats ``cutoff``.
+
+    ``amount`` receives the units of work by slot. See `Oracle` and `Request` for shapes.
+    """
+    horizon = utility.size
+    slope, length = parts[0], np.empty(units.size, np.int64)
+    certain = cutoff  # a payoff that is known to be possible, or uninteresting
+    held = 0
+    opened = arrival
+    for t in range(arrival, horizon):
+        if utility[t] <= certain:
+            break
+        most[t] = open_slot(
+            worker_price[t],
+            worker_free[t],
+            worker_count,
+            worker_demand,
+            ps_price[t],
+            ps_free[t],
+            ps_count,
+            ps_demand,
+            ps_needed,
+            units,
+            unit_price,
+            room,
+            heap,
+            parts,
+            cost[t],
+        )
+        used = hull(cost[t], most[t], slope, length)
+        held = hull_insert(slope, length, used, slopes, lengths, held, work)
+        low, high = hull_costs(slopes, lengths, held, work)
+        promise[t] = utility[t] - low
+        certain = max(certain, utility[t] - high)
+        opened = t + 1
+    last = -1
+    for t in range(arrival, opened):
+        if promise[t] > cutoff and promise[t] >= certain - EQUAL * abs(certain):
+            last = t
+    if last < 0:
+        return -np.inf, -1, np.inf
+    pad = parts.shape[1] - 1
+    prefix_costs(cost, most, arrival, last, work, pad, table)
+    best, completion = cutoff, -1
+    for t in range(arrival, last + 1):
+        payoff = utility[t] - table[t - arrival + 1, pad + work]
+        margin = EQUAL * abs(best) if completion >= 0 else 0.0
+        if payoff > best + margin:
+            best, completion = payoff, t
+    if completion < 0:
+        return -np.inf, -1, np.inf
+    amount[:] = 0
+    backtrack(cost, most, arrival, completion, work, pad, table, amount)
+    while amount[completion] == 0:  # utility does not increase: an earlier end at the same cost
+        completion -= 1
+    total = 0.0
+    for t in range(arrival, completion + 1):
+        total += cost[t, amount[t]]
+    return utility[completion] - total, completion, total
+
+
+@njit(cache=True)
+def place_in_slot(
+    price: Floats,
+    free: Floats,
+    count: Ints,
+    demand: Floats,
+    number: int,
+    machine: Ints,
+    amount: Ints,
+) -> int:
+    """Place ``number`` workers on the cheapest machines of a slot; return the entries used."""
+    unit_price, room = np.empty(count.size), np.empty(count.size)
+    unit_prices(price, demand, unit_price)
+    rooms(free, demand, number, room)
+    heap = np.empty(count.size, np.int64)
+    return place(unit_price, room, count, number, heap, machine, amount)
