@@ -71,6 +71,8 @@ def read_json(path: Path, *kinds: str) -> dict[str, Any]:
         if path.stat().st_size > LARGEST:
             raise InputError(f"{path}: {path.stat().st_size} bytes, expected at most {LARGEST}")
         content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
+    except InputError:
+        raise
     except OSError as err:
         raise InputError(f"{path}: cannot be read: {err.strerror or err}") from err
     except (UnicodeDecodeError, RecursionError) as err:
@@ -118,7 +120,10 @@ def load_instance(path: Path | str) -> Instance:
 
 def instance_of(content: Mapping[str, Any], path: Path) -> Instance:
     """Return the instance inside an envelope, checked against its own digest."""
-    family = get_family(str(content.get("family")))
+    try:
+        family = get_family(str(content.get("family")))
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
     if "instance" not in content:
         raise InputError(f'{path}: lacks "instance"')
     try:

@@ -125,12 +125,16 @@ class Monitor(Protocol):
 
     value: float | None
     bound: float | None
+    gap_limit: float
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
         """Report a feasible schedule."""
 
     def proved(self, bound: float, certificate: Any) -> None:
-        """Report a bound on the optimum with its certificate (None: a solver's own claim)."""
+        """Report a bound on the optimum with its certificate."""
+
+    def claim(self, solver: str, bound: float) -> None:
+        """Report a bound for which there is only a solver's word."""
 
     def stop(self) -> bool:
         """Whether the time is up or the gap is closed."""

@@ -202,7 +202,7 @@ def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> i
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OasisArrays:
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 

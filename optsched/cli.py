@@ -1,0 +1,405 @@
+"""The `optsched` command.
+
+Exit status: 0 done; 1 nothing found, infeasible or rejected; 2 wrong input; 130 after Ctrl-C (the
+best so far is printed).
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from optsched.console import CtrlC, Ticker, facts_table, out, show_optimum, show_ratios
+from optsched.export import Format, write_program
+from optsched.files import load_instance, plain, read_json, save_instance
+from optsched.optimum import CLOSED, solve
+from optsched.options import (
+    Gap,
+    Json,
+    Method,
+    Output,
+    Pictures,
+    Seed,
+    Threads,
+    TimeLimit,
+    takes_input,
+    target_file,
+    target_folder,
+)
+from optsched.problem import InputError, Instance, Level, families, family_of, get_family
+from optsched.provenance import CITE, versions
+from optsched.ratios import compare, reference
+from optsched.results import (
+    load_optimum,
+    load_run,
+    load_schedule,
+    recheck,
+    save_result,
+    save_run,
+)
+from optsched.simulation import simulate
+from optsched.solvers import solver_versions
+
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="optsched",
+    help="How much worse is an online scheduler than the best that anyone could have done "
+    "with hindsight?\n\n"
+    "INPUT is an instance file (.json), a job trace (.csv, .swf, also .gz), or `sample`, the "
+    "trace that comes with the package.\n\n"
+    "Start with:  optsched ratio sample",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # wrong input is one line; a bug keeps its plain traceback
+    rich_markup_mode="rich",
+)
+
+
+@app.command()
+def generate(
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help="`optsched info` lists them.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")],
+    preset: Annotated[str, typer.Option(help="Which settings.")] = "paper",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of jobs.")] = None,
+    slots: Annotated[int | None, typer.Option(min=1, help="Number of slots.")] = None,
+    machines: Annotated[int | None, typer.Option(min=1, help="Number of machines.")] = None,
+    seed: Seed = 0,
+) -> None:
+    """Draw an instance.
+
+    Example:  optsched generate oasis --preset small --seed 1 -o small.json
+    """
+    made = get_family(family)
+    sizes = {"jobs": jobs, "slots": slots, "machines": machines}
+    given = {name: n for name, n in sizes.items() if n is not None}
+    _save_made(made.generate(preset, seed=seed, **given), target_file(output))
+
+
+@app.command()
+@takes_input
+def trace(
+    source: Path,
+    instance: Instance,
+    output: Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")],
+) -> None:
+    """Make an instance of a window of a job trace.
+
+    The arrivals are compressed so that they span the slots; there are as many machines as give
+    the offered load.
+
+    Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
+    """
+    if source.suffix == ".json":
+        raise InputError(f"{source}: is an instance file already, expected a job trace")
+    _save_made(instance, target_file(output))
+
+
+@app.command()
+@takes_input
+def show(source: Path, instance: Instance, plot: Pictures = None) -> None:
+    """Say what is in a file: sizes, offered load, warnings; of a result also what was found.
+
+    Example:  optsched show result.json --plot pictures
+    """
+    family, console = family_of(instance), out()
+    console.print(facts_table(f"{source}: {family.title}", family.describe(instance)))
+    for warning in family.warnings(instance):
+        console.print(f"warning: {warning}", markup=False)
+    is_file = source.suffix == ".json"
+    kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
+    optimum = load_optimum(source) if kind == "result" else None
+    run = load_run(source) if kind == "run" else None
+    for found in (optimum, run):
+        if found is not None:
+            console.print(str(found), markup=False)
+    if plot is not None:
+        from optsched import plots  # drawing takes a second to load
+
+        shown = {plots.HINDSIGHT: optimum.schedule} if optimum is not None else {}
+        if run is not None:
+            shown[run.policy] = run.schedule
+        made = {name: found for name, found in shown.items() if found is not None}
+        _report_pictures(plots.save_show(instance, made, target_folder(plot)))
+
+
+@app.command(name="solve")
+@takes_input
+def solve_command(
+    instance: Instance,
+    method: Method = "auto",
+    time_limit: TimeLimit = 60.0,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    check: Annotated[Level, typer.Option(help="How far to check the bound.")] = Level.CERTIFIED,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best schedule with hindsight, or how good it can be at most.
+
+    Ctrl-C and the time limit leave the best schedule so far and a valid bound. Exit status 1: no
+    schedule was found.
+
+    Example:  optsched solve small.json --time-limit 30 -o result.json
+    """
+    target = output and target_file(output)
+    with CtrlC() as ctrl_c, Ticker("looking for the optimum") as ticker:
+        optimum = solve(
+            instance,
+            method=method,
+            time_limit=time_limit,
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            check=check,
+            watch=ticker.watch,
+        )
+    if target:
+        save_result(target, instance, optimum)
+    if as_json:
+        _print_json({"family": optimum.family, "reference": reference(optimum), "policies": []})
+    else:
+        show_optimum(out(), optimum)
+    _leave(ctrl_c, found=optimum.schedule is not None)
+
+
+@app.command()
+@takes_input
+def run(
+    instance: Instance,
+    policy: Annotated[str, typer.Option("--policy", "-p", help="A name, or MODULE:CLASS.")],
+    seed: Seed = 0,
+    output: Output = None,
+) -> None:
+    """Run an online policy, which never sees the future.
+
+    Example:  optsched run small.json --policy oasis -o run.json
+    """
+    target = output and target_file(output)
+    done = 0
+
+    def progress(events: int) -> None:
+        nonlocal done
+        done = events
+        ticker.say(f"{events} events")
+
+    with CtrlC() as ctrl_c, Ticker(f"running {policy}") as ticker:
+        try:
+            found = simulate(instance, policy, seed=seed, progress=progress)
+        except KeyboardInterrupt:
+            print(f"optsched: interrupted after {done} events of {policy}", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    if target:
+        save_run(target, instance, found)
+    out().print(str(found), markup=False)
+    _leave(ctrl_c, found=True)
+
+
+@app.command()
+@takes_input
+def ratio(
+    instance: Instance,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", "-p", help="A name, or MODULE:CLASS; may be repeated. Default: all."
+        ),
+    ] = None,
+    schedule: Annotated[
+        Path | None, typer.Option(help="Judge this schedule, made elsewhere, beside them.")
+    ] = None,
+    method: Method = "auto",
+    time_limit: TimeLimit = 60.0,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    output: Output = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+) -> None:
+    """Compare policies with the best with hindsight: the main job.
+
+    Every ratio is an interval: a schedule proves its low end, a certified bound its high end.
+
+    Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
+    """
+    target, folder = output and target_file(output), plot and target_folder(plot)
+    outside = load_schedule(schedule, instance) if schedule is not None else None
+    with CtrlC() as ctrl_c, Ticker("running the policies") as ticker:
+        report = compare(
+            instance,
+            policy or None,
+            schedule=outside,
+            method=method,
+            time_limit=time_limit,
+            gap=gap,
+            seed=seed,
+            threads=threads,
+            watch=ticker.watch,
+            tell=ticker.say,
+        )
+    if target:
+        save_result(target, instance, report.optimum, report.runs)
+    if as_json:
+        _print_json(report.summary())
+    else:
+        show_ratios(out(), report)
+    if folder is not None:
+        from optsched import plots  # drawing takes a second to load
+
+        _report_pictures(plots.save_report(instance, report, folder))
+    _leave(ctrl_c, found=report.optimum.value is not None)
+
+
+@app.command()
+def verify(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="INSTANCE SCHEDULE | RESULT...", help="What to check.")
+    ],
+    unfinished: Annotated[
+        bool,
+        typer.Option("--unfinished", help="A job may be left unfinished; it then earns nothing."),
+    ] = False,
+) -> None:
+    """Judge a schedule, or check value and bound of results again. Exit status 1: rejected.
+
+    The judge knows no solver; a bound is recomputed from its certificate in exact arithmetic.
+
+    Example:  optsched verify result.json
+
+    Example:  optsched verify small.json schedule.json
+    """
+    kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
+    if kinds == ["instance", "schedule"]:
+        instance = load_instance(files[0])
+        verdict = family_of(instance).verify(
+            instance, load_schedule(files[1], instance), unfinished=unfinished
+        )
+        print(verdict)
+        raise typer.Exit(0 if verdict.feasible else 1)
+    if not {*kinds} <= {"run", "result"}:
+        raise InputError(
+            f"verify was given {' and '.join(kinds)}, "
+            "expected an instance and a schedule, or results"
+        )
+    accepted = True
+    for path in files:
+        for found in recheck(path):
+            print(f"{path}: {found}")
+            accepted &= found.accepted
+    raise typer.Exit(0 if accepted else 1)
+
+
+@app.command()
+@takes_input
+def export(
+    source: Path,
+    instance: Instance,
+    to: Annotated[Format, typer.Option("--to", help="Format of the file.")] = Format.LP,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
+    ] = None,
+) -> None:
+    """Write the integer program, with the paper's equation numbers, for other solvers.
+
+    Example:  optsched export small.json --to mps -o small.mps
+    """
+    target = target_file(output or Path(f"{source.name.partition('.')[0]}.{to}"))
+    write_program(instance, target, to)
+    print(f"{target} written")
+
+
+@app.command()
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A figure: oasis-fig3, ...")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
+        "results"
+    ),
+    seeds: Annotated[int | None, typer.Option(min=1, help="Instances per point.")] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; default: all cores.")
+    ] = None,
+) -> None:
+    """Repeat a figure of a paper, and say whether the numbers agree with it.
+
+    Writes NAME.json (every number, machine, versions, command) and NAME.png. What is already in
+    NAME.json is not computed again, so Ctrl-C loses nothing.
+
+    Example:  optsched reproduce oasis-fig5 -o results
+    """
+    from optsched.reproduce import experiment
+    from optsched.reproduce import reproduce as repeat
+
+    chosen = experiment(name)
+    folder = target_folder(output)
+    command = " ".join(["optsched", *sys.argv[1:]])
+    with CtrlC() as ctrl_c, Ticker(f"reproducing {name}") as ticker:
+        result = repeat(
+            chosen,
+            folder,
+            seeds=seeds,
+            time_limit=time_limit,
+            workers=workers,
+            command=command,
+            tell=ticker.say,
+        )
+    print(result)
+    _leave(ctrl_c, found=True)
+
+
+@app.command()
+def info() -> None:
+    """Print versions, solvers found, families with their policies and methods, and how to cite."""
+    console = out()
+    console.print(facts_table("optsched", versions() | {"solvers": solver_versions()}))
+    for family in families().values():
+        facts = {
+            "paper": family.paper,
+            "objective": "maximized" if family.sense == "max" else "minimized",
+            "presets": family.presets,
+            "policies": tuple(family.policies),
+            "methods": tuple(family.methods),
+        }
+        console.print(facts_table(f"family {family.name}: {family.title}", facts))
+    console.print(CITE, markup=False)
+
+
+def _save_made(instance: Instance, target: Path) -> None:
+    save_instance(instance, target)
+    print(f"{target} written: {len(instance.jobs)} jobs")  # type: ignore[attr-defined]
+    for warning in family_of(instance).warnings(instance):
+        print(f"warning: {warning}")
+
+
+def _report_pictures(made: Sequence[Path]) -> None:
+    for path in made:
+        print(f"{path} drawn", file=sys.stderr)
+
+
+def _print_json(content: Mapping[str, Any]) -> None:
+    print(json.dumps(plain(content), allow_nan=False, indent=2))
+
+
+def _leave(ctrl_c: CtrlC, *, found: bool) -> None:
+    """End with the exit status that says how it went."""
+    if ctrl_c.pressed:
+        print("optsched: interrupted; this is the best so far", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(0 if found else 1)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line."""
+    try:
+        app(None if args is None else [*args], prog_name="optsched")
+    except InputError as err:  # one line, no traceback; a bug keeps its traceback
+        print(f"optsched: {err}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

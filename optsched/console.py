@@ -1,0 +1,194 @@
+"""What the command line shows: tables on stdout, progress on stderr."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status as Spinner
+from rich.table import Table
+
+from optsched.optimum import Optimum, Progress
+from optsched.ratios import Judged, RatioReport
+from optsched.results import shown_gap
+
+PATIENCE = 2.0  # seconds of silence before progress is shown
+PERIOD = 10.0  # seconds between two lines where stderr is no terminal
+
+
+def out() -> Console:
+    """Return the console on stdout; a pipe gets lines that are never wrapped."""
+    wide = None if sys.stdout.isatty() else 200
+    return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=wide is not None)
+
+
+class CtrlC:
+    """Remembers Ctrl-C, so that a command can print the best so far and still exit with 130.
+
+    Ctrl-C raises KeyboardInterrupt as usual: a solver ends, and hands over what it has.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+
+    def __enter__(self) -> Self:
+        self._before = signal.signal(signal.SIGINT, self._press)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _press(self, _number: int, _frame: FrameType | None) -> None:
+        self.pressed = True
+        raise KeyboardInterrupt
+
+
+class Ticker:
+    """Shows that work goes on: a live line on a terminal, else a line every ten seconds.
+
+    Work that ends within two seconds shows nothing. A thread of its own keeps the clock running
+    while a solver computes.
+    """
+
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
+        self._state = ""
+        self._began = time.perf_counter()
+        self._over = threading.Event()
+        self._console = Console(stderr=True, highlight=False)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def watch(self, progress: Progress) -> None:
+        """Show incumbent, bound and gap of a solver (see :func:`optsched.solve`)."""
+        self._doing = "looking for the optimum"
+        self._state = (
+            f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
+            f"gap {shown_gap(progress.gap())}"
+        )
+
+    def say(self, state: str) -> None:
+        """Show ``state`` beside what is being done."""
+        self._state = state
+
+    def _line(self) -> str:
+        state = f": {self._state}" if self._state else ""
+        return f"{self._doing}{state} ({time.perf_counter() - self._began:.0f} s)"
+
+    def _run(self) -> None:
+        if self._over.wait(PATIENCE):
+            return
+        if self._console.is_terminal:
+            with Spinner(self._line(), console=self._console) as spinner:
+                while not self._over.wait(0.2):
+                    spinner.update(self._line())
+            return
+        while True:
+            print(self._line(), file=sys.stderr, flush=True)
+            if self._over.wait(PERIOD):
+                return
+
+
+def _number(x: float | None) -> str:
+    return "none yet" if x is None else f"{x:.6g}"
+
+
+def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
+    """Return a table of two columns, name and value."""
+    table = Table(title=escape(title), title_justify="left", show_header=False)
+    table.add_column(style="bold")
+    table.add_column(overflow="fold", max_width=90)
+    for name, value in facts.items():
+        table.add_row(escape(name.replace("_", " ")), escape(_shown(value)))
+    return table
+
+
+def _shown(value: Any) -> str:
+    """Write a fact; what is nested gets lines of its own."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        nested = any(isinstance(v, Mapping) for v in value.values())
+        return ("\n" if nested else ", ").join(f"{k} {_shown(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(v, Mapping) for v in value)
+        return ("\n" if nested else ", ").join(map(_shown, value))
+    return "-" if value in (None, "") else str(value)
+
+
+def show_optimum(console: Console, optimum: Optimum) -> None:
+    """Print the optimum in a sentence, and what one more unit would be worth."""
+    console.print(str(optimum), markup=False)
+    for price in optimum.shadow_prices[:3]:
+        console.print(f"  shadow price: {_shown(price)}", markup=False)
+
+
+def show_ratios(console: Console, report: RatioReport) -> None:
+    """Print a comparison: the optimum, the facts, and a row per policy."""
+    show_optimum(console, report.optimum)
+    if report.improved_by is not None:
+        console.print(f"the best schedule known is that of {report.improved_by}", markup=False)
+    console.print(f"instance: {report.facts}", markup=False)
+    table = Table()
+    table.add_column("policy")
+    for name in ("value", "jobs done", "ratio", "guarantee", "all decisions", "slowest"):
+        table.add_column(name, justify="right")
+    table.add_column("information")
+    for row in report.policies:
+        table.add_row(*_cells(row, report.facts.jobs))
+    console.print(table)
+    console.print(
+        "ratio: "
+        + ("optimum / policy" if report.optimum.sense == "max" else "policy / optimum")
+        + "; 1 is the best with hindsight. information: what a policy knew when it decided.",
+        style="dim",
+    )
+    if not report.facts.telling:
+        console.print(
+            f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
+            style="bold",
+        )
+
+
+def _cells(row: Judged, jobs: int) -> list[str]:
+    promised = row.ratio.guarantee
+    if row.ratio.exact:
+        ratio = f"{row.ratio.low:.4g}"
+    elif row.ratio.high is None:
+        ratio = f">= {row.ratio.low:.4g}"
+    else:
+        ratio = f"{row.ratio.low:.4g} .. {row.ratio.high:.4g}"
+    return [
+        escape(row.name),
+        f"{row.value:.6g}",
+        f"{row.completed} of {jobs}",
+        ratio,
+        "none" if promised is None else f"{promised:.4g}",
+        "-" if row.seconds is None else f"{row.seconds:.3f} s",
+        "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
+        row.information,
+    ]

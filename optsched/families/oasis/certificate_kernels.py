@@ -1,0 +1,301 @@
+"""Integer kernels of the certificate's checker: cheapest schedules, best load of one machine.
+
+All numbers are ``int64``. The checker chooses its units so that no sum here reaches ``NONE``
+(2**62), and an entry ``NONE`` plus any cost stays below 2**63.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+NONE = 2**62  # the cost of a schedule that does not exist
+
+
+@njit(cache=True)
+def filling(unit: Ints, room: Ints, most: int) -> Ints:
+    """Return the least cost of placing n = 0..most on classes of machines, NONE beyond their rooms.
+
+    Parameters
+    ----------
+    unit : shape (C,)
+        Price of one worker (or PS) on a machine of each class.
+    room : shape (C,)
+        How many the machines of each class hold together.
+    most : int
+    """
+    cost = np.full(most + 1, NONE, np.int64)
+    cost[0] = 0
+    order = np.argsort(unit)
+    n = 0
+    for c in order:
+        for _ in range(min(room[c], most - n)):
+            cost[n + 1] = cost[n] + unit[c]
+            n += 1
+    return cost
+
+
+@njit(cache=True)
+def slot_costs(
+    worker_unit: Ints, worker_room: Ints, ps_unit: Ints, ps_room: Ints, ps_needed: Ints
+) -> Ints:
+    """Return the least cost of n workers and the PS they need in each slot, shape (S, N + 1).
+
+    Parameters
+    ----------
+    worker_unit, ps_unit : shape (S, C)
+        Price of one worker (PS) on a machine of each class.
+    worker_room, ps_room : shape (C,)
+    ps_needed : shape (N + 1,)
+    """
+    slots, most = len(worker_unit), len(ps_needed) - 1
+    cost = np.empty((slots, most + 1), np.int64)
+    for t in range(slots):
+        workers = filling(worker_unit[t], worker_room, most)
+        servers = filling(ps_unit[t], ps_room, ps_needed[most])
+        for n in range(most + 1):
+            cost[t, n] = min(NONE, workers[n] + min(servers[ps_needed[n]], NONE - 1))
+    return cost
+
+
+@njit(cache=True)
+def cheapest(cost: Ints, low: Ints, high: Ints, work: int) -> Ints:
+    """Return the least cost of a schedule that ends in each slot, NONE without one; shape (S,).
+
+    A dynamic program over the worker-slots done, saturated at ``work``: lower limits may force more
+    than ``work``.
+
+    Parameters
+    ----------
+    cost : shape (S, N + 1)
+        Cost of n workers in each slot from the arrival on.
+    low, high : shape (S,)
+        Limits of the number of workers in each slot up to the completion.
+    work : int
+    """
+    slots = len(cost)
+    ends = np.full(slots, NONE, np.int64)
+    done = np.full(work + 1, NONE, np.int64)  # cheapest cost by worker-slots done
+    done[0] = 0
+    after = np.empty_like(done)
+    least = np.empty_like(done)  # least[s]: cheapest with s or more
+    missing = np.zeros(slots + 1, np.int64)  # worker-slots that later slots can still do
+    for t in range(slots - 1, -1, -1):
+        missing[t] = missing[t + 1] + high[t]
+    reach = 0  # no state above it is reachable, except `work` itself
+    for t in range(slots):
+        least[work] = done[work]
+        for s in range(work - 1, -1, -1):
+            least[s] = min(done[s], least[s + 1])
+        after[:] = NONE
+        first = max(0, work - missing[t])  # below it, no later slot completes the job
+        for n in range(low[t], high[t] + 1):
+            c = cost[t, n]
+            if c >= NONE:
+                continue
+            enough = least[max(0, work - n)] + c
+            after[work] = min(after[work], enough)
+            if n > 0:
+                ends[t] = min(ends[t], enough)
+            last = min(reach, work - 1 - n)
+            if last < first:
+                continue
+            source = done[first : last + 1]
+            target = after[first + n : last + 1 + n]
+            for s in range(len(source)):
+                target[s] = min(target[s], source[s] + c)
+        reach = min(work, reach + max(0, high[t]))
+        done, after = after, done
+    return ends
+
+
+@njit(cache=True)
+def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
+    """Return how many slots matter: after them, no completion is worth its cost.
+
+    n workers cost at least n times the slot's least cost per worker, rounded down; the cheapest
+    slots are filled first.
+
+    Parameters
+    ----------
+    cost : shape (S, N + 1)
+    high : shape (S,)
+    work : int
+    worth : shape (S,)
+        Utility of completing in each slot.
+    """
+    slots = len(cost)
+    rate = np.empty(slots, np.int64)
+    order = np.empty(slots, np.int64)  # slots so far, by rate
+    useful = 0
+    for t in range(slots):
+        rate[t] = NONE
+        for n in range(1, high[t] + 1):
+            rate[t] = min(rate[t], cost[t, n] // n)
+        place = t
+        while place > 0 and rate[order[place - 1]] > rate[t]:
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = t
+        left, total = work, 0
+        for j in range(t + 1):
+            n = min(left, high[order[j]])
+            if n > 0:
+                total += n * rate[order[j]]
+                left -= n
+        if left == 0 and worth[t] > total:
+            useful = t + 1
+    return useful
+
+
+@njit(cache=True)
+def denser(v: int, d: int, w: int, e: int) -> bool:
+    """Whether v / d > w / e, exactly, by comparing continued fractions (d, e > 0)."""
+    sign = True
+    while True:
+        a, b = v // d, w // e
+        if a != b:
+            return (a > b) == sign
+        v, w = v - a * d, w - b * e
+        if v == 0 or w == 0:
+            return v != w and ((w == 0) == sign)
+        v, d, w, e = d, v, e, w
+        sign = not sign
+
+
+@njit(cache=True)
+def part(value: int, room: int, demand: int) -> int:
+    """Return at least value * room / demand, for 0 <= room < demand, without overflow."""
+    while room > 0 and value > NONE // room:
+        room, demand = (room >> 1) + 1, demand >> 1
+    whole: int = value * room // demand if demand > 0 else value
+    return min(value, whole)
+
+
+@njit(cache=True)
+def relaxed(
+    k: int, value: Ints, most: Ints, demand: Ints, order: Ints, left: int, enough: int
+) -> int:
+    """Return a bound on what the items from ``k`` on are worth in ``left`` of one constraint.
+
+    The fractional knapsack: items by value per demand (``order``), the last one in part. Stops
+    above ``enough``.
+    """
+    total: int = 0
+    for i in order:
+        if i < k:
+            continue
+        d = demand[i]
+        if d == 0:
+            total += most[i] * value[i]
+            continue
+        n = min(most[i], left // d)
+        total += n * value[i]
+        left -= n * d
+        if n < most[i]:
+            total += part(value[i], left, d)
+            return total
+        if total > enough:
+            return NONE
+    return total
+
+
+@njit(cache=True)
+def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
+    """Return the worth of the best load of one machine.
+
+    That is max value . y over integers 0 <= y <= most with y @ demand <= capacity.
+
+    Depth-first search; a node is cut where one of the relaxations to a single constraint (each
+    resource alone, and their sum relative to the capacities) leaves nothing to gain.
+
+    Parameters
+    ----------
+    value, most : shape (n,)
+    demand : shape (n, R)
+    capacity : shape (R,)
+    """
+    resources = len(capacity)
+    weight = np.zeros((resources + 1, len(value)), np.int64)  # demand in each relaxation
+    left = np.zeros(resources + 1, np.int64)
+    kept = np.zeros(len(value), np.int64)
+    n = 0
+    for i in range(len(value)):
+        room = most[i]
+        for r in range(resources):
+            if demand[i, r] > 0:
+                room = min(room, capacity[r] // demand[i, r])
+        if room > 0 and value[i] > 0:
+            kept[n] = i
+            n += 1
+    for r in range(resources):
+        left[r] = capacity[r]
+        share = max(1, 2**50 // max(1, capacity[r]))
+        left[resources] += share * capacity[r]
+        for j in range(n):
+            weight[r, j] = demand[kept[j], r]
+            weight[resources, j] += share * weight[r, j]
+    best: int = _search(value[kept[:n]], most[kept[:n]], weight[:, :n].copy(), left)
+    return best
+
+
+@njit(cache=True)
+def _by_density(value: Ints, weight: Ints) -> Ints:
+    order = np.arange(len(value))
+    for j in range(1, len(value)):
+        i, place = order[j], j
+        while place > 0:
+            other = order[place - 1]
+            if weight[other] == 0 or (
+                weight[i] > 0 and not denser(value[i], weight[i], value[other], weight[other])
+            ):
+                break
+            order[place] = other
+            place -= 1
+        order[place] = i
+    return order
+
+
+@njit(cache=True)
+def _search(value: Ints, most: Ints, weight: Ints, left: Ints) -> int:
+    first = _by_density(value, weight[-1])  # the search takes the densest items first
+    value, most, weight = value[first], most[first], weight[:, first].copy()
+    n, relaxations = len(value), len(left)
+    order = np.empty((relaxations, n), np.int64)
+    for q in range(relaxations):
+        order[q] = _by_density(value, weight[q])
+    taken = np.zeros(n, np.int64)
+    k, best, worth = 0, 0, 0
+    while True:
+        alive = k < n
+        if alive:
+            for q in range(relaxations - 1, -1, -1):
+                gain = relaxed(k, value, most, weight[q], order[q], left[q], best - worth)
+                if gain <= best - worth:
+                    alive = False
+                    break
+        if alive:
+            take = most[k]
+            for q in range(relaxations):
+                if weight[q, k] > 0:
+                    take = min(take, left[q] // weight[q, k])
+            taken[k] = take
+            worth += take * value[k]
+            for q in range(relaxations):
+                left[q] -= take * weight[q, k]
+            best = max(best, worth)
+            k += 1
+            continue
+        k -= 1
+        while k >= 0 and taken[k] == 0:
+            k -= 1
+        if k < 0:
+            return best
+        taken[k] -= 1
+        worth -= value[k]
+        for q in range(relaxations):
+            left[q] += weight[q, k]
+        k += 1

@@ -1,0 +1,165 @@
+"""What can be said of an instance before anything is solved: loads, fastest runs, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table, room
+from optsched.resources import MachineClass, exact
+
+
+def most_workers(platform: Platform, job: OasisJob) -> int:
+    """Return the most workers that the job can have in a slot on the empty machines: (3)-(7)."""
+
+    def rooms(machines: Sequence[MachineClass], demand: tuple[float, ...]) -> int:
+        return sum(c.count * room(c.capacity, demand, job.chunks) for c in machines)
+
+    workers = min(job.chunks, rooms(platform.worker_machines, job.worker_demand))
+    servers = rooms(platform.ps_machines, job.ps_demand)
+    needed = ps_table(job)
+    while needed[workers] > servers:
+        workers -= 1
+    return workers
+
+
+def fastest(inst: OasisInstance) -> tuple[int | None, ...]:
+    """Return the slots that each job needs on the empty machines; None: no worker fits."""
+    most = [most_workers(inst, job) for job in inst.jobs]
+    return tuple(-(-w // n) if n else None for w, n in zip(inst.work, most, strict=True))
+
+
+def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
+    """Return what the jobs ask for, as a multiple of what there is.
+
+    The load of a resource is (sum over jobs of worker-slots x demand of a worker) / (capacity of
+    all machines x slots). A parameter server (PS) is counted in every slot in which the job needs
+    it at full speed. Jobs that could not finish on unlimited machines are left out: W_i > N_i (T -
+    a_i).
+
+    Returns
+    -------
+    dict
+        ``{"worker": {resource: load}, "ps": {resource: load}}``; inf where there is demand and no
+        capacity.
+    """
+    totals = demand_totals(inst.jobs, inst.work, inst.horizon, len(inst.resources))
+    loads = {}
+    for side, total, machines in zip(
+        ("worker", "ps"), totals, (inst.worker_machines, inst.ps_machines), strict=True
+    ):
+        capacity = [
+            sum(c.count * exact(c.capacity[r]) for c in machines) * inst.horizon
+            for r in range(len(inst.resources))
+        ]
+        loads[side] = {
+            name: float(t / c) if c else (float("inf") if t else 0.0)
+            for name, t, c in zip(inst.resources, total, capacity, strict=True)
+        }
+    return loads
+
+
+def demand_totals(
+    jobs: Sequence[OasisJob], work: Sequence[int], horizon: int, resources: int
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Return amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
+    workers, servers = [Fraction(0)] * resources, [Fraction(0)] * resources
+    for job, w in zip(jobs, work, strict=True):
+        if w > job.chunks * (horizon - job.arrival):
+            continue
+        full, rest = divmod(w, job.chunks)
+        needed = ps_table(job)
+        ps_slots = full * needed[job.chunks] + needed[rest]
+        for r in range(resources):
+            workers[r] += w * exact(job.worker_demand[r])
+            servers[r] += ps_slots * exact(job.ps_demand[r])
+    return workers, servers
+
+
+def describe(inst: OasisInstance) -> dict[str, Any]:
+    """Return the facts that `optsched show` prints, by their names."""
+    units = inst.units or ("",) * len(inst.resources)
+    need = fastest(inst)
+    can_finish = [
+        d is not None and job.arrival + d <= inst.horizon
+        for d, job in zip(need, inst.jobs, strict=True)
+    ]
+    return {
+        "source": inst.source,
+        "jobs": len(inst.jobs),
+        "slots": inst.horizon,
+        "slot seconds": inst.slot_seconds,
+        "resources": dict(zip(inst.resources, units, strict=True)),
+        "worker machines": sum(c.count for c in inst.worker_machines),
+        "worker machine classes": _classes(inst, inst.worker_machines),
+        "ps machines": sum(c.count for c in inst.ps_machines),
+        "ps machine classes": _classes(inst, inst.ps_machines),
+        "offered load": offered_load(inst),
+        "worker-slots": _spread(inst.work),
+        "jobs with more than one worker": _share(j.chunks > 1 for j in inst.jobs),
+        "jobs that can never finish": can_finish.count(False),
+        "jobs that can earn": sum(
+            done and d is not None and job.utility(d - 1) > EARNS * job.utility(0)
+            for done, d, job in zip(can_finish, need, inst.jobs, strict=True)
+        ),
+        "redrawn": inst.redrawn,
+        "drawn": list(inst.drawn),
+    }
+
+
+LIGHT = 0.5
+EARNS = 0.01
+"""A job can earn if the fastest run brings more than this share of the utility of no delay."""
+
+
+def _classes(inst: OasisInstance, machines: Sequence[MachineClass]) -> list[dict[str, Any]]:
+    return [
+        {"name": c.name, "count": c.count, **dict(zip(inst.resources, c.capacity, strict=True))}
+        for c in machines
+    ]
+
+
+def _spread(values: Sequence[int]) -> dict[str, float]:
+    ordered = sorted(values)
+    if not ordered:
+        return {}
+    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
+
+
+def _share(flags: Any) -> float:
+    flags = list(flags)
+    return sum(flags) / len(flags) if flags else 0.0
+
+
+def warnings(inst: OasisInstance) -> list[str]:
+    """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
+    found = []
+    for i, job in enumerate(inst.jobs):
+        left = inst.horizon - job.arrival
+        most = most_workers(inst, job)
+        if most == 0:
+            found.append(f"job {i}: {_misfit(inst, job)}")
+        elif inst.work[i] > most * left:
+            found.append(
+                f"job {i} can never finish: needs {inst.work[i]} worker-slots, "
+                f"at most {left} x {most} fit after its arrival"
+            )
+    load = max(max(loads.values()) for loads in offered_load(inst).values())
+    if inst.jobs and load < LIGHT:
+        found.append(
+            f"the offered load is {load:.2g}: there is room for nearly everybody, and policies may "
+            "look alike"
+        )
+    return found
+
+
+def _misfit(inst: OasisInstance, job: OasisJob) -> str:
+    for what, demand, machines in (
+        ("a worker", job.worker_demand, inst.worker_machines),
+        ("a parameter server", job.ps_demand, inst.ps_machines),
+    ):
+        if not any(room(c.capacity, demand, 1) for c in machines):
+            asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
+            return f"{what} fits on no machine, it asks for {asks}"
+    return "not even one worker finds the parameter servers that it needs"

@@ -1,0 +1,87 @@
+"""Options that several commands share, and INPUT: a file, or a trace and its window."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from optsched.inputs import Window, open_input
+from optsched.problem import InputError
+
+Source = Annotated[
+    Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
+Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
+TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds; the best so far is kept.")]
+Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads of the solvers.")]
+Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]
+
+
+def _window(text: str, **more: Any) -> Any:
+    return typer.Option(help=text, rich_help_panel="If INPUT is a trace", **more)
+
+
+WINDOW = {
+    "family": Annotated[str, _window("Family of the instance.")],
+    "machines": Annotated[Path | None, _window("List of machines; gives their proportions.")],
+    "jobs": Annotated[int, _window("Number of jobs.", min=1)],
+    "slots": Annotated[int, _window("Number of slots.", min=1)],
+    "slot": Annotated[str, _window("Length of a slot: 90s, 15min, 1h, ...")],
+    "start": Annotated[str, _window("Where the window begins: 0, 30d, a date, or #500 (a job).")],
+    "load": Annotated[float, _window("Work asked for / work that fits; sets the machines.")],
+    "min_tasks": Annotated[int, _window("Take only jobs of so many tasks.", min=1)],
+    "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
+    "draw_seed": Annotated[int, _window("Seed of what the trace does not say.", min=0)],
+}
+
+
+def takes_input(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command INPUT and the options of a trace.
+
+    The command is called with ``instance``, and with the path as ``source`` if it asks for it.
+    """
+    asked = inspect.signature(command).parameters
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    source = inspect.Parameter("source", keyword, annotation=Source)
+    own = [p.replace(kind=keyword) for p in asked.values() if p.name not in ("source", "instance")]
+    options = [
+        inspect.Parameter(name, keyword, annotation=kind, default=getattr(Window, name))
+        for name, kind in WINDOW.items()
+    ]
+
+    @functools.wraps(command)
+    def wrapper(*, source: Path, **given: Any) -> None:
+        window = Window(**{name: given.pop(name) for name in WINDOW})
+        if "source" in asked:
+            given["source"] = source
+        command(instance=open_input(source, window), **given)
+
+    parameters = [source, *own, *options]
+    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
+    return wrapper
+
+
+def target_file(path: Path) -> Path:
+    """Return ``path`` if a file can be written there; asked before the work is done."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
+    if path.is_dir():
+        raise InputError(f"{path}: cannot be written: it is a folder, expected the name of a file")
+    return path
+
+
+def target_folder(path: Path) -> Path:
+    """Return ``path``, made if it did not exist."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as err:
+        raise InputError(f"{path}: is no folder and cannot be made one: {err.strerror}") from err
+    return path

@@ -1,0 +1,48 @@
+"""Settings that the figures of the OASiS paper share, and lines with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from optsched.plots import COLOURS
+from optsched.problem import Policy, get_family
+
+MACHINES = 100  # H + K = 50 + 50
+FLOOR = 0.01
+FLOORED = f"oasis, L floor {FLOOR}"  # utilities below 1 % of the best do not count in L
+LABELS = {"oasis": "OASiS", "fifo": "FIFO", "drf": "DRF", "rrh": "RRH", "dorm": "Dorm"}
+PRESETS = {  # the verdict is about the first; the second moves targets by the shortest runs
+    "paper": "as printed",
+    "earnable": "targets within reach",
+}
+SCHEMES = ("oasis", FLOORED, "fifo", "drf", "rrh", "dorm")
+
+
+def policy(scheme: str, **options: Any) -> Policy:
+    """Return the policy of a scheme."""
+    known = get_family("oasis").policies
+    if scheme == FLOORED:
+        return known["oasis"](L_floor=FLOOR, **options)
+    return known[scheme](**options)
+
+
+def label(scheme: str) -> str:
+    """Return the name of a scheme as the paper writes it."""
+    return LABELS.get(scheme, scheme.replace("oasis", "OASiS"))
+
+
+def line(axis: Axes, k: int, name: str, x: Sequence[float], points: Sequence[Any]) -> None:
+    """Draw means with their intervals, as line ``k`` of a figure."""
+    colour = COLOURS[k % len(COLOURS)]
+    axis.plot(x, [p["mean"] for p in points], "o-", color=colour, label=name, markersize=4)
+    if all(p["interval"] for p in points):
+        low, high = zip(*(p["interval"] for p in points), strict=True)
+        axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return "a", "a and b" or "a, b and c"."""
+    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))

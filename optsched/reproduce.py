@@ -1,0 +1,190 @@
+"""Repeats a figure of a paper: cells in parallel, one JSON file, a picture, a verdict.
+
+The file is written after every cell; a later call takes up what it finds there, if the versions and
+the time limit are the same.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optsched.files import plain, read_json, write_json
+from optsched.papers import EXPERIMENTS, Experiment
+from optsched.papers.experiment import Cell, Outcome, Row
+from optsched.plots import save
+from optsched.problem import InputError
+from optsched.provenance import machine, versions
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What came out, and where it is stored."""
+
+    experiment: Experiment
+    done: int
+    cells: int
+    outcome: Outcome | None  # None: not finished
+    results: Path
+    picture: Path | None
+
+    def __str__(self) -> str:
+        stored = f"numbers: {self.results}"
+        if self.outcome is None:
+            return (
+                f"{self.experiment.title}\n  {self.done} of {self.cells} cells done; the same "
+                f"command goes on from here\n  {stored}"
+            )
+        agrees = "agrees with the paper" if self.outcome.agrees else "does not agree with the paper"
+        why = "\n    ".join(self.outcome.words.split("; "))
+        return (
+            f"{self.experiment.title}\n  the paper: {self.experiment.claim}\n  {agrees}:\n"
+            f"    {why}\n  {stored}, picture: {self.picture}"
+        )
+
+
+def experiment(name: str) -> Experiment:
+    """Return the experiment called ``name``.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    if name not in EXPERIMENTS:
+        raise InputError(f"unknown experiment {name!r}, expected one of: {', '.join(EXPERIMENTS)}")
+    return EXPERIMENTS[name]
+
+
+def reproduce(
+    chosen: Experiment,
+    folder: Path,
+    *,
+    seeds: int | None = None,
+    time_limit: float | None = None,
+    workers: int | None = None,
+    command: str = "",
+    tell: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Run the cells that ``folder`` does not hold yet; store numbers, picture and verdict.
+
+    Parameters
+    ----------
+    chosen : Experiment
+    folder : Path
+        Gets NAME.json and NAME.png.
+    seeds : int, optional
+        Instances per point, by default the experiment's.
+    time_limit : float, optional
+        Seconds per optimum, by default the experiment's.
+    workers : int, optional
+        Processes, by default one per core. Their number changes no result.
+    command : str
+        Stored beside the numbers.
+    tell : callable, optional
+        Called with a sentence after every cell.
+
+    Returns
+    -------
+    Reproduction
+        After Ctrl-C, without a verdict; what is done is stored.
+    """
+    limit = chosen.time_limit if time_limit is None else time_limit
+    cells = list(chosen.cells(chosen.seeds if seeds is None else seeds))
+    path = folder / f"{chosen.name}.json"
+    rows: list[Row | None] = _stored(path, cells, limit)
+    head = {
+        "name": chosen.name,
+        "title": chosen.title,
+        "claim": chosen.claim,
+        "command": command,
+        "machine": machine(),
+        "versions": versions(),
+        "time_limit": limit,
+    }
+
+    def store(**more: Any) -> list[Row]:
+        done = [row for row in rows if row is not None]
+        content = head | {"cells": len(cells), "rows": done} | more
+        write_json(path, "reproduction", chosen.family, content)
+        return done
+
+    missing = [k for k, row in enumerate(rows) if row is None]
+    try:
+        for k, numbers in _run(chosen, cells, missing, limit, workers or os.cpu_count() or 1):
+            rows[k] = cells[k] | numbers
+            done = store()
+            if tell is not None:
+                tell(f"{len(done)} of {len(cells)} cells")
+    except KeyboardInterrupt:
+        return Reproduction(chosen, len(store()), len(cells), None, path, None)
+    summary = chosen.summarize(store())
+    outcome = chosen.judge(summary)
+    picture = save(chosen.draw(summary), folder / f"{chosen.name}.png")
+    store(summary=summary, agrees=outcome.agrees, verdict=outcome.words)
+    return Reproduction(chosen, len(cells), len(cells), outcome, path, picture)
+
+
+def _stored(path: Path, cells: Sequence[Cell], limit: float) -> list[Row | None]:
+    """Return the rows that an earlier call has stored, by cell; None where there is none."""
+    if not path.exists():
+        return [None] * len(cells)
+    content = read_json(path, "reproduction")
+    if content.get("versions") != versions() or content.get("time_limit") != limit:
+        return [None] * len(cells)
+    rows = content.get("rows", [])
+    names = list(cells[0]) if cells else []
+    known = {_key({n: row.get(n) for n in names}): row for row in rows}
+    return [known.get(_key(cell)) for cell in cells]
+
+
+def _key(cell: Cell) -> str:
+    return json.dumps(cell, sort_keys=True)
+
+
+def _run(
+    chosen: Experiment, cells: Sequence[Cell], missing: Sequence[int], limit: float, workers: int
+) -> Iterator[tuple[int, Row]]:
+    """Run the missing cells; yield each with its numbers, as JSON would hand them back."""
+    if workers == 1:
+        for k in missing:
+            yield k, _plain(chosen.run(cells[k], limit))
+        return
+    with _pool(min(workers, max(1, len(missing)))) as pool:
+        futures = {pool.submit(chosen.run, cells[k], limit): k for k in missing}
+        for future in as_completed(futures):
+            yield futures[future], _plain(future.result())
+
+
+def _plain(row: Row) -> Row:
+    content: Row = json.loads(json.dumps(plain(row), allow_nan=False))
+    return content
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Hold a pool of fresh processes; whatever goes wrong, none of them outlives it."""
+    earlier = {p.pid for p in multiprocessing.active_children()}
+    context = multiprocessing.get_context("spawn")  # solvers run threads, which do not survive fork
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_ctrl_c_to_the_parent)
+    try:
+        yield pool
+    except BaseException:
+        for process in multiprocessing.active_children():
+            if process.pid not in earlier:
+                process.terminate()
+        raise
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_ctrl_c_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,184 @@
+"""A cluster filled by hand: insert a job by its best schedule at prices, take it out again.
+
+Serves the neighbourhood search of families whose workers and parameter servers sit apart. Every state is
+feasible on single machines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from optsched.scheduling.oracle import Machines, Oracle, Request
+from optsched.scheduling.slots import Floats, Ints, place, rooms, unit_prices
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where one job runs: rows [side, slot, machine, number]; side 0 holds workers, 1 PS."""
+
+    value: float
+    completion: int
+    entries: NDArray[np.int64]  # (n, 4)
+
+
+class Board:
+    """The state of a neighbourhood search.
+
+    Parameters
+    ----------
+    requests : sequence of Request
+    free : pair of arrays of shape (T, R, H) and (T, R, K)
+        The empty cluster; the board works on copies.
+    prices : pair of arrays of the same shapes
+        Prices per unit, by which inserted jobs choose among slots and machines.
+    factors : sequence of float
+        Multiples of the prices that `insert` may use.
+    """
+
+    def __init__(
+        self,
+        requests: Sequence[Request],
+        free: tuple[Floats, Floats],
+        prices: tuple[Floats, Floats],
+        factors: Sequence[float],
+    ) -> None:
+        self.requests = requests
+        self.free = (free[0].copy(), free[1].copy())
+        self.plans: dict[int, Plan] = {}
+        self.value = 0.0
+        ones = tuple(np.ones(f.shape[2], np.int64) for f in free)
+        self.sides = [
+            tuple(
+                Machines(np.ascontiguousarray(p * x), f, one)
+                for p, f, one in zip(prices, self.free, ones, strict=True)
+            )
+            for x in factors
+        ]
+        self.oracle = Oracle(
+            free[0].shape[0],
+            max(f.shape[2] for f in free),
+            max((r.units.size - 1 for r in requests), default=1),
+            max((r.work for r in requests), default=1),
+        )
+
+    def insert(self, i: int, factor: int, cutoff: float = 0.0) -> bool:
+        """Insert job i by its best schedule at the prices times ``factors[factor]``, if it pays."""
+        request = self.requests[i]
+        workers, ps = self.sides[factor]
+        best = self.oracle.best(request, workers, ps, cutoff)
+        if best is None:
+            return False
+        entries = place_plan(
+            best.amount,
+            request.arrival,
+            best.completion,
+            request.units,
+            request.ps_needed,
+            request.worker_demand,
+            request.ps_demand,
+            workers.price,
+            workers.free,
+            workers.count,
+            ps.price,
+            ps.free,
+            ps.count,
+        )
+        value = float(request.utility[best.completion])
+        self.restore(i, Plan(value, best.completion, entries))
+        return True
+
+    def remove(self, i: int) -> Plan:
+        """Take job i out and return its plan."""
+        plan = self.plans.pop(i)
+        self._use(i, plan, 1.0)
+        self.value -= plan.value
+        return plan
+
+    def restore(self, i: int, plan: Plan) -> None:
+        """Put job i where ``plan`` says; the place must be free."""
+        self.plans[i] = plan
+        self._use(i, plan, -1.0)
+        self.value += plan.value
+
+    def _use(self, i: int, plan: Plan, sign: float) -> None:
+        request = self.requests[i]
+        book(
+            plan.entries,
+            request.worker_demand,
+            request.ps_demand,
+            self.free[0],
+            self.free[1],
+            sign,
+        )
+
+
+@njit(cache=True)
+def book(
+    entries: Ints,
+    worker_demand: Floats,
+    ps_demand: Floats,
+    worker_free: Floats,
+    ps_free: Floats,
+    sign: float,
+) -> None:
+    """Add ``sign`` times what a plan uses to what is free."""
+    for k in range(entries.shape[0]):
+        side, t, h, n = entries[k]
+        demand = worker_demand if side == 0 else ps_demand
+        free = worker_free if side == 0 else ps_free
+        for r in range(demand.size):
+            free[t, r, h] += sign * n * demand[r]
+
+
+@njit(cache=True)
+def place_plan(
+    amount: Ints,
+    arrival: int,
+    completion: int,
+    units: Ints,
+    ps_needed: Ints,
+    worker_demand: Floats,
+    ps_demand: Floats,
+    worker_price: Floats,
+    worker_free: Floats,
+    worker_count: Ints,
+    ps_price: Floats,
+    ps_free: Floats,
+    ps_count: Ints,
+) -> Ints:
+    """Return the entries [side, slot, machine, number] of a job's amounts, cheapest machines first."""
+    total = 0
+    for t in range(arrival, completion + 1):
+        total += units[amount[t]] + ps_needed[units[amount[t]]]
+    entries = np.empty((total, 4), np.int64)
+    size = max(worker_count.size, ps_count.size)
+    unit_price, room = np.empty(size), np.empty(size)
+    heap, machine = np.empty(size, np.int64), np.empty(size, np.int64)
+    number = np.empty(size, np.int64)
+    used = 0
+    for t in range(arrival, completion + 1):
+        n = units[amount[t]]
+        if n == 0:
+            continue
+        for side in range(2):
+            price = worker_price[t] if side == 0 else ps_price[t]
+            free = worker_free[t] if side == 0 else ps_free[t]
+            count = worker_count if side == 0 else ps_count
+            demand = worker_demand if side == 0 else ps_demand
+            want = n if side == 0 else ps_needed[n]
+            h = count.size
+            unit_prices(price, demand, unit_price[:h])
+            rooms(free, demand, want, room[:h])
+            k = place(unit_price[:h], room[:h], count, want, heap, machine, number)
+            for j in range(k):
+                entries[used, 0] = side
+                entries[used, 1] = t
+                entries[used, 2] = machine[j]
+                entries[used, 3] = number[j]
+                used += 1
+    return entries[:used].copy()

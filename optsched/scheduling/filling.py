@@ -1,0 +1,166 @@
+"""Progressive filling on dominant shares.
+
+Ghodsi, Zaharia, Hindman, Konwinski, Shenker, Stoica: Dominant Resource Fairness. NSDI 2011,
+Algorithm 1. The task that is handed out is a worker with the parameter servers (PS) that it makes
+necessary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from optsched.scheduling.pool import Counts, Pool
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A job that wants as many workers as it can get."""
+
+    worker_demand: Counts  # (R,) units of the pool
+    ps_demand: Counts  # (R,)
+    ps: Counts  # (at least most + 1,) PS that 0, 1, 2, ... workers need
+    most: int  # workers
+
+    def served(self, workers: int, ps: int) -> int:
+        """Return the most workers, up to ``workers``, for which ``ps`` PS are enough."""
+        return int(np.searchsorted(self.ps[: workers + 1], ps, side="right")) - 1
+
+
+def unit_shares(
+    workers: Pool, servers: Pool, request: Request
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the shares of the cluster that one worker, and one PS, takes of every resource.
+
+    Where both live on the same machines they share R resources; else there are 2 R.
+
+    Returns
+    -------
+    of_worker, of_ps : shape (R,) or (2 R,)
+    """
+    w, s = workers.shares(request.worker_demand), servers.shares(request.ps_demand)
+    if workers is servers:
+        return w, s
+    return np.concatenate((w, np.zeros_like(s))), np.concatenate((np.zeros_like(w), s))
+
+
+def progressive_filling(
+    workers: Pool, servers: Pool, requests: Sequence[Request]
+) -> tuple[Counts, Counts]:
+    """Hand out workers one by one, always to the job with the least dominant share.
+
+    The dominant share is the largest part of the total capacity that a job holds of any resource. A
+    worker and the PS it makes necessary are placed at once, round robin; where that is impossible
+    the job gets no more. Shares within 1e-9 (relative) are equal, and equals are served in the
+    order of ``requests``.
+
+    Parameters
+    ----------
+    workers, servers : Pool
+        What is free; the same pool if both live on the same machines. They are filled.
+    requests : sequence of length J
+
+    Returns
+    -------
+    worker_counts : shape (J, H)
+    ps_counts : shape (J, K)
+    """
+    n, h, k = len(requests), len(workers.free), len(servers.free)
+    given = np.zeros((n, h), np.int64), np.zeros((n, k), np.int64)
+    if not n:
+        return given
+    most = np.array([q.most for q in requests], np.int64)
+    ps = np.zeros((n, int(most.max()) + 1), np.int64)
+    for j, q in enumerate(requests):
+        ps[j, : q.most + 1] = q.ps[: q.most + 1]
+    shares = [unit_shares(workers, servers, q) for q in requests]
+    workers.next, servers.next = _fill(
+        workers.free,
+        servers.free,
+        np.array([q.worker_demand for q in requests]),
+        np.array([q.ps_demand for q in requests]),
+        np.array([s[0] for s in shares]),
+        np.array([s[1] for s in shares]),
+        ps,
+        most,
+        np.array([workers.next, servers.next]),
+        workers is servers,
+        *given,
+    )
+    return given
+
+
+@njit(cache=True)
+def _find(free: Counts, demand: Counts, start: int) -> int:
+    """Return the first machine from ``start`` on, cyclically, that has room for one, or -1."""
+    for step in range(len(free)):
+        h = (start + step) % len(free)
+        fits = True
+        for r in range(len(demand)):
+            fits &= free[h, r] >= demand[r]
+        if fits:
+            return h
+    return -1
+
+
+@njit(cache=True)
+def _fill(
+    free_w: Counts,  # (H, R), the same array as free_s if machines are shared
+    free_s: Counts,  # (K, R)
+    demand_w: Counts,  # (J, R)
+    demand_s: Counts,  # (J, R)
+    share_w: NDArray[np.float64],  # (J, Q)
+    share_s: NDArray[np.float64],  # (J, Q)
+    ps: Counts,  # (J, N + 1)
+    most: Counts,  # (J,)
+    pointer: Counts,  # (2,)
+    shared: bool,
+    workers: Counts,  # (J, H), out
+    servers: Counts,  # (J, K), out
+) -> tuple[int, int]:
+    n = np.zeros(len(most), np.int64)
+    dominant = np.where(most > 0, 0.0, np.inf)  # inf: gets no more
+    while True:
+        j = 0
+        for i in range(1, len(most)):
+            if dominant[i] < dominant[j] * (1 - 1e-9):
+                j = i
+        if dominant[j] == np.inf:
+            return pointer[0], pointer[1]
+        at, before = _find(free_w, demand_w[j], pointer[0]), pointer.copy()
+        need, placed = ps[j, n[j] + 1] - ps[j, n[j]], 0
+        spots = np.empty(need, np.int64)
+        if at >= 0:
+            free_w[at] -= demand_w[j]
+            pointer[0] = (at + 1) % len(free_w)
+            if shared:
+                pointer[1] = pointer[0]
+            while placed < need:
+                spot = _find(free_s, demand_s[j], pointer[1])
+                if spot < 0:
+                    break
+                free_s[spot] -= demand_s[j]
+                pointer[1] = (spot + 1) % len(free_s)
+                if shared:
+                    pointer[0] = pointer[1]
+                spots[placed] = spot
+                placed += 1
+        if at < 0 or placed < need:  # no room: put everything back
+            if at >= 0:
+                free_w[at] += demand_w[j]
+            for spot in spots[:placed]:
+                free_s[spot] += demand_s[j]
+            pointer[:] = before
+            dominant[j] = np.inf
+            continue
+        workers[j, at] += 1
+        for spot in spots:
+            servers[j, spot] += 1
+        n[j] += 1
+        dominant[j] = np.max(n[j] * share_w[j] + ps[j, n[j]] * share_s[j])
+        if n[j] == most[j]:
+            dominant[j] = np.inf

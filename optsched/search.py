@@ -1,0 +1,140 @@
+"""Neighbourhood search: take some jobs out, put jobs back by oracle calls at dual prices.
+
+The moves need nothing of a family but a board with ``insert``, ``remove`` and ``restore``; every state of the board is
+a feasible schedule.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
+COOLING = (0.02, 0.0002)  # acceptance temperature at the start and the end, relative to the value
+TRIES = 12  # rejected jobs that are tried again in one move
+
+
+class SearchBoard(Protocol):
+    """A feasible state that a search may change."""
+
+    value: float
+    plans: dict[int, Any]
+
+    def insert(self, i: int, factor: int) -> bool:
+        """Insert job i at a multiple of the prices, if that pays."""
+
+    def remove(self, i: int) -> Any:
+        """Take job i out and return its plan."""
+
+    def restore(self, i: int, plan: Any) -> None:
+        """Put job i back where it was."""
+
+
+def construct(board: SearchBoard, order: Sequence[int], factor: int) -> None:
+    """Insert jobs one after the other."""
+    for i in order:
+        board.insert(i, factor)
+
+
+def improve(
+    board: SearchBoard,
+    worth: Sequence[float],
+    windows: Sequence[tuple[int, int]],
+    factors: int,
+    rng: Generator,
+    *,
+    done: Callable[[], float],
+    found: Callable[[], None],
+) -> None:
+    """Improve ``board`` by simulated annealing over destroy-and-repair moves.
+
+    Parameters
+    ----------
+    board : SearchBoard
+    worth : sequence of float
+        The most that each job can earn; jobs of worth 0 are left out.
+    windows : sequence of (first slot, last slot)
+        When each job can run: jobs in each other's way overlap.
+    factors : int
+        How many multiples of the prices ``board.insert`` knows.
+    rng : Generator
+    done : callable
+        Share of the time that has passed; the search ends at 1.
+    found : callable
+        Called whenever the board is better than ever before.
+    """
+    jobs = [i for i, w in enumerate(worth) if w > 0]
+    if not jobs:
+        return
+    best = board.value
+    while (passed := done()) < 1.0:
+        before = board.value
+        rejected = [i for i in jobs if i not in board.plans]
+        out, wanted = _destroy(board, rejected, worth, windows, rng)
+        taken = {i: board.remove(i) for i in out}
+        inserted = _repair(board, [*wanted, *out], rejected, worth, factors, rng)
+        heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed * max(abs(best), 1e-12)
+        if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
+            for i in inserted:
+                board.remove(i)
+            for i, plan in taken.items():
+                board.restore(i, plan)
+        elif board.value > best * (1 + 1e-12):
+            best = board.value
+            found()
+
+
+def _destroy(
+    board: SearchBoard,
+    rejected: Sequence[int],
+    worth: Sequence[float],
+    windows: Sequence[tuple[int, int]],
+    rng: Generator,
+) -> tuple[list[int], list[int]]:
+    """Choose jobs to take out; half the time those in the way of a rejected one, which goes first."""
+    accepted = list(board.plans)
+    if not accepted:
+        return [], []
+    most = max(1, int(LARGEST_SHARE * len(accepted)))
+    size = min(len(accepted), 1 + int(rng.integers(most)) if most > 1 else 1 + int(rng.integers(3)))
+    if rejected and rng.random() < 0.5:
+        weight = np.array([worth[i] for i in rejected])
+        wanted = int(rng.choice(rejected, p=weight / weight.sum()))
+        first, last = windows[wanted]
+        near = [i for i in accepted if windows[i][0] <= last and windows[i][1] >= first]
+        if near:
+            chosen = rng.choice(near, size=min(size, len(near)), replace=False)
+            return [int(i) for i in chosen], [wanted]
+    return [int(i) for i in rng.choice(accepted, size=size, replace=False)], []
+
+
+def _repair(
+    board: SearchBoard,
+    first: Sequence[int],
+    rejected: Sequence[int],
+    worth: Sequence[float],
+    factors: int,
+    rng: Generator,
+) -> list[int]:
+    """Insert the jobs that were taken out, and some of the rejected ones, in a random kind of order."""
+    kind = int(rng.integers(3))
+    order = list(first)
+    if kind == 0:
+        order = [order[k] for k in rng.permutation(len(order))]
+    elif kind == 1:
+        order.sort(key=lambda i: -worth[i] * rng.uniform(0.7, 1.3))
+    others = [i for i in rejected if i not in first]
+    if len(others) > TRIES:
+        others = [int(i) for i in rng.choice(others, size=TRIES, replace=False)]
+    others.sort(key=lambda i: -worth[i])
+    inserted = []
+    common = int(rng.integers(factors))
+    for i in [*order, *others]:
+        factor = common if rng.random() < 0.7 else int(rng.integers(factors))
+        if board.insert(i, factor):
+            inserted.append(i)
+    return inserted

@@ -1,0 +1,65 @@
+"""The one place where HiGHS, CP-SAT and Clarabel are configured.
+
+What is known to go wrong, and what is done about it here:
+
+- HiGHS 1.12 to 1.15 returns wrong "Optimal" answers for integer programs of the OASiS shape when
+  presolve is on: :func:`highs` turns it off for integer programs. Linear programs keep it.
+- HiGHS may hand back duals of a maximization with the wrong sign (interior point, no crossover):
+  :func:`run` and :func:`row_duals` refuse maximizations. Hand over the negative.
+- A solver that a limit stops may hand back numbers that violate the constraints: every solution
+  is checked again before it is returned, and dropped if it fails.
+- CP-SAT stopped before it begins to search reports the bound 0: :func:`cp_bound` reports none.
+- Ctrl-C does not reach code that runs inside a solver: solvers run in a thread of their own and
+  are asked to stop; :class:`Interrupted` brings the best so far.
+- Clarabel ends in numerical errors on exponential cones unless its steps may get small, and its
+  "inaccurate" values are off: the word is passed on.
+
+Solvers are imported when they are needed, so that importing the package stays quick.
+"""
+
+from __future__ import annotations
+
+import shutil
+from importlib import metadata
+
+from optsched.solvers.common import Interrupted, Status
+from optsched.solvers.constraint import cp_bound, cp_program, cp_solver, run_cp
+from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
+from optsched.solvers.linear import MipResult, highs, load, row_duals, run, solve_mip
+from optsched.solvers.modelling import PyomoOutcome, solve_pyomo
+
+__all__ = [
+    "ConvexOutcome",
+    "Interrupted",
+    "MipResult",
+    "PyomoOutcome",
+    "Status",
+    "cp_bound",
+    "cp_program",
+    "cp_solver",
+    "highs",
+    "load",
+    "row_duals",
+    "run",
+    "run_cp",
+    "solve_cvxpy",
+    "solve_mip",
+    "solve_pyomo",
+    "solver_versions",
+]
+
+
+def solver_versions() -> dict[str, str]:
+    """Return the solvers that are there and their versions (or where the program is), by name."""
+    found = {}
+    packages = ("highspy", "ortools", "clarabel", "cvxpy", "pyomo", "gurobipy", "cplex", "xpress")
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    for program in ("cbc", "glpsol", "scip", "cplex", "gurobi_cl"):
+        path = shutil.which(program)
+        if path is not None:
+            found.setdefault(program, path)
+    return found

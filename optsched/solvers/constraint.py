@@ -1,0 +1,91 @@
+"""Constraint programs: CP-SAT."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from optsched.solvers.common import Status, interruptible
+
+
+def cp_program() -> Any:
+    """Return an empty CP-SAT model."""
+    from ortools.sat.python import cp_model
+
+    return cp_model.CpModel()
+
+
+def cp_solver(
+    *, time_limit: float = math.inf, threads: int = 1, seed: int = 0, gap: float = 0.0
+) -> Any:
+    """Return OR-Tools' CP-SAT, configured; start it with :func:`run_cp`.
+
+    With one thread and no time limit it is deterministic. ``gap`` is relative to the objective.
+    """
+    from ortools.sat.python import cp_model
+
+    solver = cp_model.CpSolver()
+    solver.parameters.num_workers = threads
+    solver.parameters.random_seed = seed
+    solver.parameters.relative_gap_limit = gap
+    solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's: see run_cp
+    if math.isfinite(time_limit):
+        solver.parameters.max_time_in_seconds = time_limit
+    return solver
+
+
+def run_cp(
+    solver: Any, model: Any, *, on_improve: Callable[[Callable[[Any], int]], None] | None = None
+) -> Status:
+    """Solve ``model`` so that Ctrl-C stops it: KeyboardInterrupt is raised once it has stopped.
+
+    Parameters
+    ----------
+    solver : ortools.sat.python.cp_model.CpSolver
+        From :func:`cp_solver`.
+    model : ortools.sat.python.cp_model.CpModel
+    on_improve : callable, optional
+        Called (in the caller's thread) with every better solution: a function that gives the value
+        of a variable.
+    """
+    from ortools.sat.python import cp_model
+
+    class Watcher(cp_model.CpSolverSolutionCallback):
+        def __init__(self, report: Callable[[Any], None]) -> None:
+            super().__init__()
+            self.report = report
+
+        def on_solution_callback(self) -> None:
+            values = list(self.response_proto.solution)
+            self.report(lambda variable: values[variable.index])
+
+    def work(report: Callable[[Any], None]) -> None:
+        status.append(solver.solve(model, Watcher(report) if on_improve is not None else None))
+
+    status: list[Any] = []
+    interruptible(work, solver.stop_search, on_improve)
+    names: dict[Any, Status] = {
+        cp_model.OPTIMAL: "optimal",
+        cp_model.FEASIBLE: "feasible",
+        cp_model.INFEASIBLE: "infeasible",
+    }
+    if status[0] == cp_model.MODEL_INVALID:
+        raise ValueError(f"CP-SAT does not accept the model: {model.validate()}")
+    return names.get(status[0], "unknown")
+
+
+def cp_bound(solver: Any) -> float | None:
+    """Return CP-SAT's word that no solution has a better objective; None where it has none.
+
+    Stopped before it begins to search, CP-SAT says 0 and means nothing.
+    """
+    from ortools.sat.python import cp_model
+
+    try:
+        response = solver.response_proto
+    except RuntimeError:  # it has not run at all
+        return None
+    if response.status == cp_model.UNKNOWN and response.best_objective_bound == 0:
+        return None
+    return float(response.best_objective_bound)

@@ -1,0 +1,296 @@
+"""Linear and integer programs: HiGHS."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptible
+
+if TYPE_CHECKING:
+    import highspy
+
+
+@dataclass(frozen=True)
+class MipResult:
+    """What came out of :func:`solve_mip`."""
+
+    status: Status
+    x: NDArray[np.float64] | None  # checked; integers are whole numbers; None: no solution
+    objective: float | None
+    bound: float | None  # HiGHS's word: no solution has a lower objective
+    seconds: float
+
+
+def highs(
+    *,
+    threads: int = 1,
+    time_limit: float = math.inf,
+    seed: int = 0,
+    log: bool = False,
+    mip: bool = False,
+    gap: float = 0.0,
+) -> highspy.Highs:
+    """Return HiGHS, configured; give it a program with :func:`load` and start it with :func:`run`.
+
+    Parameters
+    ----------
+    threads, seed : int
+    time_limit : float
+        Seconds of each run.
+    log : bool
+        Whether HiGHS prints what it does.
+    mip : bool
+        Whether the program has integer variables; presolve, which makes optima wrong, is then off.
+    gap : float
+        Relative gap at which an integer program counts as solved.
+    """
+    import highspy
+
+    h = highspy.Highs()
+    options: dict[str, Any] = {"output_flag": log, "threads": threads, "random_seed": seed}
+    options |= {"time_limit": time_limit, "mip_rel_gap": gap, "mip_abs_gap": 0.0}
+    if mip:
+        options["presolve"] = "off"
+    for name, value in options.items():
+        h.setOptionValue(name, value)
+    return h
+
+
+def load(
+    h: highspy.Highs,
+    c: ArrayLike,
+    a: Any,
+    row_lower: ArrayLike,
+    row_upper: ArrayLike,
+    col_lower: ArrayLike,
+    col_upper: ArrayLike,
+    integrality: ArrayLike | None = None,
+) -> None:
+    """Hand HiGHS the program min c x, row_lower <= a x <= row_upper, col_lower <= x <= col_upper.
+
+    Parameters
+    ----------
+    h : highspy.Highs
+    c, col_lower, col_upper : array of shape (n,)
+    a : scipy sparse matrix or dense array of shape (m, n)
+    row_lower, row_upper : array of shape (m,)
+    integrality : array of bool, shape (n,), optional
+        Which variables are integer.
+
+    Raises
+    ------
+    ValueError
+        A number is NaN, or HiGHS does not accept the program.
+    """
+    import highspy
+    from scipy.sparse import csc_array
+
+    matrix = csc_array(a)
+    lp = highspy.HighsLp()
+    lp.num_row_, lp.num_col_ = matrix.shape
+    lp.col_cost_, lp.col_lower_, lp.col_upper_ = map(floats, (c, col_lower, col_upper))
+    lp.row_lower_, lp.row_upper_ = floats(row_lower), floats(row_upper)
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+    lp.a_matrix_.value_ = floats(matrix.data)
+    if integrality is not None and np.any(integrality):
+        kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+        lp.integrality_ = [kinds[bool(k)] for k in np.asarray(integrality)]
+    numbers = lp.col_cost_, lp.col_lower_, lp.col_upper_, lp.row_lower_, lp.row_upper_, matrix.data
+    if any(np.isnan(x).any() for x in numbers):
+        raise ValueError("the program holds NaN, expected numbers")  # HiGHS would take it
+    if h.passModel(lp) == highspy.HighsStatus.kError:
+        raise ValueError("HiGHS does not accept the program: a bound or a shape is not valid")
+
+
+def run(
+    h: highspy.Highs, *, on_improve: Callable[[NDArray[np.float64]], None] | None = None
+) -> None:
+    """Run HiGHS so that Ctrl-C stops it: KeyboardInterrupt is raised once it has stopped.
+
+    Parameters
+    ----------
+    h : highspy.Highs
+    on_improve : callable, optional
+        Called (in the caller's thread) with every better solution of an integer program, unchecked.
+
+    Raises
+    ------
+    ValueError
+        The program is a maximization.
+    """
+    import highspy
+
+    if h.getObjectiveSense()[1] == highspy.ObjSense.kMaximize:
+        raise ValueError("the program is a maximization, expected a minimization of the negative")
+    cancelled = Event()
+
+    def look(event: Any) -> None:
+        if cancelled.is_set():
+            event.interrupt()
+
+    def work(report: Callable[[Any], None]) -> None:
+        if on_improve is not None:
+            h.cbMipImprovingSolution.subscribe(lambda e: report(np.array(e.data_out.mip_solution)))
+        h.run()
+        highspy.Highs.resetGlobalScheduler(False)  # the next run may ask for other threads
+
+    breaks = (h.cbSimplexInterrupt, h.cbIpmInterrupt, h.cbMipInterrupt)
+    for callback in breaks:
+        callback.subscribe(look)
+    try:
+        interruptible(work, cancelled.set, on_improve)
+    finally:
+        for callback in (*breaks, h.cbMipImprovingSolution):
+            callback.clear()
+
+
+def row_duals(h: highspy.Highs) -> NDArray[np.float64]:
+    """Return the duals of the rows of a solved minimization, shape (m,).
+
+    A row with only a lower bound has a dual >= 0, one with only an upper bound a dual <= 0 (so the
+    price of a capacity row is its negative); what is on the other side of 0 is cut off.
+    """
+    import highspy
+
+    if h.getObjectiveSense()[1] == highspy.ObjSense.kMaximize:
+        raise ValueError("the program is a maximization: the signs of its duals cannot be trusted")
+    lp = h.getLp()
+    duals = floats(h.getSolution().row_dual)
+    least = np.where(np.isfinite(lp.row_upper_), -np.inf, 0.0)
+    most = np.where(np.isfinite(lp.row_lower_), np.inf, 0.0)
+    return np.clip(duals, least, most)
+
+
+def solve_mip(
+    c: ArrayLike,
+    a: Any,
+    row_lower: ArrayLike,
+    row_upper: ArrayLike,
+    col_lower: ArrayLike,
+    col_upper: ArrayLike,
+    integrality: ArrayLike,
+    *,
+    start: ArrayLike | None = None,
+    time_limit: float = math.inf,
+    gap: float = 0.0,
+    threads: int = 1,
+    seed: int = 0,
+    log: bool = False,
+    on_improve: Callable[[NDArray[np.float64], float], None] | None = None,
+) -> MipResult:
+    """Minimize c x over an integer (or linear) program with HiGHS.
+
+    Parameters
+    ----------
+    c, a, row_lower, row_upper, col_lower, col_upper, integrality
+        As in :func:`load`.
+    start : array of shape (n,), optional
+        A solution to begin with.
+    time_limit : float
+        Seconds; the best so far is returned.
+    gap : float
+        Relative gap between objective and bound at which the program counts as solved.
+    threads, seed : int
+    log : bool
+        Whether HiGHS prints what it does.
+    on_improve : callable, optional
+        Called with every better solution and its objective, once it has passed the check.
+
+    Returns
+    -------
+    MipResult
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C; its ``result`` is the best so far.
+    """
+    import highspy
+
+    began = time.perf_counter()
+    cost, integer = floats(c), np.asarray(integrality).astype(bool)
+    rows, columns = (
+        (floats(row_lower), floats(row_upper)),
+        (floats(col_lower), floats(col_upper)),
+    )
+    mip = bool(integer.any())
+    h = highs(threads=threads, time_limit=time_limit, seed=seed, log=log, mip=mip, gap=gap)
+    load(h, cost, a, *rows, *columns, integer)
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = floats(start).tolist()
+        h.setSolution(solution)
+
+    def checked(x: NDArray[np.float64]) -> NDArray[np.float64] | None:
+        return _checked(x, a, *rows, *columns, integer)
+
+    def improved(x: NDArray[np.float64]) -> None:
+        good = checked(x)
+        if good is not None and on_improve is not None:
+            on_improve(good, float(cost @ good))
+
+    def result() -> MipResult:
+        solution, info = h.getSolution(), h.getInfo()
+        there = solution.value_valid or cost.size == 0
+        x = checked(floats(solution.col_value)) if there else None
+        objective = None if x is None else float(cost @ x)
+        status = _status(h.getModelStatus(), x)
+        bound = objective if status == "optimal" else None  # of a linear program
+        if mip:
+            bound = info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else None
+        return MipResult(status, x, objective, bound, time.perf_counter() - began)
+
+    try:
+        run(h, on_improve=None if on_improve is None else improved)
+    except KeyboardInterrupt as err:
+        raise Interrupted(result()) from err
+    return result()
+
+
+def _status(model_status: Any, x: NDArray[np.float64] | None) -> Status:
+    from highspy import HighsModelStatus as S
+
+    if model_status == S.kInfeasible:
+        return "infeasible"
+    if model_status in (S.kUnbounded, S.kUnboundedOrInfeasible):
+        return "unbounded" if model_status == S.kUnbounded else "unknown"
+    if x is None:
+        return "unknown"
+    return "optimal" if model_status in (S.kOptimal, S.kModelEmpty) else "feasible"
+
+
+def _checked(
+    x: NDArray[np.float64],
+    a: Any,
+    row_lower: NDArray[np.float64],
+    row_upper: NDArray[np.float64],
+    col_lower: NDArray[np.float64],
+    col_upper: NDArray[np.float64],
+    integer: NDArray[np.bool_],
+) -> NDArray[np.float64] | None:
+    """Return ``x`` with whole numbers where they are due, or None if it breaks a constraint."""
+    whole = np.where(integer, np.rint(x), x)
+    close = np.abs(whole - x).max(initial=0.0) <= TOLERANCE
+    inside = _within(whole, col_lower, col_upper) and _within(a @ whole, row_lower, row_upper)
+    return whole if close and inside else None
+
+
+def _within(x: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
+    def reach(limit: NDArray[np.float64]) -> NDArray[np.float64]:
+        return TOLERANCE * np.maximum(1.0, np.where(np.isfinite(limit), np.abs(limit), 1.0))
+
+    return bool(np.all(x >= lower - reach(lower)) and np.all(x <= upper + reach(upper)))
+
+
+def floats(x: Any) -> NDArray[np.float64]:
+    """Return ``x`` as the solvers want it: contiguous doubles."""
+    return np.ascontiguousarray(x, dtype=np.float64)

@@ -1,0 +1,205 @@
+"""Pyomo models: HiGHS directly, or any solver that Pyomo knows."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.problem import InputError
+from optsched.solvers.common import TOLERANCE, Interrupted, Status
+from optsched.solvers.linear import MipResult, floats, solve_mip
+
+# what Pyomo's solvers call a time limit, a relative gap and threads
+OPTIONS: dict[str, tuple[str, str, str | None]] = {
+    "appsi_highs": ("time_limit", "mip_rel_gap", "threads"),
+    "cbc": ("seconds", "ratioGap", "threads"),
+    "cplex": ("timelimit", "mip_tolerances_mipgap", "threads"),
+    "glpk": ("tmlim", "mipgap", None),
+    "gurobi": ("TimeLimit", "MIPGap", "Threads"),
+    "scip": ("limits/time", "limits/gap", None),
+    "xpress": ("maxtime", "miprelstop", "threads"),
+}
+
+
+@dataclass(frozen=True)
+class PyomoOutcome:
+    """What came out of :func:`solve_pyomo`, in the model's sense; the values are in the model."""
+
+    status: Status
+    objective: float | None
+    bound: float | None  # the solver's word
+
+
+def solve_pyomo(
+    model: Any,
+    solver: str = "highs",
+    *,
+    time_limit: float = math.inf,
+    gap: float = 0.0,
+    threads: int = 1,
+    seed: int = 0,
+    tee: bool = False,
+    on_improve: Callable[[float], None] | None = None,
+) -> PyomoOutcome:
+    """Solve a linear or integer Pyomo model and load the solution into it, if there is one.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+        With one objective.
+    solver : str
+        "highs" (through :func:`solve_mip`, with its checks), or any solver that Pyomo has.
+    time_limit, gap, threads, seed
+        As in :func:`solve_mip`, where it is known what a solver calls them (the seed: HiGHS).
+    tee : bool
+        Whether the solver prints what it does.
+    on_improve : callable, optional
+        Called with the objective whenever a better solution has been loaded into the model (HiGHS).
+
+    Returns
+    -------
+    PyomoOutcome
+        A time limit is no error.
+
+    Raises
+    ------
+    InputError
+        The solver is not available.
+    Interrupted
+        After Ctrl-C (HiGHS); its ``result`` is a PyomoOutcome.
+    """
+    if solver == "highs":
+        return _pyomo_by_highs(model, on_improve, time_limit, gap, threads, seed, tee)
+    return _pyomo_by_name(model, solver, time_limit, gap, threads, tee)
+
+
+def _pyomo_by_highs(
+    model: Any,
+    on_improve: Callable[[float], None] | None,
+    time_limit: float,
+    gap: float,
+    threads: int,
+    seed: int,
+    tee: bool,
+) -> PyomoOutcome:
+    import pyomo.environ as pyo
+    from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
+
+    began = time.perf_counter()
+    form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=pyo.minimize)
+    sign = 1 if form.objectives[0].sense == pyo.minimize else -1
+    offset = float(form.c_offset[0])
+    kind = np.array([bound for _, bound in form.rows], dtype=int)  # 1: <=, -1: >=, 0: =
+    rhs = floats(form.rhs)
+
+    def loaded(x: NDArray[np.float64], objective: float) -> float:
+        for variable, value, whole in zip(form.columns, x.tolist(), integer, strict=True):
+            variable.set_value(round(value) if whole else value, skip_validation=True)
+        return sign * (objective + offset) + 0.0  # never -0
+
+    def improved(x: NDArray[np.float64], objective: float) -> None:
+        assert on_improve is not None
+        on_improve(loaded(x, objective))
+
+    def outcome(found: MipResult) -> PyomoOutcome:
+        value = None
+        if found.x is not None and found.objective is not None:
+            value = loaded(found.x, found.objective)
+        bound = None if found.bound is None else sign * (found.bound + offset) + 0.0
+        return PyomoOutcome(found.status, value, bound)
+
+    limits = [(v.lb, v.ub) for v in form.columns]
+    integer = np.array([v.is_integer() or v.is_binary() for v in form.columns], dtype=bool)
+    try:
+        found = solve_mip(
+            form.c.toarray()[0],
+            form.A,
+            np.where(kind == 1, -np.inf, rhs),
+            np.where(kind == -1, np.inf, rhs),
+            [-math.inf if low is None else low for low, _ in limits],
+            [math.inf if high is None else high for _, high in limits],
+            integer,
+            time_limit=max(0.0, time_limit - (time.perf_counter() - began)),
+            gap=gap,
+            threads=threads,
+            seed=seed,
+            log=tee,
+            on_improve=None if on_improve is None else improved,
+        )
+    except Interrupted as stopped:
+        raise Interrupted(outcome(stopped.result)) from stopped
+    return outcome(found)
+
+
+def _pyomo_by_name(
+    model: Any, solver: str, time_limit: float, gap: float, threads: int, tee: bool
+) -> PyomoOutcome:
+    import pyomo.environ as pyo
+    from pyomo.common.log import LoggingIntercept
+
+    with LoggingIntercept(StringIO(), "pyomo"):  # the error below says it in one line
+        optimizer = pyo.SolverFactory(solver)
+    if not optimizer.available(exception_flag=False):
+        raise InputError(
+            f"solver {solver!r} is not available to Pyomo, expected one that is installed: "
+            + ", ".join(["highs", *(s for s in OPTIONS if _installed(s))])
+        )
+    names = OPTIONS.get(solver.removesuffix("_direct").removesuffix("_persistent"))
+    if names is not None:
+        values = (None if math.isinf(time_limit) else math.ceil(time_limit), gap, threads)
+        known = zip(names, values, strict=True)
+        optimizer.options.update({k: v for k, v in known if k is not None and v is not None})
+    if "highs" in solver:
+        optimizer.options["presolve"] = "off"
+    results = optimizer.solve(model, load_solutions=False, tee=tee)
+    ended = results.solver.termination_condition
+    if ended == pyo.TerminationCondition.infeasible:
+        return PyomoOutcome("infeasible", None, None)
+    if ended == pyo.TerminationCondition.unbounded:
+        return PyomoOutcome("unbounded", None, None)
+    (objective,) = model.component_data_objects(pyo.Objective, active=True)
+    least = objective.sense == pyo.minimize
+    told = results.problem.lower_bound if least else results.problem.upper_bound
+    bound = float(told) if isinstance(told, int | float) and math.isfinite(told) else None
+    if len(results.solution) == 0:
+        return PyomoOutcome("unknown", None, bound)
+    model.solutions.load_from(results)
+    if not _obeyed(model):
+        return PyomoOutcome("unknown", None, bound)
+    optimal = ended == pyo.TerminationCondition.optimal
+    return PyomoOutcome("optimal" if optimal else "feasible", float(pyo.value(objective)), bound)
+
+
+def _obeyed(model: Any) -> bool:
+    """Whether the values in ``model`` keep its constraints; makes integers whole."""
+    import pyomo.environ as pyo
+
+    for v in model.component_data_objects(pyo.Var):
+        if v.value is None:
+            continue
+        if not v.is_continuous():
+            if abs(v.value - round(v.value)) > TOLERANCE:
+                return False
+            v.set_value(round(v.value), skip_validation=True)
+        if _outside(v.value, v.lb, v.ub):
+            return False
+    rows = model.component_data_objects(pyo.Constraint, active=True)
+    return not any(_outside(pyo.value(row.body), row.lb, row.ub) for row in rows)
+
+
+def _outside(x: float, low: float | None, high: float | None) -> bool:
+    below = low is not None and x < low - TOLERANCE * max(1.0, abs(low))
+    return below or (high is not None and x > high + TOLERANCE * max(1.0, abs(high)))
+
+
+def _installed(solver: str) -> bool:
+    import pyomo.environ as pyo
+
+    return bool(pyo.SolverFactory(solver).available(exception_flag=False))

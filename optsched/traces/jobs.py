@@ -1,0 +1,237 @@
+"""Lists of jobs in four formats -> one table.
+
+The table has one row per job, in the order of submission (equal times: the order of the file):
+
+    name             str
+    submit_seconds   s from the first submission; NaN if the list has no times
+    run_seconds      s, with all tasks at once; NaN if the list has no times
+    tasks            workers, GPUs or processors that the job uses at once, whole, >= 1
+    gpu              GPUs of one task, 0.25 is a shared one; NaN: not in the list
+    cpu              cores of one task; NaN: not in the list
+    memory_gb        memory of one task, GB of 2^30 bytes; NaN: not in the list
+    user             tenant, or ""
+
+``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
+(or no processors), ``attrs["start"]`` is the date of the first submission, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from optsched.problem import InputError
+from optsched.traces.columns import SECONDS, Columns, Number, missing_columns
+from optsched.traces.lines import Row, header, read_csv, read_lines
+
+COLUMNS = ("name", "submit_seconds", "run_seconds", "tasks", "gpu", "cpu", "memory_gb", "user")
+TASKS = Number("tasks at once", low=1, high=1e6, whole=True)
+RUN = Number("seconds")
+SUBMIT = Number("seconds", high=SECONDS)
+DEMAND = Number("of one task", may_be_empty=True)
+
+PHILLY = ("timestamp", "duration", "num_gpus")
+PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+POD_TIMES = ("creation_time", "deletion_time", "scheduled_time")
+OWN = ("submit_seconds", "run_seconds", "tasks")
+OWN_OPTIONAL = ("name", "gpu", "cpu", "memory_gb", "user")
+MACHINE_HEADS = ({"sn", "cpu_milli"}, {"cpu", "memory_gb", "gpu", "count"})
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "Philly jobs": PHILLY,
+    "Alibaba GPU v2023 pods": PODS,
+    "own jobs": OWN,
+}
+
+Table = dict[str, Any]
+
+
+def read_jobs(path: Path | str) -> pd.DataFrame:
+    """Read a list of jobs; the format is known by its name (SWF) or its header.
+
+    Parameters
+    ----------
+    path : path
+        ``*.swf``; Philly's ``timestamp,duration,num_gpus,...``; Alibaba's
+        ``openb_pod_list_*.csv``; or one's own ``submit_seconds,run_seconds,tasks,...``. Plain or
+        gzip.
+
+    Returns
+    -------
+    DataFrame
+        The columns above.
+
+    Raises
+    ------
+    InputError
+        The list is malformed or empty; the message names file, line, field, value and what would
+        be right.
+    """
+    path = Path(path)
+    if is_swf(path):
+        return _finished(path, "SWF", *_swf(path))
+    names = header(path)
+    for kind, (needed, read) in _READERS.items():
+        if {*needed} <= {*names}:
+            rows = read_csv(path)
+            next(rows)
+            return _finished(path, kind, *read(Columns(path, names, rows)))
+    if any(heads <= {*names} for heads in MACHINE_HEADS):
+        raise InputError(f"{path}: is a list of machines, expected a list of jobs")
+    raise missing_columns(path, names, FORMATS)
+
+
+def is_swf(path: Path) -> bool:
+    """Whether ``path`` names a log in the Standard Workload Format."""
+    return path.name.lower().removesuffix(".gz").endswith(".swf")
+
+
+def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -> pd.DataFrame:
+    """Drop what has no running time, put in order, start the clock at the first submission."""
+    jobs = pd.DataFrame({name: table.get(name, np.nan) for name in COLUMNS})
+    if jobs.empty:
+        raise InputError(f"{path}: names no job, expected at least one")
+    known = jobs["tasks"].notna() & (jobs["run_seconds"].notna() | jobs["submit_seconds"].isna())
+    dropped = int((~known).sum())
+    jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
+    if jobs.empty:
+        raise InputError(
+            f"{path}: none of {dropped} jobs has a known running time and number of tasks, "
+            "expected at least one"
+        )
+    first = jobs["submit_seconds"].iloc[0]
+    if start is not None:
+        start += pd.Timedelta(seconds=float(first))
+    jobs["submit_seconds"] -= first
+    jobs = jobs.astype({"tasks": np.int64})
+    jobs.attrs = {"format": kind, "dropped": dropped, "start": start}
+    return jobs
+
+
+def _philly(columns: Columns) -> tuple[Table, pd.Timestamp | None]:
+    stamps = columns.times("timestamp", "%Y-%m-%d %H:%M:%S")
+    seconds = (stamps - stamps.min()).dt.total_seconds().to_numpy()
+    return {
+        "name": [f"line {line}" for line in columns.line],
+        "submit_seconds": seconds,
+        "run_seconds": columns.numbers("duration", RUN),
+        "tasks": columns.numbers("num_gpus", TASKS),
+        "gpu": np.ones(len(columns)),
+        "user": _texts(columns, "cluster"),
+    }, None if len(columns) == 0 else stamps.min()
+
+
+def _pods(columns: Columns) -> tuple[Table, None]:
+    milli = columns.numbers("gpu_milli", Number("thousandths of a GPU", high=1000, whole=True))
+    gpus = columns.numbers("num_gpu", Number("GPUs", high=1e6, whole=True))
+    submit = run = np.full(len(columns), np.nan)
+    present = [name for name in POD_TIMES if name in columns]
+    if present and len(present) < len(POD_TIMES):
+        raise missing_columns(
+            columns.path, tuple(columns.cells), {"Alibaba GPU v2023 pods": PODS + POD_TIMES}
+        )
+    if present:
+        submit = columns.numbers("creation_time", SUBMIT)
+        begin = columns.numbers(
+            "scheduled_time", Number("seconds", high=SECONDS, may_be_empty=True)
+        )
+        end = columns.numbers("deletion_time", SUBMIT)
+        run = end - begin  # NaN: never started
+        columns.refuse("deletion_time", run < 0, "at least the scheduled_time of the same line")
+    return {
+        "name": columns.text("name"),
+        "submit_seconds": submit,
+        "run_seconds": run,
+        "tasks": np.ones(len(columns)),
+        "gpu": gpus * milli / 1000,
+        "cpu": columns.numbers("cpu_milli", Number("thousandths of a core", high=1e12)) / 1000,
+        "memory_gb": columns.numbers("memory_mib", Number("MiB", high=1e12)) / 1024,
+        "user": "",
+    }, None
+
+
+def _own(columns: Columns) -> tuple[Table, None]:
+    unknown = [n for n in columns.cells if n not in OWN + OWN_OPTIONAL]
+    if unknown:
+        raise InputError(
+            f"{columns.path}, line 1: unknown column {unknown[0]!r}, expected {', '.join(OWN)} and "
+            "if you like "
+            f"{', '.join(OWN_OPTIONAL)}"
+        )
+    names = columns.text("name") if "name" in columns else [f"line {n}" for n in columns.line]
+    return {
+        "name": names,
+        "submit_seconds": columns.numbers("submit_seconds", SUBMIT),
+        "run_seconds": columns.numbers("run_seconds", RUN),
+        "tasks": columns.numbers("tasks", TASKS),
+        **{n: columns.numbers(n, DEMAND) for n in ("gpu", "cpu", "memory_gb") if n in columns},
+        "user": _texts(columns, "user"),
+    }, None
+
+
+def _texts(columns: Columns, name: str) -> list[str]:
+    return columns.text(name) if name in columns else [""] * len(columns)
+
+
+SWF_FIELDS = 18
+SWF = {1: "job", 2: "submit", 4: "run time", 5: "used", 8: "requested", 10: "memory", 12: "user"}
+ANY = Number("-1: unknown", low=-1e12, high=1e12)
+
+
+def _swf(path: Path) -> tuple[Table, None]:
+    """Read the Standard Workload Format: one task is one processor.
+
+    A negative running time and a processor number below 1 mean unknown. Column 10 is memory per
+    processor in KB; where a log adds columns of its own (more than 18) it is known to mean
+    something else, and is left out.
+    """
+    extended = False
+
+    def rows() -> Any:
+        nonlocal extended
+        for number, line in read_lines(path):
+            fields = line.split(maxsplit=SWF_FIELDS)
+            if not fields or fields[0].startswith(";"):
+                continue
+            if len(fields) < SWF_FIELDS:
+                raise InputError(
+                    f"{path}, line {number}: has {len(fields)} fields, expected the {SWF_FIELDS} "
+                    "of the Standard "
+                    "Workload Format"
+                )
+            extended = extended or len(fields) > SWF_FIELDS
+            yield Row(number, [fields[k - 1] for k in SWF])
+
+    columns = Columns(path, list(SWF.values()), rows())
+    run = columns.numbers("run time", Number("seconds; negative: unknown", low=-1e12, high=SECONDS))
+    used, asked = columns.numbers("used", ANY), columns.numbers("requested", ANY)
+    memory = columns.numbers("memory", ANY)
+    tasks = np.where(used >= 1, used, asked)
+    columns.refuse("used", tasks != np.floor(tasks), "a whole number of processors, or -1")
+    columns.refuse("used", tasks > TASKS.high, f"at most {TASKS.high:g} processors")
+    return {
+        "name": columns.text("job"),
+        "submit_seconds": columns.numbers("submit", SUBMIT),
+        "run_seconds": np.where(run >= 0, run, np.nan),
+        "tasks": np.where(tasks >= 1, tasks, np.nan),
+        "gpu": np.zeros(len(columns)),
+        "cpu": np.ones(len(columns)),
+        "memory_gb": _known_memory(memory, extended),
+        "user": columns.text("user"),
+    }, None
+
+
+def _known_memory(kilobytes: NDArray[np.float64], extended: bool) -> NDArray[np.float64]:
+    known = (kilobytes > 0) & (not extended)
+    return np.where(known, kilobytes / 1024**2, np.nan)
+
+
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], tuple[Table, Any]]]] = {
+    "Philly jobs": (PHILLY, _philly),
+    "Alibaba GPU v2023 pods": (PODS, _pods),
+    "own jobs": (OWN, _own),
+}

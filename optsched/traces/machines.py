@@ -1,0 +1,172 @@
+"""Lists of machines in three formats -> one table.
+
+The table has one row per class of equal machines, in the order of the file:
+
+    name         str
+    count        machines of this class, >= 1
+    gpu          GPUs of one machine
+    cpu          cores of one machine
+    memory_gb    memory of one machine, GB of 2^30 bytes
+    storage_gb   NaN: not in the list
+    nic_gbps     bandwidth of its network card, Gbit/s; NaN: not in the list
+    model        GPU model, or ""
+
+``attrs["format"]`` names the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from optsched.problem import InputError
+from optsched.traces.columns import Columns, Number, missing_columns
+from optsched.traces.jobs import OWN as OWN_JOBS
+from optsched.traces.jobs import PHILLY, PODS
+from optsched.traces.lines import Row, header, read_csv, read_lines
+
+COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
+EQUAL = ["gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model"]
+COUNT = Number("machines", low=1, high=1e6, whole=True)
+SOME = Number("of one machine", above_low=True)
+NONE_OR_SOME = Number("of one machine")
+UNKNOWN_OR_SOME = Number("of one machine", above_low=True, may_be_empty=True)
+
+NODES = ("sn", "cpu_milli", "memory_mib", "gpu")
+OWN = ("gpu", "cpu", "memory_gb")
+OWN_OPTIONAL = ("name", "count", "storage_gb", "nic_gbps", "model")
+FORMATS: Mapping[str, tuple[str, ...]] = {"Alibaba GPU v2023 nodes": NODES, "own machines": OWN}
+
+Table = dict[str, Any]
+
+
+def read_machines(path: Path | str) -> pd.DataFrame:
+    """Read a list of machines; the format is known by its name (``.machines``) or its header.
+
+    Parameters
+    ----------
+    path : path
+        Alibaba's ``openb_node_list_*.csv``; ``*.machines`` beside an SWF log; or one's own
+        ``gpu,cpu,memory_gb,...``. Plain or gzip.
+
+    Returns
+    -------
+    DataFrame
+        The columns above.
+
+    Raises
+    ------
+    InputError
+        The list is malformed or empty; the message names file, line, field, value and what would
+        be right.
+    """
+    path = Path(path)
+    if path.name.lower().removesuffix(".gz").endswith(".machines"):
+        return _finished(path, "SWF machines", _clusters(path))
+    names = header(path)
+    if any({*jobs} <= {*names} for jobs in (PHILLY, PODS, OWN_JOBS)):
+        raise InputError(f"{path}: is a list of jobs, expected a list of machines")
+    for kind, (needed, read) in _READERS.items():
+        if {*needed} <= {*names}:
+            rows = read_csv(path)
+            next(rows)
+            return _finished(path, kind, read(Columns(path, names, rows)))
+    raise missing_columns(path, names, FORMATS)
+
+
+def _finished(path: Path, kind: str, table: Table) -> pd.DataFrame:
+    """Put equal machines together, in order of first appearance."""
+    rows = pd.DataFrame({name: table.get(name, np.nan) for name in COLUMNS})
+    if rows.empty:
+        raise InputError(f"{path}: names no machine, expected at least one")
+    groups = rows.groupby(EQUAL, sort=False, dropna=False)
+    machines = groups.agg(name=("name", "first"), count=("count", "sum")).reset_index()
+    machines = machines[list(COLUMNS)].astype({"count": np.int64})
+    machines.attrs = {"format": kind}
+    return machines
+
+
+def _nodes(columns: Columns) -> Table:
+    gpu = columns.numbers("gpu", Number("GPUs", high=1e6, whole=True))
+    cpu = (
+        columns.numbers("cpu_milli", Number("thousandths of a core", high=1e12, above_low=True))
+        / 1000
+    )
+    memory = columns.numbers("memory_mib", Number("MiB", high=1e12, above_low=True)) / 1024
+    model = columns.text("model") if "model" in columns else [""] * len(columns)
+    return {
+        "name": [
+            f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores, {ram:g} GB"
+            for g, m, c, ram in zip(gpu, model, cpu, memory, strict=True)
+        ],
+        "count": np.ones(len(columns)),
+        "gpu": gpu,
+        "cpu": cpu,
+        "memory_gb": memory,
+        "model": model,
+    }
+
+
+def _own(columns: Columns) -> Table:
+    unknown = [n for n in columns.cells if n not in OWN + OWN_OPTIONAL]
+    if unknown:
+        raise InputError(
+            f"{columns.path}, line 1: unknown column {unknown[0]!r}, expected {', '.join(OWN)} and "
+            "if you like "
+            f"{', '.join(OWN_OPTIONAL)}"
+        )
+    texts = {n: columns.text(n) for n in ("name", "model") if n in columns}
+    rest = {
+        n: columns.numbers(n, UNKNOWN_OR_SOME) for n in ("storage_gb", "nic_gbps") if n in columns
+    }
+    return {
+        "name": [f"line {line}" for line in columns.line],
+        "model": [""] * len(columns),
+        **texts,
+        **rest,
+        "count": columns.numbers("count", COUNT) if "count" in columns else np.ones(len(columns)),
+        "gpu": columns.numbers("gpu", NONE_OR_SOME),
+        "cpu": columns.numbers("cpu", SOME),
+        "memory_gb": columns.numbers("memory_gb", SOME),
+    }
+
+
+CLUSTER = ("id", "name", "nodes", "cpus per node", "speed", "memory per node")
+
+
+def _clusters(path: Path) -> Table:
+    """Read the list beside an SWF log: tab-separated, no header, memory in KB."""
+
+    def rows() -> Any:
+        for number, line in read_lines(path):
+            fields = [f.strip() for f in line.split("\t")]
+            if not any(fields) or line.startswith(";"):
+                continue
+            if len(fields) < len(CLUSTER):
+                raise InputError(
+                    f"{path}, line {number}: has {len(fields)} fields, expected {len(CLUSTER)} "
+                    "with tabs between: "
+                    f"{', '.join(CLUSTER)}"
+                )
+            yield Row(number, fields[: len(CLUSTER)])
+
+    columns = Columns(path, CLUSTER, rows())
+    return {
+        "name": columns.text("name"),
+        "count": columns.numbers("nodes", COUNT),
+        "gpu": np.zeros(len(columns)),
+        "cpu": columns.numbers("cpus per node", SOME),
+        "memory_gb": columns.numbers("memory per node", Number("KB", high=1e15, above_low=True))
+        / 1024**2,
+        "model": [""] * len(columns),
+    }
+
+
+_READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
+    "Alibaba GPU v2023 nodes": (NODES, _nodes),
+    "own machines": (OWN, _own),
+}

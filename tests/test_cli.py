@@ -1,0 +1,535 @@
+"""The command line: every command, wrong input, Ctrl-C."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from oasis_reference import FILES, load, schedule
+
+from optsched.cli import main
+from optsched.families.oasis.instance import OasisSchedule
+from optsched.files import load_instance, save_instance
+from optsched.results import load_optimum, load_run, save_schedule
+
+LIMIT = ["--time-limit", "2"]
+WINDOW = ["--jobs", "6", "--slots", "8", "--load", "1.5"]
+JOBS = "submit_seconds,run_seconds,tasks\n" + "".join(
+    f"{600 * k},{3600 * (1 + k % 3)},{1 + k % 4}\n" for k in range(8)
+)
+MACHINES = "gpu,cpu,memory_gb,count\n4,32,128,2\n0,16,64,2\n"
+POLICY = '''
+from optsched.families.oasis.baselines import Fifo
+
+
+class Mine(Fifo):
+    """First come, first served, under another name."""
+
+    name = "mine"
+
+
+class Nothing:
+    """Lacks the protocol."""
+'''
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command here; return its exit status, stdout and stderr."""
+
+    def run(*args):
+        try:
+            main([str(a) for a in args])
+            status = 0
+        except SystemExit as left:
+            status = left.code or 0
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with an instance, a job list, a machine list, a result and a run."""
+    path = tmp_path_factory.mktemp("cli")
+    (path / "jobs.csv").write_text(JOBS)
+    (path / "machines.csv").write_text(MACHINES)
+    for command in (
+        ["generate", "oasis", "--preset", "small", "--seed", "1", "-o", path / "small.json"],
+        ["solve", path / "small.json", *LIMIT, "-o", path / "result.json"],
+        ["run", path / "small.json", "--policy", "fifo", "-o", path / "run.json"],
+    ):
+        with pytest.raises(SystemExit) as left:
+            main([str(a) for a in command])
+        assert not left.value.code
+    return path
+
+
+def refused(outcome, *words):
+    """Assert that a call ended with one line that says all of ``words``."""
+    status, out, err = outcome
+    assert status == 2, (out, err)
+    assert err.startswith("optsched: ")
+    assert err.count("\n") == 1, err
+    for word in words:
+        assert word in err, err
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+def test_help_of_every_command(call):
+    status, out, _ = call("--help")
+    assert status == 0
+    for name in ("generate", "trace", "show", "solve", "run", "ratio", "verify", "export"):
+        assert name in out
+        status, text, _ = call(name, "--help")
+        assert status == 0
+        assert f"optsched {name}" in " ".join(text.split())  # the example
+    assert {"reproduce", "info"} <= set(out.split())
+
+
+def test_generate_follows_the_seed(call, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        made = call("generate", "oasis", "--preset", "small", "--seed", seed, "-o", tmp_path / name)
+        assert made[0] == 0
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+    assert (tmp_path / "a").read_text() != (tmp_path / "c").read_text()
+
+
+def test_generate_takes_sizes(call, tmp_path):
+    sizes = ("--jobs", 3, "--slots", 7, "--machines", 4)
+    status, out, _ = call(
+        "generate", "oasis", "--preset", "small", *sizes, "-o", tmp_path / "x.json"
+    )
+    assert status == 0
+    assert "3 jobs" in out
+    made = load_instance(tmp_path / "x.json")
+    assert (len(made.jobs), made.horizon) == (3, 7)
+    assert len(made.worker_capacity) + len(made.ps_capacity) == 4
+
+
+def test_trace_makes_an_instance(call, folder, tmp_path):
+    target = tmp_path / "window.json"
+    status, out, _ = call(
+        "trace", folder / "jobs.csv", "--machines", folder / "machines.csv", *WINDOW, "-o", target
+    )
+    assert status == 0
+    assert "6 jobs" in out
+    made = load_instance(target)
+    assert (len(made.jobs), made.horizon) == (6, 8)
+    assert made.drawn
+
+
+def test_trace_reads_gzip_and_the_slot(call, folder, tmp_path):
+    packed = tmp_path / "jobs.csv.gz"
+    packed.write_bytes(gzip.compress((folder / "jobs.csv").read_bytes()))
+    target = tmp_path / "window.json"
+    assert call("trace", packed, *WINDOW, "--slot", "30min", "-o", target)[0] == 0
+    assert load_instance(target).slot_seconds == 1800
+
+
+def test_show(call, folder, tmp_path):
+    status, out, _ = call("show", folder / "small.json", "--plot", tmp_path / "pictures")
+    assert status == 0
+    assert "offered load" in out
+    assert (tmp_path / "pictures" / "jobs.png").exists()
+    status, out, _ = call("show", folder / "result.json")
+    assert status == 0
+    assert str(load_optimum(folder / "result.json")) in out
+    status, out, _ = call("show", folder / "run.json", "--plot", tmp_path)
+    assert str(load_run(folder / "run.json")) in out
+    assert (tmp_path / "schedules.png").exists()
+
+
+def test_show_takes_a_trace(call, folder):
+    status, out, _ = call("show", folder / "jobs.csv", *WINDOW)
+    assert status == 0
+    assert "offered load" in out
+
+
+def test_solve_prints_json(call, folder):
+    status, out, _ = call("solve", folder / "small.json", *LIMIT, "--json")
+    assert status == 0
+    content = json.loads(out)
+    assert content["family"] == "oasis"
+    found = content["reference"]
+    assert {"value", "bound", "status", "value_level", "bound_level"} <= set(found)
+    assert found["value"] <= found["bound"] * (1 + 1e-9)
+
+
+def test_run_says_what_was_earned(call, folder):
+    status, out, _ = call("run", folder / "small.json", "--policy", "fifo")
+    assert status == 0
+    assert out.startswith("oasis: fifo earns ")
+
+
+def test_ratio_prints_a_table_a_file_and_pictures(call, folder, tmp_path):
+    target = tmp_path / "result.json"
+    status, out, _ = call(
+        *("ratio", folder / "small.json", "--policy", "oasis", "--policy", "fifo", *LIMIT),
+        *("-o", target, "--plot", tmp_path / "pictures"),
+    )
+    assert status == 0
+    for word in ("oasis", "fifo", "ratio", "guarantee", "information", "offered load"):
+        assert word in out
+    assert "drf" not in out
+    assert {"ratios.png", "schedules.png"} <= {p.name for p in (tmp_path / "pictures").iterdir()}
+    status, out, _ = call("verify", target)
+    assert status == 0
+    assert out.count("accepted") == 3  # the optimum and two runs
+
+
+def test_ratio_prints_json_for_all_policies(call, folder):
+    status, out, _ = call("ratio", folder / "small.json", *LIMIT, "--json")
+    assert status == 0
+    content = json.loads(out)
+    assert {row["name"] for row in content["policies"]} == {"oasis", "fifo", "drf", "rrh", "dorm"}
+    for row in content["policies"]:
+        assert {"name", "information", "value", "ratio", "guarantee", "seconds"} <= set(row)
+        low, high = row["ratio"]["low"], row["ratio"]["high"]
+        assert 1 <= float(low) <= float(high)
+
+
+def test_ratio_of_the_sample(call):
+    status, out, _ = call("ratio", "sample", "--policy", "fifo", "--time-limit", "0.5", *WINDOW)
+    assert status == 0
+    assert "fifo" in out
+
+
+def test_ratio_judges_a_schedule_from_elsewhere(call, tmp_path):
+    instance, known = load(FILES[0])
+    save_instance(instance, tmp_path / "instance.json")
+    save_schedule(tmp_path / "s.json", instance, schedule(known["optimum_schedule"]))
+    args = ("ratio", tmp_path / "instance.json", "--policy", "fifo", "--json", *LIMIT)
+    status, out, _ = call(*args, "--schedule", tmp_path / "s.json")
+    assert status == 0
+    row = json.loads(out)["policies"][-1]
+    assert row["name"] == "schedule"
+    assert row["value"] == pytest.approx(known["optimum"])
+
+
+def test_policy_in_a_file_of_ones_own(call, folder, tmp_path, monkeypatch):
+    (tmp_path / "my_own_policy.py").write_text(POLICY)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    status, out, _ = call("run", folder / "small.json", "--policy", "my_own_policy:Mine")
+    assert status == 0
+    assert "mine earns" in out
+    found = call("run", folder / "small.json", "--policy", "my_own_policy:Nothing")
+    refused(found, "lacks name", "optsched.Policy")
+
+
+@pytest.mark.parametrize("to", ["lp", "mps"])
+def test_export_cites_the_equations(call, folder, tmp_path, to):
+    target = tmp_path / f"program.{to}"
+    assert call("export", folder / "small.json", "--to", to, "-o", target)[0] == 0
+    text = target.read_text()
+    for equation in ("eq1", "eq2", "eq4", "eq8"):
+        assert equation in text
+
+
+def test_info(call):
+    status, out, _ = call("info")
+    assert status == 0
+    for word in ("optsched", "highspy", "oasis", "fifo", "paper", "CITATION.cff"):
+        assert word in out
+
+
+# --- verify -----------------------------------------------------------------------------------
+
+
+def test_verify_judges_a_schedule(call, tmp_path):
+    instance, known = load(FILES[0])
+    save_instance(instance, tmp_path / "instance.json")
+    best = schedule(known["optimum_schedule"])
+    save_schedule(tmp_path / "good.json", instance, best)
+    status, out, _ = call("verify", tmp_path / "instance.json", tmp_path / "good.json")
+    assert status == 0
+    assert f"value {known['optimum']:.9g}" in out
+    admitted = next(plan for plan in best.jobs if plan is not None)
+    twice = admitted.model_copy(
+        update={"workers": tuple((t, h, 99 * n) for t, h, n in admitted.workers)}
+    )
+    jobs = tuple(twice if plan is admitted else plan for plan in best.jobs)
+    save_schedule(tmp_path / "bad.json", instance, OasisSchedule(jobs=jobs))
+    status, out, _ = call("verify", tmp_path / "instance.json", tmp_path / "bad.json")
+    assert status == 1
+    assert "(3) broken by" in out
+
+
+def test_verify_checks_value_and_bound_again(call, folder):
+    status, out, _ = call("verify", folder / "result.json", folder / "run.json")
+    assert status == 0
+    assert "(certified)" in out
+    assert "bound" in out
+
+
+def _worse(content):
+    content["optimum"]["value"] *= 1.5
+
+
+def _tighter(content):
+    content["optimum"]["bound"] *= 0.5
+
+
+def _other_instance(content):
+    content["instance"]["jobs"][0]["utility"]["scale"] += 1
+
+
+def _emptied(content):
+    content["optimum"]["schedule"]["jobs"] = [None] * len(content["instance"]["jobs"])
+
+
+@pytest.mark.parametrize("damage", [_worse, _tighter, _other_instance, _emptied])
+def test_verify_rejects_a_tampered_result(call, folder, tmp_path, damage):
+    content = json.loads((folder / "result.json").read_text())
+    damage(content)
+    (tmp_path / "tampered.json").write_text(json.dumps(content))
+    status, out, _ = call("verify", tmp_path / "tampered.json")
+    assert status == 1
+    assert "rejected" in out
+
+
+def test_verify_rejects_a_bound_that_the_certificate_does_not_prove(call, folder, tmp_path):
+    content = json.loads((folder / "result.json").read_text())
+    assert content["optimum"]["bound_level"] == "certified"
+    content["optimum"] |= {"value": None, "value_level": None, "schedule": None}
+    content["optimum"]["status"] = "no_schedule"
+    (tmp_path / "bound.json").write_text(json.dumps(content))
+    assert call("verify", tmp_path / "bound.json")[0] == 0
+    content["optimum"]["bound"] *= 1 - 1e-6
+    (tmp_path / "bound.json").write_text(json.dumps(content))
+    status, out, _ = call("verify", tmp_path / "bound.json")
+    assert status == 1
+    assert "the certificate proves the bound" in out
+
+
+def test_verify_rejects_a_tampered_run(call, folder, tmp_path):
+    content = json.loads((folder / "run.json").read_text())
+    content["run"]["value"] += 1
+    (tmp_path / "tampered.json").write_text(json.dumps(content))
+    status, out, _ = call("verify", tmp_path / "tampered.json")
+    assert status == 1
+    assert "the file says" in out
+
+
+def test_verify_wants_a_pair_or_results(call, folder):
+    found = call("verify", folder / "small.json", folder / "result.json")
+    refused(found, "instance and result", "expected an instance and a schedule, or results")
+
+
+# --- wrong input ------------------------------------------------------------------------------
+
+
+def broken_instance(change):
+    def write(folder, path):
+        content = json.loads((folder / "small.json").read_text())
+        del content["instance_sha256"]
+        change(content["instance"])
+        path.write_text(json.dumps(content))
+
+    return write
+
+
+def text(words):
+    return lambda _folder, path: path.write_text(words)
+
+
+def jobs(row):
+    return text(JOBS + row + "\n")
+
+
+INPUTS = {
+    "no file": ("x.json", lambda *_: None, ["cannot be read"]),
+    "no JSON": ("x.json", text('{"format": 1,\n "kind"'), ["line 2", "is no JSON"]),
+    "NaN": ("x.json", text('{"format": 1, "kind": "instance", "x": NaN}'), ["NaN", "finite"]),
+    "other kind": ("x.json", text('{"format": 1, "kind": "x"}'), ["holds 'x'", "expected"]),
+    "no envelope": ("x.json", text("[1, 2]"), ["expected an object"]),
+    "unknown family": (
+        "x.json",
+        text('{"format": 1, "kind": "instance", "family": "x", "instance": {}}'),
+        ["unknown family 'x'", "oasis"],
+    ),
+    "unknown field": (
+        "x.json",
+        broken_instance(lambda inst: inst.update(colour="red")),
+        ["colour", "red"],
+    ),
+    "negative demand": (
+        "x.json",
+        broken_instance(lambda inst: inst["jobs"][1]["worker_demand"].__setitem__(0, -1)),
+        ["jobs.1.worker_demand.0", "-1"],
+    ),
+    "text in a number": (
+        "x.json",
+        broken_instance(lambda inst: inst["jobs"][2].update(chunks="many")),
+        ["jobs.2.chunks", "'many'"],
+    ),
+    "late arrival": (
+        "x.json",
+        broken_instance(lambda inst: inst["jobs"][0].update(arrival=99)),
+        ["job 0: arrival 99 is outside the horizon 0..5"],
+    ),
+    "zero machines": (
+        "x.json",
+        broken_instance(lambda inst: inst.update(worker_machines=[])),
+        ["worker_machines", "at least 1"],
+    ),
+    "increasing utility": (
+        "x.json",
+        broken_instance(
+            lambda inst: inst["jobs"][0].update(utility={"kind": "table", "values": [1, 2]})
+        ),
+        ["utility increases from 1.0", "2.0"],
+    ),
+    "missing column": (
+        "x.csv",
+        text("submit_seconds,tasks\n0,1\n"),
+        ["run_seconds"],
+    ),
+    "text in a CSV number": ("x.csv", jobs("100,soon,1"), ["line 10", "run_seconds", "soon"]),
+    "NaN in CSV": ("x.csv", jobs("100,nan,1"), ["line 10", "run_seconds", "nan"]),
+    "negative in CSV": ("x.csv", jobs("100,-5,1"), ["line 10", "run_seconds", "-5"]),
+    "empty trace": ("x.csv", text(""), ["x.csv"]),
+    "header alone": ("x.csv", text("submit_seconds,run_seconds,tasks\n"), ["no job"]),
+    "broken SWF": ("x.swf", text("1 2 three\n"), ["line 1", "18"]),
+    "broken gzip": ("x.csv.gz", lambda _f, path: path.write_bytes(b"\x1f\x8bno"), ["x.csv.gz"]),
+    "no text": ("x.csv", lambda _f, path: path.write_bytes(b"\xff\xfe\x00\x01\n"), ["x.csv"]),
+    "a folder": ("x.csv", lambda _f, path: path.mkdir(), ["x.csv"]),
+}
+
+
+@pytest.mark.parametrize("case", INPUTS)
+def test_wrong_input_is_one_line(call, folder, tmp_path, case):
+    name, write, words = INPUTS[case]
+    write(folder, tmp_path / name)
+    before = sorted(tmp_path.iterdir())
+    target = tmp_path / "out.json"
+    window = () if name.endswith(".json") else ("--jobs", 4, "--slots", 8)
+    refused(call("solve", tmp_path / name, *window, "-o", target), name, *words)
+    assert sorted(tmp_path.iterdir()) == before  # no partial output
+
+
+def test_machine_list_without_machines(call, folder, tmp_path):
+    (tmp_path / "m.csv").write_text("gpu,cpu,memory_gb,count\n")
+    found = call("trace", folder / "jobs.csv", "--machines", tmp_path / "m.csv", "-o", "x.json")
+    refused(found, "m.csv", "no machine")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["generate", "nobody", "-o", "x.json"], ["unknown family 'nobody'", "oasis"]),
+        (["generate", "oasis", "--preset", "huge", "-o", "x.json"], ["preset 'huge'", "paper"]),
+        (["generate", "oasis", "-o", "nowhere/x.json"], ["nowhere", "no folder"]),
+        (["run", "{small}", "--policy", "nobody"], ["unknown policy 'nobody'", "fifo"]),
+        (["run", "{small}", "--policy", "nowhere:P"], ["cannot be loaded"]),
+        (["solve", "{small}", "--method", "magic"], ["unknown method 'magic'", "auto"]),
+        (["solve", "{small}", "-o", "nowhere/x.json"], ["nowhere", "no folder"]),
+        (["trace", "{jobs}", "--slot", "long", "-o", "x.json"], ["slot 'long'", "15min"]),
+        (["trace", "{jobs}", "--slot", "-1h", "-o", "x.json"], ["slot '-1h'", "more than 0"]),
+        (["trace", "{jobs}", "--jobs", "99", "-o", "x.json"], ["8 jobs", "99"]),
+        (["trace", "{jobs}", *WINDOW, "--load", "-1", "-o", "x.json"], ["load", "-1"]),
+        (["trace", "{small}", "-o", "x.json"], ["instance file already"]),
+        (["ratio", "{small}", "--schedule", "{jobs}"], ["jobs.csv", "is no JSON"]),
+        (["reproduce", "fig0"], ["unknown experiment 'fig0'", "oasis-fig5"]),
+    ],
+)
+def test_wrong_option_is_one_line(call, folder, tmp_path, monkeypatch, args, words):
+    monkeypatch.chdir(tmp_path)
+    names = {"small": folder / "small.json", "jobs": folder / "jobs.csv"}
+    refused(call(*(a.format(**names) for a in args)), *words)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["--time-limit", "nan"], ["--time-limit", "-1"], ["--threads", "0"], ["--colour", "red"]],
+)
+def test_option_out_of_range(call, folder, args):
+    status, out, err = call("solve", folder / "small.json", *args)
+    assert (status, out) == (2, "")
+    assert args[0] in err
+
+
+def test_schedule_of_another_instance(call, folder, tmp_path):
+    instance, known = load(FILES[0])
+    save_schedule(tmp_path / "s.json", instance, schedule(known["optimum_schedule"]))
+    found = call("verify", folder / "small.json", tmp_path / "s.json")
+    refused(found, "s.json", "another instance")
+
+
+# --- processes --------------------------------------------------------------------------------
+
+
+def start(*args):
+    return subprocess.Popen(
+        [sys.executable, "-m", "optsched", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"COLUMNS": "120"},
+    )
+
+
+def test_wrong_input_of_a_process(tmp_path):
+    process = start("solve", tmp_path / "missing.json")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_prints_the_best_so_far(call, tmp_path):
+    """Ctrl-C while the optimum is sought: exit status 130, and the best so far, in the file too."""
+    hard, target = tmp_path / "hard.json", tmp_path / "result.json"
+    sizes = ("--jobs", 60, "--slots", 60, "--machines", 20)
+    assert call("generate", "oasis", "--preset", "earnable", *sizes, "-o", hard)[0] == 0
+    process = start("solve", hard, "--time-limit", 120, "-o", target)
+    shown = _first_line(process)  # progress, after two seconds of work
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 130, err
+    assert shown.startswith("looking for the optimum")
+    assert "best so far" in err
+    assert "oasis: " in out
+    assert target.exists()
+    assert call("verify", target)[0] == 0
+
+
+def _first_line(process: subprocess.Popen[str]) -> str:
+    """Return the first line on stderr: it is printed once the search has gone on for a while."""
+    began = time.monotonic()
+    assert process.stderr is not None
+    while time.monotonic() - began < 60:
+        line = process.stderr.readline()
+        if line:
+            return line
+    raise AssertionError("no progress was shown")
+
+
+def test_a_bug_keeps_its_traceback(folder: Path, tmp_path):
+    (tmp_path / "buggy.py").write_text(
+        POLICY.replace(
+            'name = "mine"', 'name = "mine"\n\n    def step(self, event):\n        1 / 0'
+        )
+    )
+    process = subprocess.run(
+        [sys.executable, "-m", "optsched", "run", folder / "small.json", "-p", "buggy:Mine"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=60,
+        check=False,
+    )
+    assert process.returncode == 1
+    assert "ZeroDivisionError" in process.stderr

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import stat
+
+import pytest
+from oasis_reference import FILES, load
+
+from optsched.files import load_instance, plain, read_json, save_instance, write_json, write_whole
+from optsched.problem import InputError
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Return the path of a good instance file."""
+    inst, _ = load(FILES[0])
+    save_instance(inst, tmp_path / "cluster.json")
+    return tmp_path / "cluster.json"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_round_trip(path, tmp_path):
+    inst, _ = load(path)
+    save_instance(inst, tmp_path / "a.json")
+    again = load_instance(tmp_path / "a.json")
+    assert again == inst
+    assert again.digest() == inst.digest()
+    save_instance(again, str(tmp_path / "b.json"))
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_envelope(saved):
+    content = json.loads(saved.read_text())
+    assert list(content) == ["format", "kind", "family", "instance_sha256", "instance"]
+    assert (content["format"], content["kind"], content["family"]) == (1, "instance", "oasis")
+    assert content["instance_sha256"] == load_instance(saved).digest()
+
+
+def test_infinities_are_words():
+    found = plain({"ratio": math.inf, "all": [1, -math.inf, None, (2.5,)]})
+    assert found == {"ratio": "inf", "all": [1, "-inf", None, [2.5]]}
+
+
+def test_a_file_appears_complete_or_not_at_all(tmp_path):
+    path = tmp_path / "out.json"
+    path.write_text("before")
+    with pytest.raises(TypeError):
+        write_json(path, "run", "oasis", {"what": object()})
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["out.json"]
+    path.unlink()
+    path.mkdir()  # the last step, putting the file in its place, fails
+    with pytest.raises(OSError, match=r"out\.json"):
+        write_whole(path, "after")
+    assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_a_file_may_be_read_by_whoever_the_umask_allows(tmp_path):
+    before = os.umask(0o027)
+    try:
+        write_whole(tmp_path / "shared", b"x")
+        assert os.umask(0o027) == 0o027
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "shared").stat().st_mode) == 0o640
+
+
+def test_no_folder_to_write_to(tmp_path):
+    with pytest.raises(InputError, match=r"nowhere/out\.json: cannot be written: No such file"):
+        write_whole(tmp_path / "nowhere" / "out.json", "x")
+
+
+def one_line(path, *kinds):
+    with pytest.raises(InputError) as caught:
+        read_json(path, *kinds) if kinds else load_instance(path)
+    message = str(caught.value)
+    assert message.startswith(str(path)), message
+    assert "\n" not in message
+    return message.removeprefix(str(path))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": 1,\n "kind" "run"}', ", line 2, column 9: is no JSON: Expecting ':'"),
+        ("", ", line 1, column 1: is no JSON"),
+        ('{"x": NaN}', ": NaN is no number of JSON, expected a finite number"),
+        ('{"x": -Infinity}', ": -Infinity is no number of JSON"),
+        ("[1, 2]", ': expected an object with "format", "kind" and "family"'),
+        ('{"format": 1}', ': expected an object with "format"'),
+        ('{"format": 2, "kind": "instance"}', ': "format" is 2, expected 1'),
+        ('{"format": 1, "kind": "poem"}', ": holds 'poem', expected 'instance' or 'run'"),
+        ("[" * 200_000, ": is no JSON text: maximum recursion"),
+        ('{"x": ' + "9" * 5000 + "}", ": Exceeds the limit"),
+        ('{"format": 1, "kind": "instance", "family": "oasis"}', ': lacks "instance"'),
+        ('{"format": 1, "kind": "instance", "family": "x"}', ": unknown family 'x', expected one"),
+    ],
+)
+def test_malformed_text_gives_one_line(text, message, tmp_path):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    assert one_line(path).startswith(message)
+
+
+def test_what_cannot_be_read_gives_one_line(tmp_path):
+    assert one_line(tmp_path / "absent.json") == ": cannot be read: No such file or directory"
+    assert one_line(tmp_path) == ": cannot be read: Is a directory"
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    assert one_line(tmp_path / "binary").startswith(": is no JSON text: 'utf-8' codec")
+
+
+def test_a_file_that_is_too_long_is_not_read(tmp_path):
+    with (tmp_path / "huge.json").open("wb") as f:
+        f.truncate((1 << 30) + 1)  # takes no room on the disk
+    assert one_line(tmp_path / "huge.json") == ": 1073741825 bytes, expected at most 1073741824"
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (("horizon",), 0, ": horizon: is 0; Input should be greater than 0"),
+        (("horizon",), "long", ": horizon: is 'long'; Input should be a valid integer"),
+        (("colour",), "red", ": colour: is 'red'; Extra inputs are not permitted"),
+        (("worker_machines",), [], ": worker_machines: is []; Tuple should have at least 1 item"),
+        (("worker_machines", 0, "count"), 0, ": worker_machines.0.count: is 0; Input should be"),
+        (("worker_machines", 0, "capacity"), [1], ": worker_machines[0]: capacity has 1 entries"),
+        (("resources", 1), "r0", ": resources r0, r0: a name is used twice"),
+        (("jobs", 1, "worker_demand", 0), -1, ": jobs.1.worker_demand.0: is -1; Input should be"),
+        (("jobs", 1, "worker_demand", 0), "1 GPU", ": jobs.1.worker_demand.0: is '1 GPU'; Input"),
+        (("jobs", 2, "arrival"), 99, ": job 2: arrival 99 is outside the horizon 0..5"),
+        (("jobs", 0, "ps_demand"), [1], ": job 0: ps_demand has 1 entries, expected one per"),
+        (("jobs", 0, "ps_bandwidth"), 1e-6, ": job 0: worker_bandwidth 4.0 is above ps_bandwidth"),
+        (("jobs", 0, "utility"), {"kind": "table", "values": [1, 2]}, ": jobs.0.utility.table: ut"),
+        (("jobs", 0, "chunks"), None, ": jobs.0.chunks: is None; Input should be a valid integer"),
+    ],
+)
+def test_wrong_data_name_their_place(saved, place, value, message):
+    content = json.loads(saved.read_text())
+    at = content["instance"]
+    for step in place[:-1]:
+        at = at[step]
+    at[place[-1]] = value
+    saved.write_text(json.dumps(content))
+    assert one_line(saved).startswith(message)
+
+
+def test_a_missing_field_is_named(saved):
+    content = json.loads(saved.read_text())
+    del content["instance"]["jobs"][3]["epochs"]
+    saved.write_text(json.dumps(content))
+    assert one_line(saved) == ": jobs.3.epochs: Field required"
+
+
+def test_a_changed_instance_does_not_pass_for_the_old_one(saved):
+    content = json.loads(saved.read_text())
+    content["instance"]["horizon"] += 1
+    saved.write_text(json.dumps(content))
+    assert "instance_sha256 does not belong to this instance, expected " in one_line(saved)
+
+
+def test_another_kind_of_file_is_named(saved):
+    assert one_line(saved, "schedule") == ": holds 'instance', expected 'schedule'"

@@ -1,0 +1,222 @@
+"""Ratios: by hand, as intervals, against schedules from elsewhere, over several instances."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oasis_reference import FILES, load, schedule
+from pydantic import ValidationError
+
+from optsched.families.oasis.instance import JobSchedule, OasisSchedule
+from optsched.optimum import Optimum
+from optsched.problem import InputError, Level, Status, get_family
+from optsched.ratios import Ratio, RatioReport, compare, mean_ratio
+
+POLICIES = ["fifo", "drf"]
+
+
+@pytest.fixture(scope="module")
+def small():
+    return get_family("oasis").generate("small", seed=1)
+
+
+def optimum(instance, **known):
+    given = {
+        "family": "oasis",
+        "sense": "max",
+        "instance_sha256": instance.digest(),
+        "method": "by hand",
+        "status": Status.NO_SCHEDULE,
+        "value": None,
+        "bound": None,
+        "value_level": None,
+        "bound_level": None,
+        "schedule": None,
+        "certificate": None,
+        "seconds": 0.0,
+    }
+    return Optimum(**(given | known))
+
+
+def test_interval_worked_by_hand():
+    ratio = Ratio.of("max", 4.0, 5.0, 6.0, guarantee=9.0)
+    assert (ratio.low, ratio.high, ratio.exact, ratio.bounded) == (1.25, 1.5, False, "high")
+    assert str(ratio) == "between 1.25 and 1.5"
+    ratio = Ratio.of("min", 12.0, 10.0, 8.0)
+    assert (ratio.low, ratio.high, ratio.exact) == (1.2, 1.5, False)
+
+
+def test_exact_ratio_rests_on_no_bound():
+    ratio = Ratio.of("max", 4.0, 5.0, 5.0)
+    assert (ratio.exact, ratio.bounded, str(ratio)) == (True, None, "1.25")
+    assert Ratio.of("max", 4.0, 5.0, 5.0 + 1e-7).exact
+    assert not Ratio.of("max", 4.0, 5.0, 5.001).exact
+
+
+@pytest.mark.parametrize(
+    ("earned", "value", "low"), [(0.0, 0.0, 1.0), (0.0, 2.0, math.inf), (2.0, 2.0, 1.0)]
+)
+def test_nothing_earned(earned, value, low):
+    ratio = Ratio.of("max", earned, value, value)
+    assert ratio.low == ratio.high == low
+    assert ratio.exact
+
+
+def test_no_bound_is_no_high_end():
+    ratio = Ratio.of("max", 4.0, 5.0, None)
+    assert ratio.high is None
+    assert not ratio.exact
+    assert str(ratio) == "at least 1.25"
+
+
+def test_infinity_survives_json_and_nan_does_not():
+    ratio = Ratio.of("max", 0.0, 2.0, 3.0)
+    text = ratio.model_dump_json()
+    assert '"low":"inf"' in text
+    assert Ratio.model_validate_json(text) == ratio
+    with pytest.raises(ValidationError):
+        Ratio(low=math.nan, high=1.0, exact=False, bounded="high")
+
+
+def test_ends_in_the_wrong_order_are_refused():
+    with pytest.raises(ValidationError, match=r"low 2\.0 is above high 1\.0"):
+        Ratio(low=2.0, high=1.0, exact=False, bounded="high")
+
+
+@given(
+    st.floats(0, 1e6),
+    st.floats(0, 1e6),
+    st.floats(0, 1e6),
+)
+def test_interval_is_in_order_and_at_least_one(earned, more, slack):
+    ratio = Ratio.of("max", earned, earned + more, earned + more + slack)
+    assert 1 <= ratio.low <= ratio.high
+
+
+def test_mean_worked_by_hand():
+    ratios = [Ratio.of("max", 1.0, v, b) for v, b in ((1.0, 1.0), (2.0, 4.0), (3.0, 4.0))]
+    mean = mean_ratio(ratios)
+    assert (mean.low, mean.high) == (2.0, 3.0)
+    assert (mean.count, mean.exact, mean.infinite) == (3, 1, 0)
+    assert (mean.median, mean.worst) == (2.0, ratios[2])
+    low, high = mean.interval
+    assert 1 <= low < 2 < 3 < high <= 4
+    assert mean == mean_ratio(ratios)
+    assert "1 exact" in str(mean)
+
+
+def test_infinite_ratio_is_not_dropped_from_a_mean():
+    mean = mean_ratio([Ratio.of("max", 0.0, 2.0, 3.0), Ratio.of("max", 1.0, 1.0, 1.0)])
+    assert mean.low == mean.high == math.inf
+    assert (mean.infinite, mean.interval) == (1, None)
+    assert type(mean).model_validate_json(mean.model_dump_json()) == mean
+
+
+def test_mean_of_one_has_no_interval_and_of_none_is_refused():
+    assert mean_ratio([Ratio.of("max", 1.0, 1.0, 1.0)]).interval is None
+    with pytest.raises(InputError, match="at least one ratio"):
+        mean_ratio([])
+
+
+def test_report_against_a_known_optimum():
+    instance, known = load(FILES[0])
+    best = optimum(
+        instance,
+        status=Status.OPTIMAL,
+        value=known["optimum"],
+        bound=known["optimum"],
+        value_level=Level.CERTIFIED,
+        bound_level=Level.CERTIFIED,
+        schedule=schedule(known["optimum_schedule"]),
+    )
+    report = compare(instance, POLICIES, optimum=best)
+    assert [row.name for row in report.policies] == POLICIES
+    for row, run in zip(report.policies, report.runs, strict=True):
+        assert row.ratio.exact
+        assert row.value == run.value
+        expected = known["optimum"] / run.value if run.value else math.inf
+        assert row.ratio.low == pytest.approx(expected)
+    assert report.improved_by is None
+    assert RatioReport.model_validate_json(report.model_dump_json()) == report
+    assert str(report.optimum) in str(report)
+
+
+def test_better_policy_becomes_the_reference(small):
+    report = compare(small, POLICIES, optimum=optimum(small, value=0.0, bound=1e6))
+    best = max(report.runs, key=lambda run: run.value)
+    assert report.improved_by == best.policy
+    assert report.optimum.value == best.value
+    assert report.optimum.schedule == best.schedule
+    assert min(row.ratio.low for row in report.policies) == 1
+    assert f"that of {best.policy}" in str(report)
+
+
+def test_policy_beyond_a_bound(small):
+    wrong = optimum(small, bound=1e-3, bound_level=Level.CLAIMED)
+    report = compare(small, POLICIES, optimum=wrong)
+    assert report.optimum.bound is None  # one schedule refutes a solver's word
+    assert all(row.ratio.high is None for row in report.policies)
+    certain = wrong.model_copy(update={"bound_level": Level.CERTIFIED})
+    with pytest.raises(RuntimeError, match="beyond the certified"):
+        compare(small, POLICIES, optimum=certain)
+
+
+def test_schedule_from_elsewhere_is_a_row():
+    instance, known = load(FILES[0])
+    report = compare(
+        instance,
+        ["fifo"],
+        optimum=optimum(instance),
+        schedule=schedule(known["optimum_schedule"]),
+    )
+    assert [row.name for row in report.policies] == ["fifo", "schedule"]
+    assert report.policies[-1].value == pytest.approx(known["optimum"])
+    assert report.policies[-1].ratio.low == 1
+    assert report.policies[-1].seconds is None
+
+
+def test_broken_schedule_is_refused(small):
+    beyond = JobSchedule(workers=((0, 999, 1),), ps=())
+    plan = OasisSchedule(jobs=(beyond,) + (None,) * (len(small.jobs) - 1))
+    with pytest.raises(InputError, match="breaks the model"):
+        compare(small, ["fifo"], optimum=optimum(small), schedule=plan)
+
+
+def test_optimum_of_another_instance_is_refused(small):
+    other = get_family("oasis").generate("small", seed=2)
+    with pytest.raises(InputError, match="another instance"):
+        compare(small, ["fifo"], optimum=optimum(other))
+
+
+def test_facts_and_an_instance_that_tells_nothing(small):
+    told = []
+    report = compare(small, ["drf"], optimum=optimum(small), tell=told.append)
+    facts = report.facts
+    assert facts.jobs == len(small.jobs)
+    assert facts.trivial_policy == "fifo"  # runs for the facts, though nobody asked for it
+    assert [row.name for row in report.policies] == ["drf"]
+    assert len(told) == 2
+    share = sum(job.chunks > 1 for job in small.jobs) / len(small.jobs)
+    assert facts.parallel_share == pytest.approx(share)
+    assert facts.offered_load > 0
+    alone = compare(small, ["fifo"], optimum=optimum(small))
+    assert not alone.facts.telling  # nothing better than fifo is known
+    assert "cannot tell policies apart" in str(alone)
+
+
+def test_summary_has_the_published_fields(small):
+    content = compare(small, POLICIES, optimum=optimum(small)).summary()
+    assert {"family", "reference", "policies"} <= set(content)
+    fields = {"value", "bound", "status", "value_level", "bound_level"}
+    assert fields <= set(content["reference"])
+    for row in content["policies"]:
+        assert {"name", "information", "value", "ratio", "guarantee", "seconds"} <= set(row)
+        assert {"low", "high"} <= set(row["ratio"])
+
+
+def test_unknown_policy(small):
+    with pytest.raises(InputError, match="unknown policy 'nobody'"):
+        compare(small, ["nobody"], optimum=optimum(small))

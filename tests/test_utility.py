@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from optsched.resources import exact
+from optsched.utility import Constant, Inverse, Sigmoid, Table, Utility
+
+POSITIVE = st.floats(1e-3, 1e4)
+SIGMOIDS = st.builds(Sigmoid, scale=POSITIVE, decay=st.floats(0, 6), target=st.floats(-20, 300))
+UTILITIES = st.one_of(
+    SIGMOIDS,
+    st.builds(Inverse, scale=POSITIVE),
+    st.builds(Constant, value=st.floats(0, 1e4)),
+    st.lists(st.floats(0, 1e4), min_size=1).map(lambda v: Table(values=sorted(v, reverse=True))),
+)
+DELAYS = st.integers(0, 300)
+
+
+@given(SIGMOIDS, DELAYS)
+def test_upper_end_of_a_sigmoid_is_above_and_close(f, delay):
+    wide = Context(prec=120, Emax=10**9, Emin=-(10**9))
+    z = exact(f.decay) * (delay - exact(f.target))
+    quotient = wide.divide(Decimal(z.numerator), Decimal(z.denominator))
+    truth = exact(f.scale) / (1 + Fraction(quotient.exp(wide)))  # good to 1e-110
+    assert truth * (1 - Fraction(1, 10**100)) <= f.upper(delay) <= truth * (1 + Fraction(1, 10**44))
+
+
+@given(UTILITIES, DELAYS)
+def test_upper_end_is_the_value_within_rounding(f, delay):
+    assert float(f.upper(delay)) == pytest.approx(f(delay), rel=1e-9, abs=1e-300)
+
+
+@given(UTILITIES, DELAYS)
+def test_never_increases(f, delay):
+    assert f.upper(delay + 1) <= f.upper(delay)
+    assert 0 <= f(delay + 1) <= f(delay) * (1 + 1e-12)
+
+
+@given(UTILITIES, DELAYS)
+def test_logarithm_is_that_of_the_value(f, delay):
+    value = f(delay)
+    if value > 1e-300:
+        assert f.log(delay) == pytest.approx(math.log(value), abs=1e-9)
+    elif value == 0 and not isinstance(f, Sigmoid):
+        assert f.log(delay) == -math.inf
+
+
+def test_logarithm_does_not_underflow():
+    critical = Sigmoid(scale=100, decay=6, target=1)
+    assert critical(1000) == 0
+    assert critical.log(1000) == pytest.approx(math.log(100) - 6 * 999)
+    assert critical.upper(1000) > 0
+
+
+def test_values_by_hand():
+    assert Sigmoid(scale=10, decay=2, target=3)(3) == pytest.approx(5)
+    assert Sigmoid(scale=10, decay=0, target=3)(99) == pytest.approx(5)
+    assert Inverse(scale=6)(2) == 2
+    assert Inverse(scale=0.3).upper(2) == Fraction(1, 10)
+    assert Constant(value=0.1).upper(7) == Fraction(1, 10)
+    table = Table(values=(3, 2, 2))
+    assert [table(d) for d in range(5)] == [3, 2, 2, 0, 0]
+    assert table.upper(3) == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            {"kind": "table", "values": [3, 1, 2]},
+            "utility increases from 1.0 at delay 1 to 2.0 at delay 2, expected it never to",
+        ),
+        ({"kind": "table", "values": []}, "at least 1 item"),
+        ({"kind": "table", "values": [-1]}, "greater than or equal to 0"),
+        ({"kind": "constant", "value": -1}, "greater than or equal to 0"),
+        ({"kind": "inverse", "scale": 0}, "greater than 0"),
+        ({"kind": "sigmoid", "scale": 1, "decay": -1, "target": 0}, "greater than or equal to 0"),
+        ({"kind": "sigmoid", "scale": 1, "decay": math.nan, "target": 0}, "finite number"),
+        ({"kind": "sigmoid", "scale": 1, "decay": 1}, "Field required"),
+        ({"kind": "cubic"}, "'sigmoid', 'inverse', 'constant', 'table'"),
+        ({"kind": "constant", "value": 1, "slope": 2}, "Extra inputs are not permitted"),
+    ],
+)
+def test_what_is_no_utility_is_rejected(data, message):
+    with pytest.raises(ValidationError, match=message):
+        TypeAdapter(Utility).validate_python(data)
+
+
+@given(UTILITIES)
+def test_round_trip(f):
+    assert TypeAdapter(Utility).validate_json(f.model_dump_json()) == f

@@ -1,0 +1,98 @@
+"""Every way in which a text file can be bad ends in one line that names the place."""
+
+import gzip
+
+import pytest
+
+from optsched.problem import InputError
+from optsched.traces import lines, read_jobs
+
+GOOD = b"submit_seconds,run_seconds,tasks\n0,10,1\n5,20,2\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def _write(content, name="jobs.csv"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return _write
+
+
+def refused(path, message):
+    with pytest.raises(InputError) as caught:
+        read_jobs(path)
+    assert str(caught.value) == f"{path}{message}"
+
+
+def test_plain_gzip_bom_and_windows_line_ends_read_alike(write):
+    texts = [
+        GOOD,
+        gzip.compress(GOOD),
+        b"\xef\xbb\xbf" + GOOD.replace(b"\n", b"\r\n"),
+        GOOD + b"\n \n",
+    ]
+    tables = [read_jobs(write(text)) for text in texts]
+    assert all(t.equals(tables[0]) for t in tables)
+    assert tables[0]["run_seconds"].tolist() == [10.0, 20.0]
+
+
+def test_truncated_gzip(write):
+    many = GOOD + b"".join(b"%d,%d,1\n" % (k, k * k % 977) for k in range(20000))
+    whole = gzip.compress(many)
+    with pytest.raises(InputError, match=r"line \d+: the gzip ends in the middle, expected a comp"):
+        read_jobs(write(whole[: len(whole) // 2]))
+
+
+def test_damaged_gzip(write):
+    whole = bytearray(gzip.compress(GOOD))
+    whole[-8] ^= 0xFF  # the checksum
+    with pytest.raises(InputError, match="the gzip is damaged"):
+        read_jobs(write(bytes(whole)))
+
+
+def test_binary_file(write):
+    path = write(GOOD + b"1,\0\0,3\n")
+    refused(path, ", line 4: holds a zero byte, expected UTF-8 text (plain or gzip)")
+
+
+def test_wrong_encoding(write):
+    path = write(b"submit_seconds,run_seconds,tasks,user\n0,1,1,J\xfcrgen\n")
+    refused(path, ", line 2, byte 8: is 0xfc, expected UTF-8 text")
+
+
+def test_endless_line_is_refused_without_being_read(write, monkeypatch):
+    path = write(gzip.compress(b"submit_seconds" + b"x" * (64 << 20)))  # packs into 64 KB
+    refused(path, ", line 1: is longer than 1048576 bytes, expected a list with short lines")
+    monkeypatch.setattr(lines, "LARGEST", 40)
+    refused(
+        write(GOOD),
+        ", line 3: more than 40 bytes of text, expected at most that; cut the file",
+    )
+
+
+def test_missing_file_and_folder(tmp_path):
+    refused(tmp_path / "no.csv", ": cannot be read: No such file or directory")
+    refused(tmp_path, ": cannot be read: Is a directory")
+
+
+def test_empty_file(write):
+    refused(write(b""), ": is empty, expected a header line and rows")
+    refused(write(b"\n \n"), ": is empty, expected a header line and rows")
+
+
+def test_ragged_row(write):
+    refused(write(GOOD + b"7,8\n"), ", line 4: has 2 fields, expected 3 as in the header")
+
+
+def test_open_quote(write):
+    with pytest.raises(InputError, match=r"line \d: unexpected end of data, expected comma-sep"):
+        read_jobs(write(GOOD + b'"7,8,9\n'))
+
+
+def test_column_named_twice(write):
+    refused(
+        write(b"tasks,tasks\n"),
+        ", line 1: two columns are called 'tasks', expected different names",
+    )

@@ -1,0 +1,77 @@
+"""Lists of machines: three formats, one table of classes."""
+
+import pytest
+
+from optsched.problem import InputError
+from optsched.traces import read_machines
+
+NODES = """sn,cpu_milli,memory_mib,gpu,model
+n0,32000,262144,0,
+n1,96000,393216,8,G2
+n2,32000,262144,0,
+n3,96000,393216,8,T4
+"""
+OWN = """name,count,gpu,cpu,memory_gb,nic_gbps
+big,3,8,96,512,25
+small,2,0,32,128,
+big,1,8,96,512,25
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def _write(text, name="machines.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return _write
+
+
+def test_equal_nodes_become_one_class(write):
+    machines = read_machines(write(NODES))
+    assert machines["count"].tolist() == [2, 1, 1]
+    assert machines["gpu"].tolist() == [0, 8, 8]
+    assert machines["cpu"].tolist() == [32, 96, 96]
+    assert machines["memory_gb"].tolist() == [256, 384, 384]
+    assert machines["model"].tolist() == ["", "G2", "T4"]
+    assert machines["nic_gbps"].isna().all()
+
+
+def test_own_format(write):
+    machines = read_machines(write(OWN))
+    assert machines["name"].tolist() == ["big", "small"]
+    assert machines["count"].tolist() == [4, 2]
+    assert machines["nic_gbps"].isna().tolist() == [False, True]
+    plain = read_machines(write("gpu,cpu,memory_gb\n0,4,16\n"))
+    assert plain["count"].tolist() == [1]
+
+
+def test_swf_machines(write):
+    machines = read_machines(write("0\tseth\t120\t2\t1\t1048576\n", "log.swf.machines"))
+    assert machines.loc[0, ["name", "count", "cpu", "memory_gb"]].tolist() == ["seth", 120, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (NODES.replace("96000", "fast", 1), "m.csv", r"line 3, cpu_milli: is 'fast', expected a n"),
+        (
+            NODES.replace("32000", "0", 1),
+            "m.csv",
+            r"line 2, cpu_milli: is '0', expected .* above 0",
+        ),
+        (NODES.replace("8,G2", "-8,G2"), "m.csv", r"line 3, gpu: is '-8', expected a whole number"),
+        (NODES.replace("gpu", "gpus"), "m.csv", r"line 1: lacks column gpu, expected as Alibaba"),
+        (NODES.splitlines()[0], "m.csv", r"names no machine, expected at least one"),
+        (OWN.replace("big,3", "big,0"), "m.csv", r"line 2, count: is '0', expected a whole number"),
+        (OWN.replace("512,25", "inf,25", 1), "m.csv", r"line 2, memory_gb: is 'inf', expected a n"),
+        (OWN.replace("nic_gbps", "nic"), "m.csv", r"line 1: unknown column 'nic', expected gpu"),
+        ("0 seth 120 2 1 10\n", "a.machines", r"line 1: has 1 fields, expected 6 with tabs"),
+        ("0\tx\t-1\t2\t1\t10\n", "a.machines", r"line 1, nodes: is '-1', expected a whole number"),
+        ("timestamp,duration,num_gpus\n", "m.csv", r"is a list of jobs, expected a list of mach"),
+    ],
+)
+def test_wrong_list(write, text, name, message):
+    with pytest.raises(InputError, match=message):
+        read_machines(write(text, name))

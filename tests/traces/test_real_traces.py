@@ -1,0 +1,62 @@
+"""The published traces, where they are at hand, and the sample of the package."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.traces import read_jobs, read_machines
+
+ROOT = Path(optsched.__file__).parent.parent
+TRACES = Path(os.environ.get("OPTSCHED_TRACES", ROOT.parent / "shared" / "data"))
+SAMPLES = Path(optsched.__file__).parent / "samples"
+
+
+def trace(name):
+    path = TRACES / name
+    if not path.exists():
+        pytest.skip(f"{path} is not there; OPTSCHED_TRACES names the folder of the traces")
+    return path
+
+
+def test_sample():
+    jobs, machines = read_jobs(SAMPLES / "jobs.csv"), read_machines(SAMPLES / "machines.csv")
+    assert len(jobs) == 400
+    assert machines["count"].sum() == 60
+    assert (jobs["tasks"] > 1).sum() > 200
+    assert jobs["submit_seconds"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "dropped", "tasks"),
+    [
+        ("philly-pollux/philly.csv.gz", 82247, 0, 128),
+        ("alibaba-gpu-v2023/openb_pod_list_default.csv", 7255, 897, 1),
+        ("alibaba-gpu-v2023/openb_pod_list_gpushare20.csv.gz", 7312, 840, 1),
+        ("alibaba-gpu-v2023/openb_pod_list_multigpu20.csv.gz", 8324, 0, 1),
+        ("swf/NASA-iPSC-1993-3.1-cln.swf.gz", 18239, 0, 128),
+        ("swf/hpc2n-head.swf.gz", 3145, 25, 128),
+        ("swf/wagap-2013.swf.gz", 17898, 2, None),
+    ],
+)
+def test_published_jobs(name, jobs, dropped, tasks):
+    table = read_jobs(trace(name))
+    assert len(table) == jobs
+    assert table.attrs["dropped"] == dropped
+    assert tasks is None or table["tasks"].max() == tasks
+
+
+@pytest.mark.parametrize(
+    ("name", "machines", "gpus"),
+    [
+        ("alibaba-gpu-v2023/openb_node_list_all_node.csv", 1523, 6212),
+        ("alibaba-gpu-v2023/openb_node_list_gpu_node.csv", 1213, 6212),
+        ("swf/hpc2n-head.swf.machines", 120, 0),
+        ("swf/wagap-2013.swf.machines", 68, 0),
+    ],
+)
+def test_published_machines(name, machines, gpus):
+    table = read_machines(trace(name))
+    assert table["count"].sum() == machines
+    assert (table["count"] * table["gpu"]).sum() == gpus
