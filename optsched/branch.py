@@ -7,7 +7,7 @@ bound among the leaves is a bound on the optimum whenever the search is stopped.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -48,6 +48,9 @@ class BranchProblem(Decomposition, Protocol):
     def allows(self, column: Column) -> bool:
         """Whether the node permits a column."""
 
+    def translate(self, columns: Sequence[Column]) -> list[Column]:
+        """Return known columns in the blocks as they are now."""
+
     def split(self, relaxation: Relaxation) -> Split | None:
         """Choose what to split; None if the relaxation is a schedule (or nothing is left to split)."""
 
@@ -78,120 +81,131 @@ class Tree:
         return max(n.bound for n in self.leaves())
 
 
-def branch_and_price(
-    problem: BranchProblem,
-    master: Master,
-    tree: Tree,
-    *,
-    target: Callable[[], float],
-    stop: Callable[[], bool],
-    proved: Callable[[Tree], None],
-    relaxed: Callable[[Relaxation, Any], None],
-) -> bool:
-    """Raise the proof until no leaf's bound exceeds the target.
+class BranchAndPrice:
+    """The search tree of a problem, and the master program that all its nodes share.
 
     Parameters
     ----------
     problem : BranchProblem
-    master : Master
-        Shared by all nodes.
-    tree : Tree
-        Empty, or one whose root is already relaxed.
     target : callable
         The value at or below which a leaf is done.
     stop : callable
         Whether the time is up.
     proved : callable
-        Called when the bound of the tree has improved.
+        Called with the tree whenever its bound has improved.
     relaxed : callable
-        Called with the relaxation and the restrictions of every node, to look for schedules.
-
-    Returns
-    -------
-    bool
-        Whether every leaf is done.
+        Called with the relaxation of every node, while the problem is at that node: the place to
+        look for schedules.
     """
-    if not tree.nodes:
+
+    def __init__(
+        self,
+        problem: BranchProblem,
+        *,
+        target: Callable[[], float],
+        stop: Callable[[], bool],
+        proved: Callable[[Tree], None],
+        relaxed: Callable[[Relaxation], None],
+        threads: int = 1,
+    ) -> None:
+        self.problem = problem
+        self.target, self.stop = target, stop
+        self.proved, self.relaxed = proved, relaxed
+        self.threads = threads
         start = problem.at(problem.root())
-        zero = np.zeros(master.rows)
-        bound = lagrangian(start, zero, start.price(zero, np.full(master.blocks, np.inf)).best)
-        tree.nodes.append(TreeNode(problem.root(), bound, zero))
-    heap = [(-node.bound, k) for k, node in enumerate(tree.nodes) if node.children is None]
-    heapq.heapify(heap)
-    best = tree.bound()
-    follow: int | None = None
-    depth = 0
-    stuck: list[TreeNode] = []
-    while heap or follow is not None:
-        top = max([-heap[0][0]] if heap else [-np.inf])
-        if follow is not None:
-            top = max(top, tree.nodes[follow].bound)
-        top = max([top, *(n.bound for n in stuck)])
-        if top < best:
-            best = top
-            proved(tree)
-        if stop():
-            return False
-        if follow is not None and depth < DIVE:
-            k, follow = follow, None
-        else:
-            if follow is not None:
-                heapq.heappush(heap, (-tree.nodes[follow].bound, follow))
+        self.master = Master(start, threads=threads)
+        prices = np.zeros(self.master.rows)
+        bound = lagrangian(start, prices, start.price(prices, self._no_columns()).best)
+        self.tree = Tree([TreeNode(problem.root(), bound, prices)])
+        self.best = bound
+        self.open: list[tuple[float, int]] = [(-bound, 0)]
+        self.stuck: list[int] = []  # leaves that nothing is left to split of
+
+    def run(self) -> bool:
+        """Work until every leaf is done (True), or until told to stop."""
+        follow: int | None = None
+        depth = 0
+        self.proved(self.tree)
+        while self.open or follow is not None:
+            self._report(follow)
+            if self.stop():
+                return False
+            if follow is None or depth >= DIVE:
+                if follow is not None:
+                    self._push(follow)
+                follow, depth = heapq.heappop(self.open)[1], 0
+            children = self._process(follow)
+            if children is None:
                 follow = None
-            depth = 0
-            k = heapq.heappop(heap)[1]
-        node = tree.nodes[k]
-        if node.bound <= target():
-            continue
-        relaxation = _relax(problem, master, node, target, stop)
-        if node.bound <= target():
-            continue
-        if stop():
-            return False
-        relaxed(relaxation, node.restrictions)
-        if node.bound <= target():
-            continue
-        split = problem.split(relaxation)
+                continue
+            better, other = sorted(children, key=lambda c: -self.tree.nodes[c].bound)
+            self._push(other)
+            follow, depth = better, depth + 1
+        self._report(None)
+        return not self.stuck
+
+    def _push(self, k: int) -> None:
+        heapq.heappush(self.open, (-self.tree.nodes[k].bound, k))
+
+    def _report(self, follow: int | None) -> None:
+        left = [-self.open[0][0]] if self.open else []
+        left += [self.tree.nodes[k].bound for k in self.stuck]
+        if follow is not None:
+            left.append(self.tree.nodes[follow].bound)
+        top = max([self.target(), *left])
+        if top < self.best:
+            self.best = top
+            self.proved(self.tree)
+
+    def _process(self, k: int) -> tuple[int, int] | None:
+        """Relax a leaf and split it; None if it is done, stuck or interrupted."""
+        node = self.tree.nodes[k]
+        if node.bound <= self.target():
+            return None
+        relaxation = self._relax(node)
+        if node.bound > self.target() and not self.stop():
+            self.relaxed(relaxation)
+        if node.bound <= self.target():
+            return None
+        if self.stop():
+            self._push(k)
+            return None
+        split = self.problem.split(relaxation)
         if split is None:
-            stuck.append(node)
-            continue
-        first = len(tree.nodes)
+            self.stuck.append(k)
+            return None
+        first = len(self.tree.nodes)
         for restrictions in (split.left, split.right):
-            tree.nodes.append(TreeNode(restrictions, node.bound, node.prices))
+            self.tree.nodes.append(TreeNode(restrictions, node.bound, node.prices))
         node.split, node.children = split.what, (first, first + 1)
         for child in node.children:
-            _inherit(problem, master, tree.nodes[child])
-        order = sorted(node.children, key=lambda c: -tree.nodes[c].bound)
-        heapq.heappush(heap, (-tree.nodes[order[1]].bound, order[1]))
-        follow = order[0]
-        depth += 1
-    proved(tree)
-    return not stuck
+            self._inherit(self.tree.nodes[child])
+        return node.children
 
+    def _no_columns(self) -> Floats:
+        return np.full(self.problem.copies.size, np.inf)
 
-def _inherit(problem: BranchProblem, master: Master, node: TreeNode) -> None:
-    """Evaluate a new node at its parent's prices."""
-    here = problem.at(node.restrictions)
-    best = here.price(node.prices, np.full(master.blocks, np.inf)).best
-    node.bound = min(node.bound, lagrangian(here, node.prices, best))
+    def _inherit(self, node: TreeNode) -> None:
+        """Evaluate a new node at its parent's prices."""
+        here = self.problem.at(node.restrictions)
+        best = here.price(node.prices, self._no_columns()).best
+        node.bound = min(node.bound, lagrangian(here, node.prices, best))
 
-
-def _relax(
-    problem: BranchProblem,
-    master: Master,
-    node: TreeNode,
-    target: Callable[[], float],
-    stop: Callable[[], bool],
-) -> Relaxation:
-    here = problem.at(node.restrictions)
-    master.restrict([here.allows(c) for c in master.columns], here.copies, here.equality)
-    relaxation = generate_columns(
-        here,
-        master,
-        stop=lambda r: r.bound <= target() or stop(),
-        center=node.prices,
-        tolerance=TAIL,
-    )
-    if relaxation.bound < node.bound:
-        node.bound, node.prices = relaxation.bound, relaxation.prices
-    return relaxation
+    def _relax(self, node: TreeNode) -> Relaxation:
+        here = self.problem.at(node.restrictions)
+        if here.copies.size != self.master.blocks:  # single machines stand alone from here on
+            known = self.master.columns
+            self.master = Master(here, threads=self.threads)
+            self.master.add(here.translate(known))
+        allowed = [here.allows(c) for c in self.master.columns]
+        self.master.restrict(allowed, here.copies, here.equality)
+        relaxation = generate_columns(
+            here,
+            self.master,
+            stop=lambda r: r.bound <= self.target() or self.stop(),
+            center=node.prices,
+            tolerance=TAIL,
+        )
+        if relaxation.bound < node.bound:
+            node.bound, node.prices = relaxation.bound, relaxation.prices
+        return relaxation

@@ -58,7 +58,10 @@ class Decomposition(Protocol):
     penalty: float  # more than any block that asks for equality can be worth
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Return columns whose payoff beats their block's dual, and the best payoffs."""
+        """Return columns whose payoff beats their block's dual (none for inf), and the best payoffs.
+
+        A block whose best payoff does not beat its dual may report the dual instead.
+        """
 
 
 @dataclass
@@ -74,15 +77,30 @@ class Relaxation:
 
 
 class Master:
-    """The restricted master program; columns are added, never rebuilt."""
+    """The restricted master program; columns are added, never rebuilt.
 
-    def __init__(self, problem: Decomposition, *, threads: int = 1) -> None:
+    Parameters
+    ----------
+    problem : Decomposition
+    threads : int
+    interior : bool
+        Solve by an interior point without crossover, whose central duals make large programs
+        converge, instead of a warm primal simplex.
+    """
+
+    def __init__(
+        self, problem: Decomposition, *, threads: int = 1, interior: bool = False
+    ) -> None:
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.columns: list[Column] = []
         self.known: set[tuple[int, float, bytes, bytes]] = set()
         self.h = solvers.highs(threads=threads)
-        self.h.setOptionValue("presolve", "off")  # the basis is warm, and stays primal feasible:
-        self.h.setOptionValue("simplex_strategy", 4)  # primal simplex
+        if interior:
+            self.h.setOptionValue("solver", "ipm")
+            self.h.setOptionValue("run_crossover", "off")
+        else:  # the basis is warm, and stays primal feasible when columns are added
+            self.h.setOptionValue("presolve", "off")
+            self.h.setOptionValue("simplex_strategy", 4)  # primal
         upper = np.concatenate([problem.rhs, problem.copies])
         lower = np.full(upper.size, -np.inf)
         equal = np.flatnonzero(problem.equality) + self.rows

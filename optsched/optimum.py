@@ -65,7 +65,7 @@ class Progress:
         self.value: float | None = None
         self.bound: float | None = None
         self.schedule: Schedule | None = None
-        self.certificate: Any = None
+        self.certificate: Callable[[], Frozen] | None = None
         self.claimed: list[tuple[str, float]] = []
         self.history: list[Point] = []
         self.infeasible = False
@@ -86,8 +86,8 @@ class Progress:
             self.value, self.schedule = verdict.value, schedule
             self._record()
 
-    def proved(self, bound: float, certificate: Any) -> None:
-        """Keep a bound that comes with a certificate."""
+    def proved(self, bound: float, certificate: Callable[[], Frozen]) -> None:
+        """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
         if self.bound is None or self.sign * (self.bound - bound) > 0:
             self.bound, self.certificate = bound, certificate
             self._record()
@@ -244,8 +244,8 @@ def solve(
         family.methods[method](instance, progress, threads=threads, seed=seed)
     except KeyboardInterrupt:
         pass  # the best so far is the answer
-    seconds = progress.seconds()
     bound, bound_level, certificate = _checked_bound(progress, level)
+    seconds = progress.seconds()
     closed = relative_gap(progress.value, bound)
     if progress.infeasible:
         status = Status.INFEASIBLE
@@ -273,28 +273,25 @@ def solve(
     )
 
 
-def _checked_bound(progress: Progress, level: Level) -> tuple[float | None, Level | None, Any]:
-    """Choose the bound to report, and how far it can be trusted."""
-    sign = progress.sign
-    if level is Level.CERTIFIED:
-        if progress.certificate is None:
-            return _claim(progress.claimed, sign)
-        bound = progress.family.check(progress.instance, progress.certificate)
-        return bound, Level.CERTIFIED, progress.certificate
+def _checked_bound(
+    progress: Progress, level: Level
+) -> tuple[float | None, Level | None, Frozen | None]:
+    """Choose the bound to report, how far it can be trusted, and its certificate."""
+    certificate = None if progress.certificate is None else progress.certificate()
+    if level is Level.CERTIFIED and certificate is not None:
+        return progress.family.check(progress.instance, certificate), level, certificate
     claims = list(progress.claimed)
     if progress.bound is not None:
         claims.append(("certificate", progress.bound))
-    if level is Level.CROSS_CHECKED:
-        return *_claim(claims, sign)[:2], progress.certificate
-    if not claims:
-        return None, None, None
-    best = min(sign * b for _, b in claims) * sign
-    return best, Level.CLAIMED, progress.certificate
+    bound, reached = _claim(claims, progress.sign)
+    if level is Level.CLAIMED and bound is not None:
+        reached = level
+    return bound, reached, certificate
 
 
 def _claim(
     claims: Sequence[tuple[str, float]], sign: int
-) -> tuple[float | None, Level | None, Any]:
+) -> tuple[float | None, Level | None]:
     """Return the best claim, raised to cross-checked where a second solver agrees within 1e-6."""
     best: dict[str, float] = {}
     for solver, bound in claims:
@@ -302,9 +299,9 @@ def _claim(
             bound if solver not in best else sign * min(sign * best[solver], sign * bound)
         )
     if not best:
-        return None, None, None
+        return None, None
     ranked = sorted(best.values(), key=lambda b: sign * b)
     for first, second in zip(ranked, ranked[1:], strict=False):
         if abs(first - second) <= 1e-6 * max(1.0, abs(first)):
-            return second, Level.CROSS_CHECKED, None
-    return ranked[0], Level.CLAIMED, None
+            return second, Level.CROSS_CHECKED
+    return ranked[0], Level.CLAIMED

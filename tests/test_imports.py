@@ -15,10 +15,10 @@ BOTTOM = {"problem", "resources", "utility", "streams", "files", "provenance"}
 FLOORS = [
     BOTTOM,
     {"scheduling", "solvers"},
+    {"branch", "search", "colgen"},
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
     {"families/*", "models"},
-    {"branch", "search", "colgen", "certificate"},
     {"ratios", "intervals", "simulation", "optimum", "results"},
     {"campaigns", "hunt", "stats", "store"},
 ]

@@ -45,13 +45,16 @@ class Pool:
         for x in {x for row in capacities for x in row}:
             known[x] = math.floor(usable(x) * UNIT)
         self.capacity = np.array([[known[x] for x in row] for row in capacities], np.int64)
+        total = np.array(capacities, float).sum(axis=0) * UNIT  # (R,) without the tolerance
+        self.total = np.where(total > 0, total, self.capacity.sum(axis=0))
         self.free = self.capacity.copy()  # (H, R)
         self.next = 0  # where the round robin goes on
 
     def copy(self) -> Self:
         """Return a pool in the same state that changes on its own."""
         twin = type(self).__new__(type(self))
-        twin.capacity, twin.free, twin.next = self.capacity, self.free.copy(), self.next
+        twin.capacity, twin.total = self.capacity, self.total
+        twin.free, twin.next = self.free.copy(), self.next
         return twin
 
     def clear(self) -> None:
@@ -69,12 +72,10 @@ class Pool:
     def shares(self, demand: Counts) -> NDArray[np.float64]:
         """Return the part of the total capacity that one ``demand`` is, by resource, shape (R,).
 
-        It is infinite where something is demanded and nothing is there.
+        Where there is nothing of a resource, the tolerance stands for it: a demand is a huge part.
         """
-        total = self.capacity.sum(axis=0, dtype=float)
-        share = np.where(demand > 0, np.inf, 0.0)
-        np.divide(demand, total, out=share, where=total > 0)
-        return share
+        shares: NDArray[np.float64] = demand / self.total
+        return shares
 
     def take(self, demand: Counts, counts: Counts) -> None:
         """Put ``counts[h]`` of ``demand`` on every machine h; they must fit."""

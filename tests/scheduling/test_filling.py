@@ -20,18 +20,19 @@ def test_the_example_of_the_paper():
     pool = Pool([(9.0, 18.0)])
     workers, _ = progressive_filling(pool, pool, [request((1, 4)), request((3, 1))])
     assert workers.tolist() == [[3], [2]]
-    assert pool.free.tolist() == [in_units((0, 4)).tolist()]
+    assert (pool.capacity - pool.free).tolist() == [in_units((9, 14)).tolist()]
 
 
 def test_a_worker_comes_with_its_ps_or_not_at_all():
-    # Workers and PS apart; the second PS machine holds nothing. Worker 1 brings a PS, worker 2 none,
-    # worker 3 would need a second PS, for which there is no room.
+    # Workers and PS apart; the second PS machine holds nothing. Worker 1 brings a PS, worker 2
+    # none, worker 3 would need a second PS, for which there is no room.
     workers, servers = Pool([(2.0, 2.0)] * 2), Pool([(1.0, 1.0), (0.0, 0.0)])
     wants = request((1, 1), (1, 1), most=3, table=[0, 1, 1, 2])
     placed, ps = progressive_filling(workers, servers, [wants])
     assert placed.tolist() == [[1, 1]]
     assert ps.tolist() == [[1, 0]]
-    assert workers.free.tolist() == [in_units((1, 1)).tolist()] * 2  # worker 3 was taken back
+    used = workers.capacity - workers.free
+    assert used.tolist() == [in_units((1, 1)).tolist()] * 2  # worker 3 was taken back
     assert workers.next == 0
 
 
@@ -41,11 +42,11 @@ def test_workers_and_ps_on_the_same_machines_share_them():
     wants = request((1, 1), (1, 1), most=3, table=[0, 1, 1, 2])
     placed, ps = progressive_filling(pool, pool, [wants])
     assert (placed.tolist(), ps.tolist()) == ([[2]], [[1]])
-    assert not pool.free.any()
+    assert (pool.capacity - pool.free).tolist() == [in_units((3, 3)).tolist()]
 
 
 def test_the_dominant_share_counts_the_ps():
-    # Job 0 holds half of the PS machine, so job 1 gets its two workers (2/5, 4/5) before job 0 gets a
+    # Job 0 holds half of the PS machine, so job 1 gets two workers (2/5, 4/5) before job 0 gets its
     # second. By workers alone it would be 1/5, 2/5, 2/5: two for job 0 and one for job 1.
     workers, servers = Pool([(5.0, 5.0)]), Pool([(2.0, 2.0)])
     first = request((1, 1), (1, 1), most=2, table=[0, 1, 1])

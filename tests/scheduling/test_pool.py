@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,4 +53,4 @@ def test_round_robin_goes_on_where_it_stopped_and_take_is_undone():
 def test_shares_are_of_all_machines():
     pool = Pool([(2.0, 0.0), (6.0, 0.0)])
     assert pool.shares(in_units((2, 0))).tolist() == [0.25, 0.0]
-    assert pool.shares(in_units((2, 1)))[1] == np.inf
+    assert pool.shares(in_units((2, 1)))[1] > 10**8  # there is none: more than everything

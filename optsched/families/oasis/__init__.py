@@ -4,31 +4,46 @@ from __future__ import annotations
 
 from typing import Any
 
+from optsched.families.oasis.baselines import BASELINES
+from optsched.families.oasis.certificate import OasisCertificate, check
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.online import assemble, events
+from optsched.families.oasis.policy import Oasis, guarantee
+from optsched.families.oasis.reference import METHODS
+from optsched.families.oasis.shadow import shadow_prices
+from optsched.families.oasis.sources import describe, from_trace, generate, warnings
 from optsched.families.oasis.verify import verify
-from optsched.problem import Family, Frozen
+from optsched.problem import Family
+
+
+def _program(inst: OasisInstance) -> Any:
+    from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
+
+    return oasis_ilp(inst)
+
 
 FAMILY = Family(
     name="oasis",
     title="OASiS: utility of training jobs, workers and parameter servers apart",
-    paper="Bao, Peng, Wu, Li: Online Job Scheduling in Distributed Machine Learning Clusters. INFOCOM 2018",
+    paper="Bao, Peng, Wu, Li: Online Job Scheduling in Distributed Machine Learning Clusters. "
+    "INFOCOM 2018, arXiv:1801.00936",
     sense="max",
     instance=OasisInstance,
     schedule=OasisSchedule,
-    certificate=Frozen,
+    certificate=OasisCertificate,
     presets=("paper", "earnable", "small"),
-    generate=lambda *a, **k: None,  # type: ignore[arg-type,return-value]
-    from_trace=lambda *a, **k: None,  # type: ignore[arg-type,return-value]
+    generate=generate,
+    from_trace=from_trace,
     verify=verify,
-    check=lambda i, c: 0.0,
+    check=check,
     events=events,
     public=OasisInstance.platform,
     assemble=assemble,
-    policies={},
-    methods={},
-    program=lambda i: None,
-    describe=lambda i: {},
-    warnings=lambda i: (),
-    guarantee=lambda i, p, prior: None,
+    policies={Oasis.name: Oasis, **BASELINES},
+    methods=METHODS,
+    program=_program,
+    describe=describe,
+    warnings=warnings,
+    guarantee=guarantee,
+    shadow_prices=shadow_prices,
 )

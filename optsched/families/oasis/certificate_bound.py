@@ -108,8 +108,8 @@ class LeafBounds:
     """Computes the bounds of leaves of one instance.
 
     Prices are integers, in value units times 2**grid_bits. Costs of schedules and loads of machines
-    are added up on a grid that is coarser if need be, so that no int64 overflows; whatever is lost
-    there makes the bound greater, not wrong.
+    are added up on a grid that is coarser if need be, so that no int64 overflows. That is valid
+    too: prices of slots become other prices, and the costs of prices of capacity only fall.
     """
 
     def __init__(self, inst: OasisInstance, grid_bits: int) -> None:
@@ -277,7 +277,7 @@ class LeafBounds:
     def _machines(self, s: int, limits: Limits, prices: Ints) -> int | None:
         """Return the worth of the most expensive loads of one side's machines over all slots."""
         side, total = self.sides[s], 0
-        value = -((-prices) >> min(self.shift, 62))  # rounded up
+        value = prices >> min(self.shift, 62)  # rounded as in the costs: prices all the same
         most = limits.high if s == 0 else self._servers(limits.high)
         slots = np.arange(self.inst.horizon)[None, :]
         runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])

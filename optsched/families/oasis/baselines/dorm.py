@@ -47,17 +47,17 @@ class Dorm(Baseline):
         Bound on the adjustment overhead: the part of the running jobs whose allocation may change,
         in [0, 1], rounded up to whole jobs.
     gap : float
-        Relative gap at which a decision counts as solved, >= 0. There is no limit on time: a run must
-        come out the same on any machine.
+        Relative gap at which a decision counts as solved, >= 0. There is no limit on time: a run
+        must come out the same on any machine.
     """
 
     name = "dorm"
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "theta1": (0.1, 0.5, 1.0),
+        "theta1": (0.1, 0.5, 1.0, 2.0),
         "theta2": (0.1, 0.2, 0.5, 1.0),
     }
 
-    def __init__(self, theta1: float = 1.0, theta2: float = 0.1, gap: float = 0.05) -> None:
+    def __init__(self, theta1: float = 1.0, theta2: float = 1.0, gap: float = 0.05) -> None:
         if not (theta1 >= 0 and 0 <= theta2 <= 1 and gap >= 0):
             raise ValueError(
                 f"dorm: theta1 {theta1}, theta2 {theta2}, gap {gap}, "

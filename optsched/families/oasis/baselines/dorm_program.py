@@ -94,11 +94,11 @@ def _solve(data: Resizing, fairness: float, changes: int, gap: float) -> Allocat
     for side, x, total in ((data.workers, columns.y, n), (data.servers, columns.z, m)):
         for resource in np.flatnonzero(side.demand.any(axis=0)):
             program.add(x.T, side.demand[:, resource], -np.inf, side.capacity[:, resource])
-        program.add(np.hstack((x, total)), np.hstack((x * 0 + one, -one)), 0.0, 0.0)
+        program.add(np.hstack((x, total)), np.hstack((np.ones_like(x), -one)), 0.0, 0.0)
         held, room = side.held[run].ravel(), side.room[run].ravel()
         pairs = np.stack((x[run].ravel(), np.repeat(r[run, 0], x.shape[1])), axis=1)
-        program.add(pairs, np.stack((held * 0 + 1, -room), axis=1), -np.inf, held)
-        program.add(pairs, np.stack((held * 0 + 1, room), axis=1), held, np.inf)
+        program.add(pairs, np.stack((np.ones_like(held), -room), axis=1), -np.inf, held)
+        program.add(pairs, np.stack((np.ones_like(held), room), axis=1), held, np.inf)
     program.add(np.hstack((m, n)), np.hstack((one, -ratio)), 0.0, 1 - ROUNDING)
     program.add(np.hstack((l, n)), np.hstack((one, -share)), -fair, np.inf)
     program.add(np.hstack((l, n)), np.hstack((one, share)), fair, np.inf)

@@ -69,8 +69,8 @@ class Rrh(FixedNumber):
 
     def __init__(
         self,
-        weight: float = 0.5,
-        discount: float = 0.01,
+        weight: float = 1.0,
+        discount: float = 0.0,
         threshold: float = 0.0,
         fewest_workers: int = 1,
         most_workers: int = 30,

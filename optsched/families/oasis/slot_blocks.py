@@ -8,12 +8,13 @@ tree restrict completion slots, worker numbers and single machines.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import block_diag, eye_array, hstack, vstack
 
+from optsched import solvers
 from optsched.branch import Split
 from optsched.colgen import Column, Floats, Ints, Pricing, Relaxation
 from optsched.families.oasis.instance import OasisInstance, room
@@ -21,6 +22,7 @@ from optsched.scheduling.patterns import best_patterns, windowed_backtrack, wind
 
 SIDES = (0, 1)  # workers, PS
 INTEGRAL = 1e-6
+PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,50 @@ class Node:
     machines: Mapping[tuple[int, int, int], tuple[Ints, Ints]] = field(default_factory=dict)
 
 
-class SlotPrices:
+@dataclass(frozen=True)
+class Host:
+    """A machine block: a class in a slot, or one of its machines if those stand alone."""
+
+    side: int
+    slot: int
+    group: int  # the class
+    machine: int | None
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The key of the node's limits; no class has one."""
+        return (self.side, self.slot, -1 if self.machine is None else self.machine)
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Job completes by ``slot``, or later (or never)."""
+
+    job: int
+    slot: int
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Job runs at most ``at`` workers in ``slot``, or more."""
+
+    job: int
+    slot: int
+    at: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Job has at most ``at`` workers (or PS) on one machine in ``slot``, or more."""
+
+    job: int
+    slot: int
+    side: int
+    machine: int
+    at: int
+
+
+class SlotBlocks:
     """The blocks and their oracles, at one node."""
 
     def __init__(self, inst: OasisInstance) -> None:
@@ -58,14 +103,8 @@ class SlotPrices:
             self.row[0, i, t], self.row[1, i, t] = k, k + len(pairs)
         self.rows = 2 * len(pairs)
         self.rhs = np.zeros(self.rows)
-        # machine blocks follow the jobs: (side, slot, class)
-        self.hosts = [
-            (side, t, c)
-            for side in SIDES
-            for t in range(self.slots)
-            for c in range(len(self.classes[side]))
-            if (self.row[side, :, t] >= 0).any()
-        ]
+        self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
+        self.hosts = self._hosts()
         self.penalty = 10.0 * float(arrays.utility.max(initial=1.0)) * max(1, self.jobs)
         size = max(inst.work, default=1)
         self.table = np.full((self.slots + 1, size + 1), np.inf)
@@ -89,6 +128,17 @@ class SlotPrices:
             self.arrays.utility[i, t] > 0 and self.inst.jobs[i].arrival <= t and self.most[i] > 0
         )
 
+    def _hosts(self) -> list[Host]:
+        """Return the blocks that follow the jobs."""
+        return [
+            Host(side, t, c, machine)
+            for side in SIDES
+            for t in range(self.slots)
+            if (self.row[side, :, t] >= 0).any()
+            for c, members in enumerate(self.classes[side])
+            for machine in (members if (side, t) in self.separated else [None])
+        ]
+
     def root(self) -> Node:
         """Return the node without restrictions."""
         first = self.arrays.arrival.copy()
@@ -98,22 +148,48 @@ class SlotPrices:
             first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={}
         )
 
-    def at(self, node: Node) -> SlotPrices:
-        """Move to ``node``."""
+    def at(self, node: Node) -> SlotBlocks:
+        """Move to ``node``; the blocks change if it restricts a machine that does not stand alone."""
         self.node = node
+        missing = {(side, t) for side, t, _ in node.machines} - self.separated
+        if missing:
+            self.separated |= missing
+            self.hosts = self._hosts()
         self.equality = np.zeros(self.jobs + len(self.hosts), bool)
         self.equality[: self.jobs] = node.last < self.slots
         self.copies = np.ones(self.equality.size)
-        for b, (side, _, c) in enumerate(self.hosts):
-            self.copies[self.jobs + b] = len(self.classes[side][c])
+        for b, host in enumerate(self.hosts):
+            if host.machine is None:
+                self.copies[self.jobs + b] = len(self.classes[host.side][host.group])
+            elif host.place in node.machines and node.machines[host.place][0].any():
+                self.equality[self.jobs + b] = True  # the empty pattern is not allowed
         return self
+
+    def translate(self, columns: Sequence[Column]) -> list[Column]:
+        """Return known columns in the blocks as they are now."""
+        blocks: dict[tuple[int, int, int], list[int]] = {}
+        for b, host in enumerate(self.hosts):
+            blocks.setdefault((host.side, host.slot, host.group), []).append(b)
+        out = []
+        for column in columns:
+            if column.block < self.jobs:
+                out.append(column)
+                continue
+            host, pattern = column.choice
+            for b in blocks[host.side, host.slot, host.group]:
+                out.append(self.host_column(b, pattern))
+        return out
 
     def allows(self, column: Column) -> bool:
         """Whether the node permits a column."""
-        if column.block >= self.jobs:
-            return True
-        i, (completion, amount) = column.block, column.choice
         node = self.node
+        if column.block >= self.jobs:
+            host, pattern = column.choice
+            if host.machine is None or host.place not in node.machines:
+                return True
+            lower, upper = node.machines[host.place]
+            return bool((pattern >= lower).all() and (pattern <= upper).all())
+        i, (completion, amount) = column.block, column.choice
         return bool(
             node.first[i] <= completion <= node.last[i]
             and (amount >= node.lower[i]).all()
@@ -139,7 +215,7 @@ class SlotPrices:
             best[i], column = self._job(i, worker[i], ps[i], duals[i])
             if column is not None:
                 columns.append(column)
-        self._hosts((worker, ps), duals, best, columns)
+        self._patterns((worker, ps), duals, best, columns)
         return Pricing(best, columns)
 
     def _job(self, i: int, lam: Floats, sig: Floats, dual: float) -> tuple[float, Column | None]:
@@ -200,47 +276,66 @@ class SlotPrices:
         value = float(self.arrays.utility[i, completion])
         return Column(i, value, rows[keep], usage[keep], (completion, amount))
 
-    def _hosts(
+    def _patterns(
         self,
         prices: tuple[Floats, Floats],
         duals: Floats,
         best: Floats,
         columns: list[Column],
     ) -> None:
+        """Ask for the best pattern of every host; fill ``best`` and ``columns``."""
         for side in SIDES:
-            mine = [b for b, host in enumerate(self.hosts) if host[0] == side]
-            slots = [self.hosts[b][1] for b in mine]
+            mine = [b for b, host in enumerate(self.hosts) if host.side == side]
+            if not mine:
+                continue
+            slots = [self.hosts[b].slot for b in mine]
             value = np.ascontiguousarray(prices[side][:, slots].T)
-            there = (self.row[side][:, slots] >= 0).T
-            capacity = self.capacity[side][[self.hosts[b][2] for b in mine]]
-            most = np.where(there, self.most[None, :], 0)
+            upper = np.where((self.row[side][:, slots] >= 0).T, self.most[None, :], 0)
+            lower = np.zeros_like(upper)
+            for k, b in enumerate(mine):
+                if self.hosts[b].place in self.node.machines:
+                    lower[k], most = self.node.machines[self.hosts[b].place]
+                    upper[k] = np.minimum(upper[k], most)
+            capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
-            best_patterns(
-                value, self.demand[side], capacity, np.zeros_like(most), most, top, out
-            )
+            best_patterns(value, self.demand[side], capacity, lower, upper, top, out)
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]
-                if top[k] > duals[block]:
+                if np.isfinite(top[k]) and top[k] > duals[block]:
                     columns.append(self.host_column(b, out[k]))
 
     def host_column(self, b: int, pattern: Ints) -> Column:
         """Return the column of a machine of host block b that hosts ``pattern``, shape (I,)."""
-        side, t, _ = self.hosts[b]
+        host = self.hosts[b]
         i = np.flatnonzero(pattern)
-        return Column(
-            self.jobs + b, 0.0, self.row[side, i, t], -pattern[i].astype(float), pattern
-        )
+        rows = self.row[host.side, i, host.slot]
+        return Column(self.jobs + b, 0.0, rows, -pattern[i].astype(float), (host, pattern))
 
-    def split(self, relaxation: Relaxation) -> Split | None:
-        """Choose a completion slot to split, else the number of workers of a job in a slot."""
-        used = [
+    def used(self, relaxation: Relaxation) -> list[tuple[int, int, Ints, float]]:
+        """Return the schedules that a relaxation uses: (job, completion, workers by slot, share)."""
+        return [
             (c.block, *c.choice, x)
             for c, x in zip(relaxation.columns, relaxation.x, strict=False)
             if c.block < self.jobs and x > INTEGRAL
         ]
-        return self._split_completion(used) or self._split_workers(used)
+
+    def completions(self, relaxation: Relaxation) -> dict[int, int] | None:
+        """Return the completion slots of the jobs if all are whole, else None."""
+        used = self.used(relaxation)
+        if self._split_completion(used) is not None:
+            return None
+        return {i: completion for i, completion, _, _ in used}
+
+    def split(self, relaxation: Relaxation) -> Split | None:
+        """Choose a completion slot to split, else a number of workers, else a machine's number."""
+        used = self.used(relaxation)
+        return (
+            self._split_completion(used)
+            or self._split_workers(used)
+            or self._split_machine(relaxation, used)
+        )
 
     def _split_completion(self, used: Sequence[tuple[int, int, Ints, float]]) -> Split | None:
         done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
@@ -281,19 +376,104 @@ class SlotPrices:
         what = Workers(int(i), int(t), at)
         return Split(what, replace(node, upper=upper), replace(node, lower=lower))
 
+    def _split_machine(
+        self, relaxation: Relaxation, used: Sequence[tuple[int, int, Ints, float]]
+    ) -> Split | None:
+        """Split the number on a single machine, where the numbers of a slot do not pack."""
+        for side, t in self._unpacked(used):
+            place, i, at = self._fractional(relaxation, side, t)
+            node = self.node
+            free = (np.zeros(self.jobs, np.int64), self.most.copy())
+            lower, upper = node.machines.get(place, free)
+            below, above = upper.copy(), lower.copy()
+            below[i], above[i] = at, at + 1
+            what = Machine(i, t, side, place[2], at)
+            return Split(
+                what,
+                replace(node, machines={**node.machines, place: (lower, below)}),
+                replace(node, machines={**node.machines, place: (above, upper)}),
+            )
+        return None
 
-@dataclass(frozen=True)
-class Completion:
-    """Job completes by ``slot``, or later (or never)."""
+    def _unpacked(
+        self, used: Sequence[tuple[int, int, Ints, float]]
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the sides and slots whose numbers do not fit on the machines."""
+        for side in SIDES:
+            for t in range(self.slots):
+                number = self.numbers(used, side, t)
+                if number.any() and pack(self, side, t, number) is None:
+                    yield side, t
 
-    job: int
-    slot: int
+    def numbers(
+        self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int
+    ) -> Ints:
+        """Return the workers (or PS) of every job in a slot, from the schedules that are used."""
+        number = np.zeros(self.jobs, np.int64)
+        for i, _, amount, _ in used:
+            number[i] = amount[t] if side == 0 else self.needed[i][amount[t]]
+        return number
+
+    def _fractional(
+        self, relaxation: Relaxation, side: int, t: int
+    ) -> tuple[tuple[int, int, int], int, int]:
+        """Choose a machine, a job and the number to split at, where patterns disagree the most."""
+        spread: dict[int, tuple[Ints, Ints]] = {}
+        for c, x in zip(relaxation.columns, relaxation.x, strict=False):
+            if c.block < self.jobs or x <= INTEGRAL:
+                continue
+            host, pattern = c.choice
+            if (host.side, host.slot) == (side, t):
+                b = c.block - self.jobs
+                low, high = spread.get(b, (pattern, pattern))
+                spread[b] = (np.minimum(low, pattern), np.maximum(high, pattern))
+        widest = max(spread, key=lambda b: (int((spread[b][1] - spread[b][0]).max()), -b))
+        low, high = spread[widest]
+        i = int((high - low).argmax())
+        host = self.hosts[widest]
+        machine = self.classes[side][host.group][0] if host.machine is None else host.machine
+        held = self.node.machines.get((side, t, machine))
+        least, most = (int(low[i]), int(high[i]))
+        if least == most:  # patterns agree here: halve what is still open
+            least = int(held[0][i]) if held else 0
+            most = int(held[1][i]) if held else int(self.most[i])
+        return (side, t, machine), i, (least + most) // 2 if most > least else least
 
 
-@dataclass(frozen=True)
-class Workers:
-    """Job runs at most ``at`` workers in ``slot``, or more."""
+def pack(problem: SlotBlocks, side: int, t: int, number: Ints) -> Ints | None:
+    """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
 
-    job: int
-    slot: int
-    at: int
+    Returns numbers by machine and job, shape (H, I); respects the node's limits on machines.
+    """
+    jobs = np.flatnonzero(number)
+    machines = sorted(h for members in problem.classes[side] for h in members)
+    group = {h: c for c, members in enumerate(problem.classes[side]) for h in members}
+    demand = problem.demand[side][jobs]  # (J, R)
+    h, j, r = len(machines), jobs.size, demand.shape[1]
+    upper = np.zeros((h, j))
+    lower = np.zeros((h, j))
+    capacity = np.array([problem.capacity[side][group[m]] for m in machines])
+    for k, m in enumerate(machines):
+        upper[k] = number[jobs]
+        if (side, t, m) in problem.node.machines:
+            least, most = problem.node.machines[side, t, m]
+            lower[k], upper[k] = least[jobs], np.minimum(upper[k], most[jobs])
+    scale = np.maximum(capacity.max(axis=0), 1.0)
+    fits = block_diag([(demand / scale).T] * h)  # rows (machine, resource)
+    total = hstack([eye_array(j)] * h)
+    result = solvers.solve_mip(
+        np.tile(np.arange(h)[:, None], (1, j)).ravel() / (h * max(1, number.sum())),
+        vstack([fits, total]).tocsc(),
+        np.concatenate([np.full(h * r, -np.inf), number[jobs].astype(float)]),
+        np.concatenate([(capacity / scale).ravel(), number[jobs].astype(float)]),
+        lower.ravel(),
+        upper.ravel(),
+        np.ones(h * j, bool),
+        time_limit=PACKING_SECONDS,
+        gap=1.0,
+    )
+    if result.x is None:
+        return None
+    out = np.zeros((max(machines) + 1, problem.jobs), np.int64)
+    out[np.ix_(machines, jobs)] = result.x.reshape(h, j).astype(np.int64)
+    return out

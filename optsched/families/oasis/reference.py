@@ -1,0 +1,197 @@
+"""How family `oasis` finds its optimum: the engine's parts put together.
+
+- `column_generation`: prices on capacity, from the compact linear program, improved to convergence;
+- `branch_and_price`: prices per worker and slot, which know how workers pack, in a branching tree;
+- `neighbourhood`: schedules only;
+- `auto`: the tree where it is small enough, else prices on capacity and the search, in turns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.branch import BranchAndPrice, Tree
+from optsched.colgen import Floats, Master, Relaxation, generate_columns, lagrangian
+from optsched.families.oasis.capacity_blocks import CapacityBlocks
+from optsched.families.oasis.certify import certify_capacity, certify_tree
+from optsched.families.oasis.compact import compact
+from optsched.families.oasis.compact_lp import compact_prices
+from optsched.families.oasis.cpsat import cpsat
+from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.pattern_program import PatternProgram
+from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.optimum import Progress
+from optsched.problem import Method
+
+SMALL = 1500  # job-slots up to which the branching tree pays
+CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
+FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, in all at most 0.5
+PATTERN_SHARE = 0.25  # of the time may go into pattern programs
+PATTERN_SECONDS = 10.0
+RESTART_SECONDS = 8.0  # one annealing run of the search: many short ones beat a long one
+
+
+class _Search:
+    """The best prices and schedules so far, and who may use the time."""
+
+    def __init__(self, inst: OasisInstance, monitor: Progress, threads: int, seed: int) -> None:
+        self.inst, self.monitor = inst, monitor
+        self.threads, self.seed = threads, seed
+        self.capacity = CapacityBlocks(inst)
+        self.prices: Floats | None = None
+        self.starts = 0
+        self.short = min(0.5, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
+        self.master: Master | None = None
+        self.converged = False
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report a bound at prices on capacity."""
+        self.prices = prices
+        self.monitor.proved(bound, lambda: certify_capacity(self.capacity, prices))
+
+    def compact_bound(self) -> None:
+        """Bound by the duals of the compact linear program."""
+        prices = compact_prices(
+            self.capacity, threads=self.threads, time_limit=self.monitor.left()
+        )
+        best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+        self.prove(lagrangian(self.capacity, prices, best), prices)
+
+    def generate(self, seconds: float) -> bool:
+        """Improve the prices by column generation; return whether it has converged."""
+        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+
+        def stop(relaxation: Relaxation) -> bool:
+            if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
+                self.prove(relaxation.bound, relaxation.prices)
+            return self.monitor.stop() or time.perf_counter() > until
+
+        if self.master is None:
+            self.master = Master(self.capacity, threads=self.threads, interior=True)
+        return generate_columns(
+            self.capacity,
+            self.master,
+            stop=stop,
+            center=self.prices,
+            tolerance=CONVERGED,
+            smoothing=0.8,
+        ).converged
+
+    def improve(self, seconds: float) -> None:
+        """Search for schedules at the best prices, from a new start."""
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = self.capacity.by_machine(self.prices)
+        area = Neighbourhood(self.inst, spread)
+        area.start()
+        began = time.perf_counter()
+        seconds = max(1e-3, min(seconds, self.monitor.left()))
+
+        def done() -> float:
+            share = (time.perf_counter() - began) / seconds
+            return 1.0 if self.monitor.closed() else share
+
+        area.search(self.monitor, seed=self.seed, start=self.starts, done=done)
+        self.starts += 1
+
+
+def neighbourhood(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
+    search = _Search(inst, monitor, threads, seed)
+    while not monitor.stop():
+        search.improve(RESTART_SECONDS)
+
+
+def column_generation(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Solve the relaxation at prices on capacity, after a short search for a schedule."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(search.short)
+    search.compact_bound()
+    search.generate(monitor.left())
+    search.improve(search.short)
+
+
+def branch_and_price(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Branch and price at prices per worker and slot."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(search.short)
+    _branch(search)
+
+
+def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Combine the methods by size."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(min(search.short, monitor.left() / 4))
+    if monitor.stop():
+        return
+    if len(inst.jobs) * inst.horizon <= SMALL:
+        search.compact_bound()
+        search.improve(min(2 * search.short, monitor.left() / 4))
+        _branch(search)
+        return
+    search.compact_bound()
+    while not monitor.stop():
+        search.improve(RESTART_SECONDS)
+        if monitor.left() > RESTART_SECONDS and not search.converged:
+            search.converged = search.generate(RESTART_SECONDS)
+
+
+def _branch(search: _Search) -> None:
+    """Run the tree; look for schedules in the patterns that it meets."""
+    inst, monitor = search.inst, search.monitor
+    problem = SlotBlocks(inst)
+    spent = 0.0
+    tried: set[tuple[tuple[int, int], ...]] = set()
+
+    def target() -> float:
+        return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
+
+    def proved(tree: Tree) -> None:
+        monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
+
+    def relaxed(relaxation: Relaxation) -> None:
+        nonlocal spent
+        completions = problem.completions(relaxation)
+        key = () if completions is None else tuple(sorted(completions.items()))
+        first = not tried
+        if not first and (completions is None or key in tried):
+            return
+        if not first and spent > PATTERN_SHARE * monitor.seconds():
+            return
+        tried.add(key)
+        began = time.perf_counter()
+        program = PatternProgram(problem, tree.master.columns, None if first else completions)
+        schedule = program.solve(
+            time_limit=min(PATTERN_SECONDS, monitor.left()),
+            threads=search.threads,
+            seed=search.seed,
+        )
+        spent += time.perf_counter() - began
+        if schedule is not None:
+            verdict = monitor.family.verify(inst, schedule)
+            if verdict.value is not None:
+                monitor.incumbent(verdict.value, schedule)
+
+    tree = BranchAndPrice(
+        problem,
+        target=target,
+        stop=monitor.stop,
+        proved=proved,
+        relaxed=relaxed,
+        threads=search.threads,
+    )
+    tree.run()
+
+
+METHODS: Mapping[str, Method] = {
+    "auto": auto,
+    "compact": compact,
+    "cpsat": cpsat,
+    "colgen": column_generation,
+    "branch-and-price": branch_and_price,
+    "search": neighbourhood,
+}

@@ -1,0 +1,58 @@
+"""README: its commands come first and exist, its Python runs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from optsched.cli import app
+from optsched.problem import get_family
+from optsched.simulation import simulate
+
+TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+
+
+def test_first_command_is_the_main_job_and_second_runs_the_tests():
+    first, second = blocks("sh")[:2]
+    for block in (first, second):
+        assert block.startswith("python3 -m venv ")
+        assert "pip install" in block
+    assert "optsched ratio sample" in first
+    assert "pytest" in second
+    assert '".[dev]"' in second
+
+
+def test_every_command_is_listed():
+    listed = re.findall(r"^    optsched (\w+)", TEXT, re.MULTILINE)
+    assert {*get_command(app).commands} <= {*listed}
+
+
+def test_python_example_runs(capsys):
+    exec(blocks("python")[0], {})  # what a reader would paste
+    said = capsys.readouterr().out
+    assert "oasis earns" in said
+    assert "fifo earns" in said
+
+
+def test_policy_example_is_a_policy():
+    names = {}
+    exec(blocks("python")[1], names)
+    instance = get_family("oasis").generate("small", seed=1)
+    mine, fifo = simulate(instance, names["MyPolicy"]()), simulate(instance, "fifo")
+    assert mine.policy == "mine"
+    assert mine.value == pytest.approx(fifo.value)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/ratios.md"])
+def test_links_lead_somewhere(page):
+    path = Path(__file__).parents[1] / page
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8"))
+    for link in links:
+        assert (path.parent / link).exists(), link
