@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.colgen import (
     Column,
@@ -24,6 +25,7 @@ from optsched.colgen import (
 )
 
 TAIL = 1e-4  # a node is branched on once bound and master are this close, relatively
+CANDIDATES = 6  # splits that are compared by their effect on the master
 DIVE = 8  # after a node is split, its better child is followed this deep before the best bound is
 
 
@@ -45,14 +47,14 @@ class BranchProblem(Decomposition, Protocol):
     def at(self, node: Any) -> BranchProblem:
         """Move to a node."""
 
-    def allows(self, column: Column) -> bool:
-        """Whether the node permits a column."""
+    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+        """Return which columns the node permits; the list only ever grows, unless it is another."""
 
     def translate(self, columns: Sequence[Column]) -> list[Column]:
         """Return known columns in the blocks as they are now."""
 
-    def split(self, relaxation: Relaxation) -> Split | None:
-        """Choose what to split; None if the relaxation is a schedule (or nothing is left to split)."""
+    def splits(self, relaxation: Relaxation) -> list[Split]:
+        """Return what could be split, the most promising first; nothing if nothing is left."""
 
 
 @dataclass
@@ -170,7 +172,7 @@ class BranchAndPrice:
         if self.stop():
             self._push(k)
             return None
-        split = self.problem.split(relaxation)
+        split = self._choose(relaxation)
         if split is None:
             self.stuck.append(k)
             return None
@@ -181,6 +183,26 @@ class BranchAndPrice:
         for child in node.children:
             self._inherit(self.tree.nodes[child])
         return node.children
+
+    def _choose(self, relaxation: Relaxation) -> Split | None:
+        """Choose the split whose two halves lower the master's value the most."""
+        candidates = self.problem.splits(relaxation)[:CANDIDATES]
+        if len(candidates) < 2:
+            return candidates[0] if candidates else None
+        basis = self.master.h.getBasis()
+        scores = []
+        for split in candidates:
+            drops = []
+            for half in (split.left, split.right):
+                here = self.problem.at(half)
+                value = self.master.probe(
+                    here.allowed(self.master.columns), here.copies, here.equality
+                )
+                drops.append(max(relaxation.value - value, 1e-6 * abs(relaxation.value)))
+                self.master.h.setBasis(basis)
+            most = relaxation.bound - self.target()  # a lower value than the target is no use
+            scores.append(min(drops[0], most) * min(drops[1], most))
+        return candidates[int(np.argmax(scores))]
 
     def _no_columns(self) -> Floats:
         return np.full(self.problem.copies.size, np.inf)
@@ -197,7 +219,7 @@ class BranchAndPrice:
             known = self.master.columns
             self.master = Master(here, threads=self.threads)
             self.master.add(here.translate(known))
-        allowed = [here.allows(c) for c in self.master.columns]
+        allowed = here.allowed(self.master.columns)
         self.master.restrict(allowed, here.copies, here.equality)
         relaxation = generate_columns(
             here,

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SMOOTHING = 0.7  # weight of the best prices so far when the oracle is asked (Wentges)
+PROBE_ITERATIONS = 100  # of the dual simplex, to guess what a branching would do
 IMPROVES = 1e-9  # a column counts if its payoff beats the block's dual by this, relatively
 
 
@@ -88,9 +89,7 @@ class Master:
         converge, instead of a warm primal simplex.
     """
 
-    def __init__(
-        self, problem: Decomposition, *, threads: int = 1, interior: bool = False
-    ) -> None:
+    def __init__(self, problem: Decomposition, *, threads: int = 1, interior: bool = False) -> None:
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.columns: list[Column] = []
         self.known: set[tuple[int, float, bytes, bytes]] = set()
@@ -151,14 +150,12 @@ class Master:
         return len(fresh)
 
     def restrict(
-        self, allowed: Sequence[bool], copies: Floats, equality: NDArray[np.bool_]
+        self, allowed: NDArray[np.bool_], copies: Floats, equality: NDArray[np.bool_]
     ) -> None:
         """Forbid columns and change the blocks' copies: a node of a branching tree."""
         n = len(self.columns)
         everything = np.arange(self.stand_ins + n, dtype=np.int32)
-        upper = np.concatenate(
-            [np.where(equality, np.inf, 0.0), np.where(np.asarray(allowed, bool), np.inf, 0.0)]
-        )
+        upper = np.concatenate([np.where(equality, np.inf, 0.0), np.where(allowed, np.inf, 0.0)])
         self.h.changeColsBounds(everything.size, everything, np.zeros(everything.size), upper)
         rows = np.arange(self.rows, self.rows + self.blocks, dtype=np.int32)
         lower = np.where(equality, copies, -np.inf)
@@ -166,6 +163,19 @@ class Master:
             if self.lower[row] != lo or self.upper[row] != hi:
                 self.h.changeRowBounds(int(row), float(lo), float(hi))
                 self.lower[row], self.upper[row] = lo, hi
+
+    def probe(
+        self, allowed: NDArray[np.bool_], copies: Floats, equality: NDArray[np.bool_]
+    ) -> float:
+        """Return about the value under other restrictions, with the columns that are known."""
+        self.restrict(allowed, copies, equality)
+        self.h.setOptionValue("simplex_strategy", 1)  # dual: only bounds have changed
+        self.h.setOptionValue("simplex_iteration_limit", PROBE_ITERATIONS)
+        self.h.run()
+        value = -float(self.h.getInfo().objective_function_value)
+        self.h.setOptionValue("simplex_strategy", 4)
+        self.h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
+        return value
 
     def solve(self) -> tuple[float, Floats, Floats, Floats]:
         """Return (value, prices of the rows, duals of the blocks, x of the columns)."""

@@ -289,9 +289,7 @@ def _checked_bound(
     return bound, reached, certificate
 
 
-def _claim(
-    claims: Sequence[tuple[str, float]], sign: int
-) -> tuple[float | None, Level | None]:
+def _claim(claims: Sequence[tuple[str, float]], sign: int) -> tuple[float | None, Level | None]:
     """Return the best claim, raised to cross-checked where a second solver agrees within 1e-6."""
     best: dict[str, float] = {}
     for solver, bound in claims:

@@ -77,9 +77,7 @@ class CapacityBlocks:
         parts = np.split(prices, [self.sizes[0]])
         worker, ps = (
             Machines(np.ascontiguousarray(p.reshape(shape)), free, count)
-            for p, shape, free, count in zip(
-                parts, self.shapes, self.free, self.count, strict=True
-            )
+            for p, shape, free, count in zip(parts, self.shapes, self.free, self.count, strict=True)
         )
         return worker, ps
 

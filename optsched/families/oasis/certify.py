@@ -22,15 +22,17 @@ from optsched.families.oasis.certificate import (
 )
 from optsched.families.oasis.slot_blocks import Completion, Machine, SlotBlocks, Workers
 
-SLOT_BITS = 44  # a price is of one worker
-RELATIVE = 2.0**-40  # resolution of a whole machine's worth of capacity, relative to the value
+SLOT_BITS = 40  # the grid of prices per worker, at the finest
+CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 
 def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificate:
     """Certify by one set of prices on capacity."""
     parts = np.split(prices, [problem.sizes[0]])
     # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
-    bits = int(np.clip(round(math.log2(max(problem.rhs.max(initial=1.0), 1.0))) + 36, 40, 90))
+    bits = int(
+        np.clip(round(math.log2(max(problem.rhs.max(initial=1.0), 1.0))) + CAPACITY_BITS, 40, 90)
+    )
     worker, ps = (
         to_grid(np.ascontiguousarray(p.reshape(shape).transpose(0, 2, 1)), bits)
         for p, shape in zip(parts, problem.shapes, strict=True)
@@ -40,6 +42,12 @@ def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificat
 
 def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
+    inst = problem.inst
+    # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
+    dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
+    most = max((job.chunks for job in inst.jobs), default=1)
+    room = 60 - math.ceil(math.log2(max(1.0, 2.0 * inst.horizon * most * dearest)))
+    bits = max(0, min(SLOT_BITS, room))
     nodes: list[Node] = []
     held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
     for k, node in enumerate(tree.nodes):
@@ -47,13 +55,11 @@ def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:
         prices = None
         if held.get(k) != key:
             worker, ps = problem.by_job(node.prices)
-            prices = SlotPrices.of(to_grid(worker, SLOT_BITS), to_grid(ps, SLOT_BITS))
+            prices = SlotPrices.of(to_grid(worker, bits), to_grid(ps, bits))
         for child in node.children or ():
             held[child] = key
         nodes.append(_node(node, prices))
-    return OasisCertificate(
-        instance_sha256=problem.inst.digest(), grid_bits=SLOT_BITS, nodes=tuple(nodes)
-    )
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
 def _node(node: TreeNode, prices: SlotPrices | None) -> Node:
@@ -62,9 +68,7 @@ def _node(node: TreeNode, prices: SlotPrices | None) -> Node:
     left, right = node.children
     what = node.split
     if isinstance(what, Completion):
-        return CompletionSplit(
-            job=what.job, slot=what.slot, left=left, right=right, prices=prices
-        )
+        return CompletionSplit(job=what.job, slot=what.slot, left=left, right=right, prices=prices)
     if isinstance(what, Workers):
         return WorkersSplit(
             job=what.job, slot=what.slot, at=what.at, left=left, right=right, prices=prices

@@ -77,9 +77,7 @@ class _Matrix:
         slots = np.flatnonzero(f > NEGLIGIBLE * f.max(initial=0.0))
         fits = [
             self._fits(side, demand, job.chunks)
-            for side, demand in zip(
-                SIDES, (request.worker_demand, request.ps_demand), strict=True
-            )
+            for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True)
         ]
         most = min(job.chunks, int(fits[0].sum()))
         if slots.size == 0 or most == 0:

@@ -41,9 +41,7 @@ class Neighbourhood:
         self.worth = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
         useful = arrays.utility > NEAR * best[:, None]
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
-        self.windows = [
-            (job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)
-        ]
+        self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
 
     def start(self) -> None:
         """Insert the jobs at the full prices, the most valuable first."""

@@ -50,8 +50,7 @@ class PatternProgram:
             for i in range(problem.jobs)
             if completions is None or i in completions
             for t in range(problem.slots)
-            if problem.row[0, i, t] >= 0
-            and (completions is None or t <= completions[i])
+            if problem.row[0, i, t] >= 0 and (completions is None or t <= completions[i])
         ]
         for i, t in self.pairs:
             self._variable(("v", i, t), -problem.arrays.utility[i, t], 1)
@@ -154,9 +153,7 @@ class PatternProgram:
         for i, t in self.pairs:
             n = int(x[self.index["n", i, t]]) if t <= in_time.get(i, -1) else 0
             wanted[0, i, t], wanted[1, i, t] = n, int(problem.needed[i][n])
-        placed: list[list[list[tuple[int, int, int]]]] = [
-            [[], []] for _ in range(problem.jobs)
-        ]
+        placed: list[list[list[tuple[int, int, int]]]] = [[[], []] for _ in range(problem.jobs)]
         used: dict[tuple[int, int, int], int] = {}
         for k, (host, pattern) in enumerate(self.patterns):
             for _ in range(int(x[self.index["p", k, 0]])):

@@ -80,7 +80,9 @@ class Oasis:
             "ln_L2": None if lower2 is None else lower2 + self.shift_lower,
             "alpha": max([1.0, *spans]) if self.true_prior else None,
             "most_workers": max((job.chunks for job in instance.jobs), default=1),
-            "most_work": max((_size(j, instance, self.granularity) for j in instance.jobs), default=1),
+            "most_work": max(
+                (_size(j, instance, self.granularity) for j in instance.jobs), default=1
+            ),
         }
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
@@ -91,9 +93,7 @@ class Oasis:
         self.worker_prices = PostedPrices(self.workers, prior["ln_U1"], prior["ln_L1"])
         self.ps_prices = PostedPrices(self.ps, prior["ln_U2"], prior["ln_L2"])
         machines = max(len(public.worker_capacity), len(public.ps_capacity))
-        self.oracle = Oracle(
-            public.horizon, machines, prior["most_workers"], prior["most_work"]
-        )
+        self.oracle = Oracle(public.horizon, machines, prior["most_workers"], prior["most_work"])
         self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
@@ -105,7 +105,9 @@ class Oasis:
     def admit(self, i: int, job: OasisJob) -> float | None:
         """Plan job i if its best schedule pays; return its payoff, None if it is rejected."""
         request = self.request(job)
-        workers = Machines(self.worker_prices.per_unit(), self.workers.free, self._ones(self.workers))
+        workers = Machines(
+            self.worker_prices.per_unit(), self.workers.free, self._ones(self.workers)
+        )
         ps = Machines(self.ps_prices.per_unit(), self.ps.free, self._ones(self.ps))
         best = self.oracle.best(request, workers, ps)
         if best is None or best.payoff <= ADMISSION * request.utility[best.completion]:
@@ -158,7 +160,9 @@ def _size(job: OasisJob, platform: Platform, granularity: str) -> int:
     return job_work(job, platform.slot_seconds)
 
 
-def _units(job: OasisJob, platform: Platform, granularity: str) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _units(
+    job: OasisJob, platform: Platform, granularity: str
+) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the workers that 0, 1, ... units of work in one slot need, at most N."""
     if granularity == "exact":
         return np.arange(job.chunks + 1)
@@ -203,5 +207,3 @@ def _ln_bounds(
         return [None] * len(inst.resources), None
     inverse_eta = fraction - math.log(inst.horizon * whole)
     return [ln_or_none(u) for u in upper], inverse_eta + least - math.log(4)
-
-

@@ -55,9 +55,7 @@ class _Search:
 
     def compact_bound(self) -> None:
         """Bound by the duals of the compact linear program."""
-        prices = compact_prices(
-            self.capacity, threads=self.threads, time_limit=self.monitor.left()
-        )
+        prices = compact_prices(self.capacity, threads=self.threads, time_limit=self.monitor.left())
         best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
         self.prove(lagrangian(self.capacity, prices, best), prices)
 

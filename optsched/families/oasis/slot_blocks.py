@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import block_diag, eye_array, hstack, vstack
 
 from optsched import solvers
@@ -22,6 +23,8 @@ from optsched.scheduling.patterns import best_patterns, windowed_backtrack, wind
 
 SIDES = (0, 1)  # workers, PS
 INTEGRAL = 1e-6
+PENALTY = 100.0
+MOST_SPLITS = 6
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
 
@@ -50,6 +53,36 @@ class Host:
     def place(self) -> tuple[int, int, int]:
         """The key of the node's limits; no class has one."""
         return (self.side, self.slot, -1 if self.machine is None else self.machine)
+
+
+class _Book:
+    """The schedules among a growing list of columns, as arrays."""
+
+    def __init__(self, jobs: int, slots: int) -> None:
+        self.jobs, self.slots = jobs, slots
+        self.columns: Sequence[Column] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self.seen = 0
+        self.place = np.empty(0, np.int64)  # index in the list
+        self.job = np.empty(0, np.int64)
+        self.completion = np.empty(0, np.int64)
+        self.amount = np.empty((0, self.slots), np.int64)
+
+    def read(self, columns: Sequence[Column]) -> None:
+        """Take in what is new."""
+        if columns is not self.columns:
+            self.columns = columns
+            self._forget()
+        new = [k for k in range(self.seen, len(columns)) if columns[k].block < self.jobs]
+        self.seen = len(columns)
+        if new:
+            choices = [columns[k].choice for k in new]
+            self.place = np.append(self.place, new)
+            self.job = np.append(self.job, [columns[k].block for k in new])
+            self.completion = np.append(self.completion, [c for c, _ in choices])
+            self.amount = np.concatenate([self.amount, np.array([a for _, a in choices])])
 
 
 @dataclass(frozen=True)
@@ -105,10 +138,12 @@ class SlotBlocks:
         self.rhs = np.zeros(self.rows)
         self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
         self.hosts = self._hosts()
-        self.penalty = 10.0 * float(arrays.utility.max(initial=1.0)) * max(1, self.jobs)
+        # far more than all jobs are worth, so that small infeasibilities cut a node off, too
+        self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
         size = max(inst.work, default=1)
         self.table = np.full((self.slots + 1, size + 1), np.inf)
         self.ending = np.full(self.slots, np.inf)
+        self.book = _Book(self.jobs, self.slots)
         self.at(self.root())
 
     def _most_workers(self) -> Ints:
@@ -144,9 +179,7 @@ class SlotBlocks:
         first = self.arrays.arrival.copy()
         upper = np.repeat(self.most[:, None], self.slots, axis=1)
         upper[self.row[0] < 0] = 0
-        return Node(
-            first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={}
-        )
+        return Node(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={})
 
     def at(self, node: Node) -> SlotBlocks:
         """Move to ``node``; the blocks change if it restricts a machine that does not stand alone."""
@@ -180,21 +213,25 @@ class SlotBlocks:
                 out.append(self.host_column(b, pattern))
         return out
 
-    def allows(self, column: Column) -> bool:
-        """Whether the node permits a column."""
-        node = self.node
-        if column.block >= self.jobs:
-            host, pattern = column.choice
-            if host.machine is None or host.place not in node.machines:
-                return True
-            lower, upper = node.machines[host.place]
-            return bool((pattern >= lower).all() and (pattern <= upper).all())
-        i, (completion, amount) = column.block, column.choice
-        return bool(
-            node.first[i] <= completion <= node.last[i]
-            and (amount >= node.lower[i]).all()
-            and (amount <= node.upper[i]).all()
+    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+        """Return which columns the node permits; see `branch.BranchProblem`."""
+        node, book = self.node, self.book
+        book.read(columns)
+        job, amount = book.job, book.amount
+        out = np.ones(len(columns), bool)
+        out[book.place] = (
+            (node.first[job] <= book.completion)
+            & (book.completion <= node.last[job])
+            & (node.lower[job] <= amount).all(axis=1)
+            & (amount <= node.upper[job]).all(axis=1)
         )
+        if node.machines:
+            for k, column in enumerate(columns):
+                if column.block >= self.jobs and column.choice[0].place in node.machines:
+                    lower, upper = node.machines[column.choice[0].place]
+                    pattern = column.choice[1]
+                    out[k] = (pattern >= lower).all() and (pattern <= upper).all()
+        return out
 
     def by_job(self, prices: Floats) -> tuple[Floats, Floats]:
         """Return prices of workers and PS by job and slot, each (I, T)."""
@@ -324,36 +361,42 @@ class SlotBlocks:
     def completions(self, relaxation: Relaxation) -> dict[int, int] | None:
         """Return the completion slots of the jobs if all are whole, else None."""
         used = self.used(relaxation)
-        if self._split_completion(used) is not None:
+        if self._split_completions(used):
             return None
         return {i: completion for i, completion, _, _ in used}
 
-    def split(self, relaxation: Relaxation) -> Split | None:
-        """Choose a completion slot to split, else a number of workers, else a machine's number."""
+    def splits(self, relaxation: Relaxation) -> list[Split]:
+        """Return splits of completion slots, else of worker numbers, else of a machine's number."""
         used = self.used(relaxation)
-        return (
-            self._split_completion(used)
-            or self._split_workers(used)
-            or self._split_machine(relaxation, used)
-        )
+        found = self._split_completions(used) or self._split_workers(used)
+        return found or self._split_machine(relaxation, used)
 
-    def _split_completion(self, used: Sequence[tuple[int, int, Ints, float]]) -> Split | None:
+    def _split_completions(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
+        """Return the most balanced split of every job that completes in part, worth first."""
         done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
         for i, completion, _, x in used:
             done[i, completion:] += x
         balance = np.minimum(done, 1 - done)
         balance[balance < INTEGRAL] = 0.0
         score = balance * self.arrays.utility.max(axis=1, initial=0.0)[:, None]
-        i, t = np.unravel_index(int(score.argmax()), score.shape)
-        if score[i, t] <= 0:
-            return None
-        node = self.node
-        last, first = node.last.copy(), node.first.copy()
-        last[i], first[i] = t, t + 1
-        what = Completion(int(i), int(t))
-        return Split(what, replace(node, last=last), replace(node, first=first))
+        out = []
+        for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
+            t = int(score[i].argmax())
+            if score[i, t] > 0:
+                out.append(self._completion(i, t))
+                if t < self.slots - 1 and balance[i, -1] > 0:
+                    out.append(self._completion(i, self.slots - 1))
+        return out
 
-    def _split_workers(self, used: Sequence[tuple[int, int, Ints, float]]) -> Split | None:
+    def _completion(self, i: int, t: int) -> Split:
+        last, first = self.node.last.copy(), self.node.first.copy()
+        last[i], first[i] = min(last[i], t), max(first[i], t + 1)
+        return Split(
+            Completion(i, t), replace(self.node, last=last), replace(self.node, first=first)
+        )
+
+    def _split_workers(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
+        """Return splits of numbers of workers on which schedules disagree, broken means first."""
         mean, low, high, weight = (np.zeros((self.jobs, self.slots)) for _ in range(4))
         low[:] = np.inf
         for i, _, amount, x in used:
@@ -363,22 +406,27 @@ class SlotBlocks:
             weight[i] += x
         low[~np.isfinite(low)] = 0.0
         spread = high - low
-        if not spread.any():
-            return None
         share = mean / np.maximum(weight, INTEGRAL)
-        fraction = np.abs(share - np.rint(share))
-        score = np.where(spread > 0, fraction + 1e-3 * spread, 0.0)
-        i, t = np.unravel_index(int(score.argmax()), score.shape)
-        at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
-        node = self.node
-        upper, lower = node.upper.copy(), node.lower.copy()
-        upper[i, t], lower[i, t] = at, at + 1
-        what = Workers(int(i), int(t), at)
-        return Split(what, replace(node, upper=upper), replace(node, lower=lower))
+        score = np.where(spread > 0, np.abs(share - np.rint(share)) + 1e-3 * spread, 0.0)
+        out = []
+        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
+            i, t = divmod(where, self.slots)
+            if score[i, t] > 0:
+                at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
+                upper, lower = self.node.upper.copy(), self.node.lower.copy()
+                upper[i, t], lower[i, t] = at, at + 1
+                out.append(
+                    Split(
+                        Workers(i, t, at),
+                        replace(self.node, upper=upper),
+                        replace(self.node, lower=lower),
+                    )
+                )
+        return out
 
     def _split_machine(
         self, relaxation: Relaxation, used: Sequence[tuple[int, int, Ints, float]]
-    ) -> Split | None:
+    ) -> list[Split]:
         """Split the number on a single machine, where the numbers of a slot do not pack."""
         for side, t in self._unpacked(used):
             place, i, at = self._fractional(relaxation, side, t)
@@ -388,16 +436,16 @@ class SlotBlocks:
             below, above = upper.copy(), lower.copy()
             below[i], above[i] = at, at + 1
             what = Machine(i, t, side, place[2], at)
-            return Split(
-                what,
-                replace(node, machines={**node.machines, place: (lower, below)}),
-                replace(node, machines={**node.machines, place: (above, upper)}),
-            )
-        return None
+            return [
+                Split(
+                    what,
+                    replace(node, machines={**node.machines, place: (lower, below)}),
+                    replace(node, machines={**node.machines, place: (above, upper)}),
+                )
+            ]
+        return []
 
-    def _unpacked(
-        self, used: Sequence[tuple[int, int, Ints, float]]
-    ) -> Iterator[tuple[int, int]]:
+    def _unpacked(self, used: Sequence[tuple[int, int, Ints, float]]) -> Iterator[tuple[int, int]]:
         """Yield the sides and slots whose numbers do not fit on the machines."""
         for side in SIDES:
             for t in range(self.slots):
@@ -405,9 +453,7 @@ class SlotBlocks:
                 if number.any() and pack(self, side, t, number) is None:
                     yield side, t
 
-    def numbers(
-        self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int
-    ) -> Ints:
+    def numbers(self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int) -> Ints:
         """Return the workers (or PS) of every job in a slot, from the schedules that are used."""
         number = np.zeros(self.jobs, np.int64)
         for i, _, amount, _ in used:
