@@ -1,7 +1,8 @@
-"""Branch and price: column generation at every node, best bound first, and a certificate at any time.
+"""Branch and price: column generation at every node, best bound first, always with a certificate.
 
-Every inner node of the tree splits one thing in two; every leaf keeps the prices that gave its bound. So the greatest
-bound among the leaves is a bound on the optimum whenever the search is stopped.
+Every inner node of the tree splits one thing in two; every leaf keeps the prices that gave its
+bound. So the greatest bound among the leaves is a bound on the optimum whenever the search is
+stopped.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from optsched.colgen import (
     lagrangian,
 )
 
+EXACT = 1e-9
 TAIL = 1e-4  # a node is branched on once bound and master are this close, relatively
 CANDIDATES = 6  # splits that are compared by their effect on the master
 DIVE = 8  # after a node is split, its better child is followed this deep before the best bound is
@@ -59,7 +61,7 @@ class BranchProblem(Decomposition, Protocol):
 
 @dataclass
 class TreeNode:
-    """A node of the branching tree. A leaf has prices; an inner node has a split and two children."""
+    """A node of the branching tree: a leaf, or an inner node with a split and two children."""
 
     restrictions: Any
     bound: float
@@ -226,7 +228,8 @@ class BranchAndPrice:
             self.master,
             stop=lambda r: r.bound <= self.target() or self.stop(),
             center=node.prices,
-            tolerance=TAIL,
+            # a master below the target can still cut the node off, once its bound has followed
+            tolerance=lambda value: TAIL if value > self.target() else EXACT,
         )
         if relaxation.bound < node.bound:
             node.bound, node.prices = relaxation.bound, relaxation.prices

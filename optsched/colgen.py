@@ -59,7 +59,7 @@ class Decomposition(Protocol):
     penalty: float  # more than any block that asks for equality can be worth
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Return columns whose payoff beats their block's dual (none for inf), and the best payoffs.
+        """Return columns whose payoff beats their block's dual (none if inf), and the best payoffs.
 
         A block whose best payoff does not beat its dual may report the dual instead.
         """
@@ -94,6 +94,7 @@ class Master:
         self.columns: list[Column] = []
         self.known: set[tuple[int, float, bytes, bytes]] = set()
         self.h = solvers.highs(threads=threads)
+        self.interior = interior
         if interior:
             self.h.setOptionValue("solver", "ipm")
             self.h.setOptionValue("run_crossover", "off")
@@ -177,6 +178,14 @@ class Master:
         self.h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
         return value
 
+    def leave_interior(self) -> bool:
+        """Change to the simplex if the interior point gave up on the last program; say whether."""
+        given_up = self.interior and self.h.getModelStatus().name != "kOptimal"
+        if given_up:
+            self.h.setOptionValue("solver", "simplex")
+            self.interior = False
+        return given_up
+
     def solve(self) -> tuple[float, Floats, Floats, Floats]:
         """Return (value, prices of the rows, duals of the blocks, x of the columns)."""
         self.h.run()
@@ -198,7 +207,7 @@ def generate_columns(
     *,
     stop: Callable[[Relaxation], bool],
     center: Floats | None = None,
-    tolerance: float = 1e-7,
+    tolerance: Callable[[float], float] = lambda value: 1e-7,  # noqa: ARG005
     smoothing: float = SMOOTHING,
 ) -> Relaxation:
     """Solve the relaxation by column generation; every iteration gives a valid bound.
@@ -212,8 +221,8 @@ def generate_columns(
         Asked after every iteration with the best so far (time, or a bound that is good enough).
     center : array of shape (rows,), optional
         Prices to begin from.
-    tolerance : float
-        Relative distance of bound and master at which it has converged.
+    tolerance : callable
+        Relative distance of bound and master at which it has converged, given the master's value.
     smoothing : float
         0 asks the oracles at the master's own prices.
 
@@ -229,7 +238,7 @@ def generate_columns(
     while True:
         best.value, prices, duals, best.x = master.solve()
         best.columns = master.columns
-        if best.bound - best.value <= tolerance * max(1.0, abs(best.value)):
+        if best.bound - best.value <= tolerance(best.value) * max(1.0, abs(best.value)):
             best.converged = True
             return best
         weight = smoothing if np.isfinite(best.bound) else 0.0
@@ -243,7 +252,7 @@ def generate_columns(
             if added or weight == 0:
                 break
             weight = 0.0 if weight < 0.3 else weight / 2  # a misprice: ask closer to the master
-        if not added and weight == 0:
+        if not added and weight == 0 and not master.leave_interior():
             best.converged = True
             return best
         if stop(best):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import pairwise
 from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
@@ -43,8 +45,8 @@ def relative_gap(value: float | None, bound: float | None) -> float | None:
 class Progress:
     """Keeps the best of both sides while a method runs; says when to stop.
 
-    A method reports schedules and bounds as it finds them, so that a time limit, a gap or Ctrl-C leaves the best so far. An
-    incumbent counts only once the judge has accepted it.
+    A method reports schedules and bounds as it finds them, so that a time limit, a gap or Ctrl-C
+    leaves the best so far. An incumbent counts only once the judge has accepted it.
     """
 
     def __init__(
@@ -182,7 +184,8 @@ class Optimum(Frozen):
         elif self.gap is None:
             found = f"{self.value:.6g} found, no bound"
         else:
-            found = f"{self.value:.6g} found, bound {self.bound:.6g} ({self.bound_level}), gap {self.gap:.2%}"
+            proven = f"bound {self.bound:.6g} ({self.bound_level}), gap {self.gap:.2%}"
+            found = f"{self.value:.6g} found, {proven}"
         return f"{self.family}: {found}, after {self.seconds:.1f} s"
 
 
@@ -213,8 +216,9 @@ def solve(
     seed : int
         Seed of randomized searches.
     check : Level
-        How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` asks two solvers that share nothing to
-        agree; ``certified`` (default) re-evaluates the certificate in exact arithmetic.
+        How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` asks two
+        solvers that share nothing to agree; ``certified`` (default) re-evaluates the certificate in
+        exact arithmetic.
     watch : callable, optional
         Called with the :class:`Progress` whenever something changes.
 
@@ -237,13 +241,12 @@ def solve(
         raise InputError(f"unknown level {check!r}, expected one of: {', '.join(Level)}") from err
     if not time_limit >= 0 or not gap >= 0 or threads < 1:
         raise InputError(
-            f"time_limit {time_limit}, gap {gap}, threads {threads}: expected limits >= 0 and at least one thread"
+            f"time_limit {time_limit}, gap {gap}, threads {threads}: "
+            "expected limits >= 0 and at least one thread"
         )
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
-    try:
+    with suppress(KeyboardInterrupt):  # the best so far is the answer
         family.methods[method](instance, progress, threads=threads, seed=seed)
-    except KeyboardInterrupt:
-        pass  # the best so far is the answer
     bound, bound_level, certificate = _checked_bound(progress, level)
     seconds = progress.seconds()
     closed = relative_gap(progress.value, bound)
@@ -299,7 +302,7 @@ def _claim(claims: Sequence[tuple[str, float]], sign: int) -> tuple[float | None
     if not best:
         return None, None
     ranked = sorted(best.values(), key=lambda b: sign * b)
-    for first, second in zip(ranked, ranked[1:], strict=False):
+    for first, second in pairwise(ranked):
         if abs(first - second) <= 1e-6 * max(1.0, abs(first)):
             return second, Level.CROSS_CHECKED
     return ranked[0], Level.CLAIMED

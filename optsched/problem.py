@@ -142,11 +142,14 @@ class Monitor(Protocol):
     def left(self) -> float:
         """Seconds that are left."""
 
+    def seconds(self) -> float:
+        """Seconds that have passed."""
+
 
 class Method(Protocol):
     """A way to the optimum: reports to ``monitor`` until done or told to stop."""
 
-    def __call__(self, instance: Any, monitor: Any, *, threads: int, seed: int) -> None:
+    def __call__(self, instance: Any, monitor: Any, /, *, threads: int, seed: int) -> None:
         """Solve ``instance``."""
 
 

@@ -1,7 +1,7 @@
 """Neighbourhood search: take some jobs out, put jobs back by oracle calls at dual prices.
 
-The moves need nothing of a family but a board with ``insert``, ``remove`` and ``restore``; every state of the board is
-a feasible schedule.
+The moves need nothing of a family but a board with ``insert``, ``remove`` and ``restore``; every
+state of the board is a feasible schedule.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.random import Generator
 
 LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
-COOLING = (0.02, 0.0002)  # acceptance temperature at the start and the end, relative to the value
+COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
 TRIES = 12  # rejected jobs that are tried again in one move
 
 
@@ -95,7 +95,7 @@ def _destroy(
     windows: Sequence[tuple[int, int]],
     rng: Generator,
 ) -> tuple[list[int], list[int]]:
-    """Choose jobs to take out; half the time those in the way of a rejected one, which goes first."""
+    """Choose jobs to take out; half the time those in the way of a rejected one, put in first."""
     accepted = list(board.plans)
     if not accepted:
         return [], []
@@ -120,7 +120,7 @@ def _repair(
     factors: int,
     rng: Generator,
 ) -> list[int]:
-    """Insert the jobs that were taken out, and some of the rejected ones, in a random kind of order."""
+    """Insert the jobs that were taken out, and some rejected ones, in a random kind of order."""
     kind = int(rng.integers(3))
     order = list(first)
     if kind == 0:

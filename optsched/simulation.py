@@ -50,8 +50,8 @@ class Run(Frozen):
     def __str__(self) -> str:
         done = sum(c is not None for c in self.completion)
         return (
-            f"{self.family}: {self.policy} earns {self.value:.6g}, {done} of {len(self.completion)} jobs completed, "
-            f"decided in {self.seconds:.3f} s"
+            f"{self.family}: {self.policy} earns {self.value:.6g}, "
+            f"{done} of {len(self.completion)} jobs completed, decided in {self.seconds:.3f} s"
         )
 
 
@@ -73,7 +73,8 @@ def simulate(
     seed : int
         Seed of the policy's random streams.
     prior : mapping, optional
-        The declared knowledge beforehand; by default the policy computes it from the whole instance.
+        The declared knowledge beforehand; by default the policy computes it from the whole
+        instance.
     progress : callable, optional
         Called with the number of events done.
 

@@ -1,7 +1,7 @@
 """A cluster filled by hand: insert a job by its best schedule at prices, take it out again.
 
-Serves the neighbourhood search of families whose workers and parameter servers sit apart. Every state is
-feasible on single machines.
+Serves the neighbourhood search of families whose workers and parameter servers sit apart. Every
+state is feasible on single machines.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def place_plan(
     ps_free: Floats,
     ps_count: Ints,
 ) -> Ints:
-    """Return the entries [side, slot, machine, number] of a job's amounts, cheapest machines first."""
+    """Return a job's entries [side, slot, machine, number], cheapest machines first."""
     total = 0
     for t in range(arrival, completion + 1):
         total += units[amount[t]] + ps_needed[units[amount[t]]]

@@ -1,7 +1,7 @@
 """What is used of one side of the cluster, slot by slot, in exact integers.
 
-Demands become known job by job. The ledger counts in the finest decimal that it has met so far, and counts
-anew when a finer one arrives.
+Demands become known job by job. The ledger counts in the finest decimal that it has met so far, and
+counts anew when a finer one arrives.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The best schedule of one job at prices, where workers and parameter servers (PS) are apart.
 
-Slots are opened one by one from the job's arrival. Each adds its cheapest costs to a lower bound (lower
-convex hulls, merged); once the utility of a later completion is no more than what is already certain, nothing
-later can be better. The exact dynamic program then runs only up to the last completion slot that the bound
-leaves open, or not at all if no payoff above the cutoff is possible.
+Slots are opened one by one from the job's arrival. Each adds its cheapest costs to a lower bound
+(lower convex hulls, merged); once the utility of a later completion is no more than what is already
+certain, nothing later can be better. The exact dynamic program then runs only up to the last
+completion slot that the bound leaves open, or not at all if no payoff above the cutoff is possible.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def open_slot(
     parts: Floats,
     cost: Floats,
 ) -> int:
-    """Fill ``cost`` with the cheapest cost of 0, 1, ... units of work in one slot; return the most."""
+    """Fill ``cost`` with the least cost of 0, 1, ... units of work in a slot; return the most."""
     n_max = units[-1]
     h = worker_count.size
     unit_prices(worker_price, worker_demand, unit_price[:h])
@@ -200,7 +200,7 @@ def best_schedule(
     promise: Floats,
     amount: Ints,
 ) -> tuple[float, int, float]:
-    """Return (payoff, completion, cost) of the best schedule; completion -1 if none beats ``cutoff``.
+    """Return (payoff, completion, cost) of the best schedule; completion -1: none beats ``cutoff``.
 
     ``amount`` receives the units of work by slot. See `Oracle` and `Request` for shapes.
     """

@@ -1,7 +1,7 @@
 """Kernels: the best pattern of workers on one machine, and the cheapest work inside windows.
 
-A *pattern* says how many workers (or parameter servers) of every job one machine hosts in one slot: an
-integer knapsack with several resources.
+A *pattern* says how many workers (or parameter servers) of every job one machine hosts in one slot:
+an integer knapsack with several resources.
 """
 
 from __future__ import annotations
@@ -55,28 +55,29 @@ def best_pattern(
             fit = upper[i] - lower[i]
             for r in range(resources):
                 if demand[i, r] > 0.0:
-                    fit = min(fit, int(math.floor(free[r] / demand[i, r])))
+                    fit = min(fit, math.floor(free[r] / demand[i, r]))
             if fit > 0:
                 item[n] = i
                 most[n] = fit
                 n += 1
     if n == 0:
         return base
-    # one surrogate resource: the one whose fractional knapsack is the tightest (the last: all together)
+    # one surrogate resource: whose fractional knapsack is the tightest (the last: all together)
     size = np.empty(n)
     chosen = np.empty(n)
     order = np.empty(n, np.int64)
     tightest = np.inf
     for q in range(resources + 1):
-        if q < resources and free[q] <= 0.0:
+        together = q == resources
+        if not together and free[q] <= 0.0:
             continue
         for k in range(n):
             size[k] = 0.0
             for r in range(resources):
-                if (q == r or q == resources) and free[r] > 0.0:
+                if (together or q == r) and free[r] > 0.0:
                     size[k] += demand[item[k], r] / free[r]
         room = 1.0
-        if q == resources:
+        if together:
             room = 0.0
             for r in range(resources):
                 room += 1.0 if free[r] > 0.0 else 0.0
@@ -137,7 +138,7 @@ def _depth_first(
             fit = most[job]
             for r in range(resources):
                 if demand[i, r] > 0.0:
-                    fit = min(fit, int(math.floor(level_free[k, r] / demand[i, r])))
+                    fit = min(fit, math.floor(level_free[k, r] / demand[i, r]))
             y[k] = fit
         else:
             y[k] -= 1
@@ -183,7 +184,8 @@ def best_patterns(
 ) -> None:
     """Solve `best_pattern` for many machines.
 
-    ``value`` (B, I), ``capacity`` (B, R), ``lower`` and ``upper`` (B, I); fills ``best`` (B,) and ``out`` (B, I).
+    ``value`` (B, I), ``capacity`` (B, R), ``lower`` and ``upper`` (B, I); fills ``best`` (B,) and
+    ``out`` (B, I).
     """
     for b in range(value.shape[0]):
         best[b] = best_pattern(value[b], demand, capacity[b], lower[b], upper[b], out[b])
@@ -211,8 +213,9 @@ def windowed_costs(
 ) -> None:
     """Cheapest cost of a job that runs ``lower[t] <= n_t <= upper[t]`` workers in slot t.
 
-    ``table[t - first + 1, s]`` is the least cost with s worker-slots done after slot t, where s = work stands for
-    "work or more"; ``ending[t]`` the least cost of a job whose last worker runs in slot t.
+    ``table[t - first + 1, s]`` is the least cost with s worker-slots done after slot t, where s =
+    work stands for "work or more"; ``ending[t]`` the least cost of a job whose last worker runs in
+    slot t.
     """
     table[0, : work + 1] = np.inf
     table[0, 0] = 0.0

@@ -1,7 +1,7 @@
 """Posted prices: exponential in the use of a machine (OASiS (22), PD-ORS (3.12)).
 
-A price rises from L, where nothing is used, to U, where everything is; both are kept as logarithms, since
-a time-critical utility makes L as small as exp(-400).
+A price rises from L, where nothing is used, to U, where everything is; both are kept as logarithms,
+since a time-critical utility makes L as small as exp(-400).
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ class PostedPrices:
         scale = self.ledger.scale
         if all(s == 1 for s in scale):
             return self.price
-        return self.price / np.array(scale, float)[None, :, None]
+        per_unit: NDArray[np.float64] = self.price / np.array(scale, float)[None, :, None]
+        return per_unit
 
 
 def ln_or_none(value: float) -> float | None:

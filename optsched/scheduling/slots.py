@@ -1,8 +1,9 @@
-"""Kernels: the cheapest way to place n workers, and the parameter servers (PS) they need, in one slot.
+"""Kernels: the cheapest places in one slot for n workers and their parameter servers (PS).
 
-Arrays are laid out (slot, resource, machine), so that inner loops run over machines. A *machine* here may stand for `count`
-equal ones. Demands, capacities and free amounts are integers in `resources.Units`, held as floats: below 2**50 a quotient of two
-of them rounds down rightly. Prices are per such unit.
+Arrays are laid out (slot, resource, machine), so that inner loops run over machines. A *machine*
+here may stand for `count` equal ones. Demands, capacities and free amounts are integers in
+`resources.Units`, held as floats: below 2**50 a quotient of two of them rounds down rightly. Prices
+are per such unit.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
 
 @njit(cache=True, fastmath={"nnan", "nsz"})
 def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
-    """How many workers every machine holds: ``out[h] = min(most, floor(free[r, h] / demand[r]))``."""
+    """Count what every machine holds: ``out[h] = min(most, floor(free[r, h] / demand[r]))``."""
     out[:] = most
     for r in range(demand.size):
         if demand[r] > 0.0:
@@ -121,7 +122,7 @@ def cheapest(
 def place(
     price: Floats, room: Floats, count: Ints, number: int, heap: Ints, machine: Ints, amount: Ints
 ) -> int:
-    """Place ``number`` workers as `cheapest` does; return how many entries of machine/amount are used."""
+    """Place ``number`` workers as `cheapest` does; return the entries of machine/amount used."""
     size = 0
     for h in range(price.size):
         if room[h] >= 1.0:
@@ -147,7 +148,7 @@ def place(
 def slot_cost(
     worker_cost: Floats, workers: int, ps_cost: Floats, ps: int, ps_needed: Ints, cost: Floats
 ) -> int:
-    """Add the PS to the workers: ``cost[n] = worker_cost[n] + ps_cost[ps_needed[n]]``; return the largest n."""
+    """Fill ``cost[n] = worker_cost[n] + ps_cost[ps_needed[n]]``; return the largest n."""
     n = 0
     while n <= workers and ps_needed[n] <= ps:
         cost[n] = worker_cost[n] + ps_cost[ps_needed[n]]

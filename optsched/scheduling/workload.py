@@ -2,8 +2,8 @@
 
 ``cost[t, n]`` is the cost of doing n units of work in slot t, for n up to ``most[t]``; costs never
 decrease in n, and cost[t, 0] = 0. `hull_insert` keeps a lower bound for every prefix of slots by
-merging the lower convex hulls of the slots; `prefix_costs` is the exact dynamic program, whose state
-is the work done so far.
+merging the lower convex hulls of the slots; `prefix_costs` is the exact dynamic program, whose
+state is the work done so far.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _relax_block(old: Floats, new: Floats, cost: Floats, most: int, lo: int, hi:
 def prefix_costs(
     cost: Floats, most: Ints, first: int, last: int, work: int, pad: int, table: Floats
 ) -> None:
-    """Fill ``table[t - first + 1, pad + s]`` with the least cost of s units of work in slots first..t.
+    """Fill ``table[t - first + 1, pad + s]``: least cost of s units of work in slots first..t.
 
     Row 0 is the beginning: no work done at no cost. Only states are computed that can be reached,
     and from which the work can still be completed by ``last``; others are inf. The first ``pad``

@@ -1,8 +1,8 @@
 """Prices on capacity: the decomposition of family `oasis` for any size.
 
-Rows are the capacities of every class of equal machines, slot and resource; blocks are the jobs, and the
-oracle is the one that serves the online algorithm, on the empty cluster. In bounds, a class is one machine of
-`count` times the capacity, whose single machines limit what fits where.
+Rows are the capacities of every class of equal machines, slot and resource; blocks are the jobs,
+and the oracle is the one that serves the online algorithm, on the empty cluster. In bounds, a class
+is one machine of `count` times the capacity, whose single machines limit what fits where.
 """
 
 from __future__ import annotations

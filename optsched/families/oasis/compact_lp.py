@@ -1,16 +1,14 @@
 """The linear relaxation of the compact program, by classes of machines: prices to begin from.
 
-The program is (1)-(13) with a whole class as one machine, strengthened by "the work done by a slot is at least
-the share of the job that is completed by then".
+The program is (1)-(13) with a whole class as one machine, strengthened by "the work done by a slot
+is at least the share of the job that is completed by then".
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
 from optsched.colgen import Floats, Ints
@@ -23,10 +21,12 @@ def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: flo
     """Return prices of all rows from the linear relaxation of the compact program by classes.
 
     Solved by an interior point without crossover: its duals are not exact, which does not matter,
-    since any prices >= 0 give a bound. Variables: ``open[i, t]`` = share of job i that completes in slot t
-    or later; workers and PS by job, slot and class.
+    since any prices >= 0 give a bound. Variables: ``open[i, t]`` = share of job i that completes in
+    slot t or later; workers and PS by job, slot and class.
     """
     program = _Matrix(problem)
+    if not program.columns:  # no job can finish: nothing is worth anything
+        return np.zeros(problem.rhs.size)
     h = solvers.highs(threads=threads, time_limit=time_limit)
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
@@ -53,7 +53,7 @@ class _Matrix:
         for i in range(problem.jobs):
             self.job(i)
 
-    def put(self, row: Ints, col: Ints, val: Floats) -> None:
+    def put(self, row: Ints, col: Ints, val: Floats | float) -> None:
         shape = np.broadcast_shapes(np.shape(row), np.shape(col), np.shape(val))
         self.row.append(np.broadcast_to(row, shape).ravel())
         self.col.append(np.broadcast_to(col, shape).ravel())
@@ -114,7 +114,7 @@ class _Matrix:
 
     @staticmethod
     def _marginal(f: Floats, slots: Ints, first: int) -> Floats:
-        """Return what one more of ``open`` earns: f at the earliest completion, then differences."""
+        """Return what each ``open`` earns: f at the earliest completion, then differences."""
         g = f[slots].copy()
         start = first - slots[0]
         out = np.zeros(slots.size)
@@ -156,7 +156,7 @@ class _Matrix:
             single = np.minimum(single, np.floor(capacity[:, needed] / demand[needed]).min(axis=1))
         return single.astype(np.int64) * count
 
-    def matrices(self) -> Sequence[object]:
+    def matrices(self) -> tuple[Floats, csc_array, Floats, Floats, Floats, Floats]:
         """Return the arguments of `solvers.load`."""
         values = np.concatenate([np.asarray(v, float) for v in self.val])
         index = (np.concatenate(self.row), np.concatenate(self.col))

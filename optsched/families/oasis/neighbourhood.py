@@ -15,7 +15,7 @@ from optsched.search import construct, improve
 from optsched.streams import Streams
 
 FACTORS = (0.0, 0.1, 0.3, 0.6, 1.0)  # multiples of the dual prices
-REPORT = 0.002  # judging a schedule takes a while: not every tiny step is reported at once
+REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 
 
@@ -60,15 +60,15 @@ class Neighbourhood:
         """Search from the present state; report every better schedule; return the best plans."""
         best = dict(self.board.plans)
         value = self.board.value
-        reported = value
         monitor.incumbent(value, self.schedule(best))
+        reported = monitor.seconds()
 
         def found() -> None:
             nonlocal best, value, reported
             best, value = dict(self.board.plans), self.board.value
-            if value > reported * (1 + REPORT):
-                reported = value
+            if monitor.seconds() > reported + REPORT_SECONDS:
                 monitor.incumbent(value, self.schedule(best))
+                reported = monitor.seconds()
 
         improve(
             self.board,

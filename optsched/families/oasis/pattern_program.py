@@ -1,7 +1,7 @@
 """Schedules from patterns: the compact program whose machines host one of the known patterns.
 
-Its solutions sit on single machines by construction, so they need no unfolding. It knows only the patterns that
-column generation has met: a source of good schedules, never of bounds.
+Its solutions sit on single machines by construction, so they need no unfolding. It knows only the
+patterns that column generation has met: a source of good schedules, never of bounds.
 """
 
 from __future__ import annotations
@@ -74,7 +74,11 @@ class PatternProgram:
                 continue
             host, pattern = column.choice
             if completions is not None:
-                keep = [i for i in np.flatnonzero(pattern) if completions.get(i, -1) >= host.slot]
+                keep = [
+                    i
+                    for i in np.flatnonzero(pattern).tolist()
+                    if completions.get(i, -1) >= host.slot
+                ]
                 cut = np.zeros_like(pattern)
                 cut[keep] = pattern[keep]
                 pattern = cut
@@ -100,8 +104,8 @@ class PatternProgram:
         hosted: dict[tuple[int, int, int], list[tuple[Key, float]]] = {}
         for k, (host, pattern) in enumerate(self.patterns):
             hosts.setdefault((host.side, host.slot, host.group), []).append(k)
-            for i in np.flatnonzero(pattern):
-                place = (host.side, int(i), host.slot)
+            for i in np.flatnonzero(pattern).tolist():
+                place = (host.side, i, host.slot)
                 hosted.setdefault(place, []).append((("p", k, 0), -float(pattern[i])))
         for (side, _, c), members in hosts.items():
             self._row([(("p", k, 0), 1.0) for k in members], len(self.problem.classes[side][c]))
@@ -160,8 +164,8 @@ class PatternProgram:
                 group = (host.side, host.slot, host.group)
                 machine = problem.classes[host.side][host.group][used.get(group, 0)]
                 used[group] = used.get(group, 0) + 1
-                for i in np.flatnonzero(pattern):
-                    place = (host.side, int(i), host.slot)
+                for i in np.flatnonzero(pattern).tolist():
+                    place = (host.side, i, host.slot)
                     number = min(int(pattern[i]), wanted.get(place, 0))
                     if number:
                         wanted[place] -= number

@@ -1,14 +1,13 @@
 """OASiS, Algorithm 1: posted prices, and for every arriving job its best schedule at them.
 
-Paper: Bao et al., Sec. IV. The prior is ln U and ln L of (23)-(26). Two slips are mended: the utility of the fastest
-completion is f(D - 1), D = ceil(W / N); and L uses the smallest positive utility that a completion within the
-horizon can earn.
+Paper: Bao et al., Sec. IV. The prior is ln U and ln L of (23)-(26). Two slips are mended: the
+utility of the fastest completion is f(D - 1), D = ceil(W / N); and L uses the smallest positive
+utility that a completion within the horizon can earn.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -79,7 +78,9 @@ class Oasis:
             "ln_U2": [None if u is None else u + self.shift_upper for u in upper2],
             "ln_L2": None if lower2 is None else lower2 + self.shift_lower,
             "alpha": max([1.0, *spans]) if self.true_prior else None,
-            "most_workers": max((job.chunks for job in instance.jobs), default=1),
+            "most_workers": max(
+                (_most(j, instance, self.granularity) for j in instance.jobs), default=1
+            ),
             "most_work": max(
                 (_size(j, instance, self.granularity) for j in instance.jobs), default=1
             ),
@@ -158,6 +159,11 @@ def _size(job: OasisJob, platform: Platform, granularity: str) -> int:
     if granularity == "chunk":
         return job.epochs * job.chunks
     return job_work(job, platform.slot_seconds)
+
+
+def _most(job: OasisJob, platform: Platform, granularity: str) -> int:
+    """Return the most workers, or units of work if those are finer, that a slot can hold."""
+    return max(job.chunks, len(_units(job, platform, granularity)) - 1)
 
 
 def _units(

@@ -20,7 +20,7 @@ from optsched.families.oasis.certify import certify_capacity, certify_tree
 from optsched.families.oasis.compact import compact
 from optsched.families.oasis.compact_lp import compact_prices
 from optsched.families.oasis.cpsat import cpsat
-from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.pattern_program import PatternProgram
 from optsched.families.oasis.slot_blocks import SlotBlocks
@@ -32,7 +32,8 @@ CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, in all at most 0.5
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
-RESTART_SECONDS = 8.0  # one annealing run of the search: many short ones beat a long one
+RESTART_SECONDS = 60.0  # one annealing run of the search
+LONG = 200.0  # seconds from which on column generation is worth its time
 
 
 class _Search:
@@ -70,14 +71,16 @@ class _Search:
 
         if self.master is None:
             self.master = Master(self.capacity, threads=self.threads, interior=True)
-        return generate_columns(
+        relaxation = generate_columns(
             self.capacity,
             self.master,
             stop=stop,
             center=self.prices,
-            tolerance=CONVERGED,
+            tolerance=lambda _: CONVERGED,
             smoothing=0.8,
-        ).converged
+        )
+        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        return relaxation.converged
 
     def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from a new start."""
@@ -132,10 +135,10 @@ def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> 
         _branch(search)
         return
     search.compact_bound()
-    while not monitor.stop():
-        search.improve(RESTART_SECONDS)
-        if monitor.left() > RESTART_SECONDS and not search.converged:
-            search.converged = search.generate(RESTART_SECONDS)
+    if monitor.left() > LONG:  # time enough to improve the prices before the last search
+        search.improve(monitor.left() / 4)
+        search.generate(monitor.left() / 2)
+    search.improve(monitor.left())
 
 
 def _branch(search: _Search) -> None:
@@ -151,8 +154,15 @@ def _branch(search: _Search) -> None:
     def proved(tree: Tree) -> None:
         monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
+    def report(schedule: OasisSchedule | None) -> None:
+        if schedule is not None:
+            verdict = monitor.family.verify(inst, schedule)
+            if verdict.value is not None:
+                monitor.incumbent(verdict.value, schedule)
+
     def relaxed(relaxation: Relaxation) -> None:
         nonlocal spent
+        report(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
         key = () if completions is None else tuple(sorted(completions.items()))
         first = not tried
@@ -169,10 +179,7 @@ def _branch(search: _Search) -> None:
             seed=search.seed,
         )
         spent += time.perf_counter() - began
-        if schedule is not None:
-            verdict = monitor.family.verify(inst, schedule)
-            if verdict.value is not None:
-                monitor.incumbent(verdict.value, schedule)
+        report(schedule)
 
     tree = BranchAndPrice(
         problem,

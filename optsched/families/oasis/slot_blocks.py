@@ -1,9 +1,9 @@
 """Prices per worker and slot: the decomposition of family `oasis` that knows how workers pack.
 
-Rows say that the workers (and PS) of a job in a slot sit on machines. Blocks are the jobs, with their
-schedules as columns, and every class of machines in every slot, with *patterns* as columns: what one machine
-hosts. Its bound is at least as tight as prices on capacity where packing matters. Nodes of a branching
-tree restrict completion slots, worker numbers and single machines.
+Rows say that the workers (and PS) of a job in a slot sit on machines. Blocks are the jobs, with
+their schedules as columns, and every class of machines in every slot, with *patterns* as columns:
+what one machine hosts. Its bound is at least as tight as prices on capacity where packing matters.
+Nodes of a branching tree restrict completion slots, worker numbers and single machines.
 """
 
 from __future__ import annotations
@@ -18,7 +18,13 @@ from scipy.sparse import block_diag, eye_array, hstack, vstack
 from optsched import solvers
 from optsched.branch import Split
 from optsched.colgen import Column, Floats, Ints, Pricing, Relaxation
-from optsched.families.oasis.instance import OasisInstance, room
+from optsched.families.oasis.instance import (
+    Entry,
+    JobSchedule,
+    OasisInstance,
+    OasisSchedule,
+    room,
+)
 from optsched.scheduling.patterns import best_patterns, windowed_backtrack, windowed_costs
 
 SIDES = (0, 1)  # workers, PS
@@ -182,7 +188,7 @@ class SlotBlocks:
         return Node(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={})
 
     def at(self, node: Node) -> SlotBlocks:
-        """Move to ``node``; the blocks change if it restricts a machine that does not stand alone."""
+        """Move to ``node``; blocks change if it restricts a machine that does not stand alone."""
         self.node = node
         missing = {(side, t) for side, t, _ in node.machines} - self.separated
         if missing:
@@ -351,7 +357,7 @@ class SlotBlocks:
         return Column(self.jobs + b, 0.0, rows, -pattern[i].astype(float), (host, pattern))
 
     def used(self, relaxation: Relaxation) -> list[tuple[int, int, Ints, float]]:
-        """Return the schedules that a relaxation uses: (job, completion, workers by slot, share)."""
+        """Return the schedules in a relaxation: (job, completion, workers by slot, share)."""
         return [
             (c.block, *c.choice, x)
             for c, x in zip(relaxation.columns, relaxation.x, strict=False)
@@ -364,6 +370,30 @@ class SlotBlocks:
         if self._split_completions(used):
             return None
         return {i: completion for i, completion, _, _ in used}
+
+    def schedule(self, relaxation: Relaxation) -> OasisSchedule | None:
+        """Return the schedule that a relaxation is, if its numbers are whole and pack."""
+        used = self.used(relaxation)
+        if self._split_completions(used) or self._split_workers(used):
+            return None
+        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
+        for side in SIDES:
+            for t in range(self.slots):
+                number = self.numbers(used, side, t)
+                if not number.any():
+                    continue
+                hosted = pack(self, side, t, number)
+                if hosted is None:
+                    return None
+                for h, i in zip(*np.nonzero(hosted), strict=True):
+                    placed[i][side].append((t, int(h), int(hosted[h, i])))
+        runs = {i for i, _, _, _ in used}
+        return OasisSchedule(
+            jobs=tuple(
+                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in runs else None
+                for i, (w, s) in enumerate(placed)
+            )
+        )
 
     def splits(self, relaxation: Relaxation) -> list[Split]:
         """Return splits of completion slots, else of worker numbers, else of a machine's number."""
@@ -521,5 +551,5 @@ def pack(problem: SlotBlocks, side: int, t: int, number: Ints) -> Ints | None:
     if result.x is None:
         return None
     out = np.zeros((max(machines) + 1, problem.jobs), np.int64)
-    out[np.ix_(machines, jobs)] = result.x.reshape(h, j).astype(np.int64)
+    out[np.ix_(np.array(machines), jobs)] = result.x.reshape(h, j).astype(np.int64)
     return out

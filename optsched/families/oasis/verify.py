@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from fractions import Fraction
 
@@ -50,8 +51,10 @@ class _Judge:
         self.violations: list[Violation] = []
         self.completion: list[int | None] = [None] * len(inst.jobs)
         self.value = 0.0
-        # demand placed on (side, slot, machine): resource -> amount
-        self.load: dict[tuple[str, int, int], list[Fraction]] = {}
+        # whole numbers of the finest decimal of any demand: exact, and faster than fractions
+        self.scale = _finest_decimals(inst)
+        # what is placed on (side, slot, machine), by resource
+        self.load: dict[tuple[str, int, int], list[int]] = {}
 
     def broken(self, equation: str, place: str, amount: float | Fraction) -> None:
         self.violations.append(Violation(equation=equation, place=place, amount=float(amount)))
@@ -95,7 +98,7 @@ class _Judge:
             if side == "worker"
             else (plan.ps, job.ps_demand, inst.ps_capacity, "10")
         )
-        needs = [exact(d) for d in demand]
+        needs = [int(exact(d) * s) for d, s in zip(demand, self.scale, strict=True)]
         total: dict[int, int] = defaultdict(int)
         for t, h, n in entries:
             if t >= inst.horizon or h >= len(machines):
@@ -107,17 +110,30 @@ class _Judge:
             if t < job.arrival:
                 self.broken(equation, f"job {i}, slot {t}: before its arrival {job.arrival}", n)
             total[t] += n
-            load = self.load.setdefault((side, t, h), [Fraction(0)] * len(needs))
+            load = self.load.setdefault((side, t, h), [0] * len(needs))
             for r, need in enumerate(needs):
                 load[r] += n * need
         return total
 
     def capacity(self) -> None:
-        known: dict[float, Fraction] = {}
+        known: dict[tuple[int, float], int] = {}
         for (side, t, h), load in sorted(self.load.items()):
             capacity = (self.inst.worker_capacity if side == "worker" else self.inst.ps_capacity)[h]
             for r, used in enumerate(load):
-                most = known.setdefault(capacity[r], usable(capacity[r]))
-                if used > most:
+                if (r, capacity[r]) not in known:
+                    known[r, capacity[r]] = math.floor(usable(capacity[r]) * self.scale[r])
+                if used > known[r, capacity[r]]:
                     place = f"{side} machine {h}, {self.inst.resources[r]}, slot {t}"
-                    self.broken("4" if side == "worker" else "5", place, used - exact(capacity[r]))
+                    over = Fraction(used, self.scale[r]) - exact(capacity[r])
+                    self.broken("4" if side == "worker" else "5", place, over)
+
+
+def _finest_decimals(inst: OasisInstance) -> list[int]:
+    """Return, for every resource, the least power of ten that makes all demands whole."""
+    scale = [1] * len(inst.resources)
+    for job in inst.jobs:
+        for demand in (job.worker_demand, job.ps_demand):
+            for r, amount in enumerate(demand):
+                while scale[r] % exact(amount).denominator:
+                    scale[r] *= 10
+    return scale

@@ -1,0 +1,59 @@
+"""Figures and stored benchmarks as Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+DASH = "-"  # where there is no figure
+
+
+def number(x: float | None, form: str = ".3g") -> str:
+    """Return a figure for a table; a dash if there is none."""
+    return DASH if x is None or math.isnan(x) else format(x, form)
+
+
+def percent(x: float | None) -> str:
+    """Return a share for a table."""
+    return number(x, ".2%")
+
+
+def markdown(content: Mapping[str, Any]) -> str:
+    """Return a stored benchmark as Markdown."""
+    table = content["table"]
+    out = [f"## {content['title']}", "", f"{content['question']} {content['instances']}.", ""]
+    if not content["complete"]:
+        out += [f"**Not finished**: {len(content['rows'])} cells so far.", ""]
+    out += _grid(table["columns"], table["lines"])
+    if content["targets"]:
+        names = ("target", "measured", "must", "met", "aim", "met")
+        out += ["", *_grid(names, [_target_line(t) for t in content["targets"]])]
+    out += ["", *(f"- *{name}*: {text}" for name, text in content["methods"].items())]
+    where, with_ = content["machine"], content["versions"]
+    packages = ", ".join(f"{name} {version}" for name, version in with_.items())
+    commands = ", ".join(f"`{command}`" for command in content["commands"])
+    out += ["", f"{commands}; {where['processor']}, {where['cores']} cores; {packages}"]
+    return "\n".join(out) + "\n"
+
+
+def _grid(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> list[str]:
+    rule = "|".join("---" if k == 0 else "---:" for k in range(len(columns)))
+    rows = [f"| {' | '.join(map(str, cells))} |" for cells in lines]
+    return [f"| {' | '.join(columns)} |", f"|{rule}|", *rows]
+
+
+def _target_line(t: Mapping[str, Any]) -> list[str]:
+    sign = "≥" if t["at_least"] else "≤"
+
+    def shown(x: float | None) -> str:
+        if x is None:
+            return DASH
+        return percent(x) if t["unit"] == "%" else f"{number(x, '.4g')} {t['unit']}".strip()
+
+    def goal(name: str) -> list[str]:
+        if t[name] is None:
+            return [DASH, DASH]
+        return [f"{sign} {shown(t[name])}", "yes" if t[f"met_{name}"] else "**no**"]
+
+    return [t["what"], shown(t["measured"]), *goal("must"), *goal("aim")]

@@ -1,0 +1,118 @@
+"""The two decompositions of family `oasis` against the programs that they stand for."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from oasis_brute import optimum, random_instance
+from scipy.optimize import linprog
+
+from optsched.colgen import Master, generate_columns, lagrangian
+from optsched.families.oasis.capacity_blocks import CapacityBlocks
+from optsched.families.oasis.certificate import check
+from optsched.families.oasis.certify import certify_capacity
+from optsched.families.oasis.compact_lp import compact_prices
+from optsched.families.oasis.slot_blocks import SlotBlocks
+
+SEEDS = range(15)
+
+
+def never(_):
+    return False
+
+
+def relax(problem):
+    return generate_columns(problem, Master(problem), stop=never, tolerance=lambda v: 1e-9)
+
+
+def every_column(problem):
+    """Return a column for every schedule of exactly the work, and for every pattern."""
+    inst, columns = problem.inst, []
+    for i, job in enumerate(inst.jobs):
+        most = int(problem.most[i])
+        slots = [range(most + 1) if t >= job.arrival else (0,) for t in range(inst.horizon)]
+        for n in product(*slots):
+            if sum(n) == inst.work[i]:
+                end = max(t for t, x in enumerate(n) if x)
+                if problem.arrays.utility[i, end] > 0:
+                    columns.append(problem.job_column(i, end, np.array(n)))
+    for b, host in enumerate(problem.hosts):
+        capacity, demand = problem.capacity[host.side][host.group], problem.demand[host.side]
+        here = problem.row[host.side, :, host.slot] >= 0
+        for y in product(*(range(int(m) + 1) for m in problem.most * here)):
+            if any(y) and (np.array(y) @ demand <= capacity).all():
+                columns.append(problem.host_column(b, np.array(y)))
+    return columns
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
+    problem = SlotBlocks(random_instance(seed))
+    columns = every_column(problem)
+    if not problem.rows or not columns:
+        assert relax(problem).bound == 0
+        return
+    usage = np.zeros((problem.rows, len(columns)))
+    member = np.zeros((problem.copies.size, len(columns)))
+    for k, c in enumerate(columns):
+        usage[c.rows, k] += c.usage
+        member[c.block, k] = 1
+    whole = linprog(
+        [-c.value for c in columns],
+        A_ub=np.vstack([usage, member]),
+        b_ub=np.concatenate([problem.rhs, problem.copies]),
+    )
+    assert whole.status == 0
+    assert relax(problem).bound == pytest.approx(-whole.fun, rel=1e-7, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_bound_is_valid_and_patterns_are_tighter(seed):
+    inst = random_instance(seed)
+    best = optimum(inst)
+    slots, capacity = relax(SlotBlocks(inst)), relax(CapacityBlocks(inst))
+    assert best * (1 - 1e-9) <= slots.bound <= capacity.bound * (1 + 1e-7) + 1e-9
+    problem = CapacityBlocks(inst)
+    prices = compact_prices(problem, time_limit=10)
+    rough = lagrangian(problem, prices, problem.price(prices, np.zeros(problem.jobs)).best)
+    assert rough >= capacity.bound * (1 - 1e-7)
+    certified = check(inst, certify_capacity(problem, capacity.prices))
+    assert certified == pytest.approx(capacity.bound, rel=1e-6, abs=1e-6)
+    assert certified >= best * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_columns_are_what_their_block_is_paid_for(seed):
+    inst = random_instance(seed)
+    rng = np.random.default_rng(seed)
+    for problem in (SlotBlocks(inst), CapacityBlocks(inst)):
+        prices = rng.random(problem.rhs.size) * (1.0 if isinstance(problem, SlotBlocks) else 0.01)
+        pricing = problem.price(prices, np.zeros(problem.copies.size))
+        for c in pricing.columns:
+            payoff = c.value - prices[c.rows] @ c.usage
+            assert payoff == pytest.approx(pricing.best[c.block])
+            assert payoff > 0
+            if c.block < problem.jobs:
+                completion, amount = c.choice
+                assert amount.sum() >= inst.work[c.block]
+                assert amount[completion] > 0
+                assert not amount[completion + 1 :].any()
+                assert c.value == problem.inst.arrays.utility[c.block, completion]
+
+
+def test_machine_prices_are_those_of_their_class():
+    inst = random_instance(3)
+    problem = CapacityBlocks(inst)
+    prices = np.arange(problem.rhs.size, dtype=float)
+    for spread, classes, part in zip(
+        problem.by_machine(prices),
+        problem.classes,
+        np.split(prices, [problem.sizes[0]]),
+        strict=True,
+    ):
+        by_class = part.reshape(inst.horizon, len(inst.resources), len(classes))
+        for c, members in enumerate(classes):
+            for h in members:
+                assert np.array_equal(spread[:, :, h], by_class[:, :, c])

@@ -1,0 +1,102 @@
+"""The board: what goes in comes out, and never more than there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from optsched.scheduling.board import Board
+from optsched.scheduling.oracle import Request
+
+
+def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
+    return Request(
+        arrival=0,
+        work=work,
+        units=np.arange(most + 1),
+        worker_demand=np.array([demand]),
+        ps_demand=np.array([1.0]),
+        ps_needed=np.ceil(np.arange(most + 1) / 2).astype(np.int64),
+        utility=np.array(utility, float),
+    )
+
+
+def board(*requests, price=0.0, workers=(2.0, 1.0), factors=(0.0, 1.0)):
+    """Return a board of 3 slots; a PS serves two workers, and there is one PS machine with two."""
+    free = (np.tile(np.array(workers), (3, 1, 1)), np.full((3, 1, 1), 2.0))
+    prices = (np.full((3, 1, len(workers)), price), np.zeros((3, 1, 1)))
+    return Board(requests, free, prices, factors)
+
+
+def test_jobs_take_what_is_left():
+    here = board(request(), request(), request())
+    assert here.insert(0, 0)
+    assert here.plans[0].completion == 0
+    assert here.plans[0].entries.tolist() == [[0, 0, 0, 2], [1, 0, 0, 1]]
+    assert here.insert(1, 0)  # one worker in slot 0 on machine 1, one in slot 1
+    assert here.plans[1].completion == 1
+    assert here.plans[1].entries.tolist() == [
+        [0, 0, 1, 1],
+        [1, 0, 0, 1],
+        [0, 1, 0, 1],
+        [1, 1, 0, 1],
+    ]
+    assert here.value == 9 + 6
+    assert here.free[0][:, 0].tolist() == [[0, 0], [1, 1], [2, 1]]
+    assert here.free[1][:, 0, 0].tolist() == [0, 1, 2]
+
+
+def test_taking_out_and_putting_back():
+    here = board(request(), request())
+    empty = [f.copy() for f in here.free]
+    here.insert(0, 0)
+    here.insert(1, 0)
+    full = [f.copy() for f in here.free]
+    plan = here.remove(0)
+    assert here.value == 6
+    assert 0 not in here.plans
+    here.restore(0, plan)
+    assert here.value == 15
+    assert all(np.array_equal(a, b) for a, b in zip(here.free, full, strict=True))
+    here.remove(1)
+    here.remove(0)
+    assert here.value == 0
+    assert all(np.array_equal(a, b) for a, b in zip(here.free, empty, strict=True))
+
+
+def test_a_factor_scales_the_prices():
+    here = board(request(), price=5.0)
+    assert not here.insert(0, 1)  # two workers cost 10 of 9
+    assert here.value == 0
+    assert not here.plans
+    assert here.insert(0, 0)
+    here = board(request(), price=4.0)
+    assert here.insert(0, 1)
+    here.remove(0)
+    assert not here.insert(0, 1, cutoff=1.0)
+
+
+def test_random_moves_never_overload():
+    rng = np.random.default_rng(0)
+    jobs = [
+        request(work=int(rng.integers(1, 5)), demand=float(rng.integers(1, 3))) for _ in range(6)
+    ]
+    here = board(*jobs, price=0.5, workers=(4.0, 3.0))
+    for _ in range(300):
+        i = int(rng.integers(len(jobs)))
+        if i in here.plans:
+            here.remove(i)
+        else:
+            here.insert(i, int(rng.integers(2)))
+        assert min(f.min() for f in here.free) >= 0
+        used = [np.zeros_like(f) for f in here.free]
+        for j, plan in here.plans.items():
+            for side, t, h, n in plan.entries:
+                used[side][t, 0, h] += n * (jobs[j].worker_demand, jobs[j].ps_demand)[side][0]
+        whole = board(*jobs, workers=(4.0, 3.0)).free
+        for u, f, c in zip(used, here.free, whole, strict=True):
+            assert np.array_equal(u + f, c)
+        assert here.value == pytest.approx(
+            sum(jobs[j].utility[p.completion] for j, p in here.plans.items())
+        )
+    assert here.plans

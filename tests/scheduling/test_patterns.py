@@ -1,0 +1,120 @@
+"""Patterns on one machine and work inside windows, against trying everything."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.scheduling.patterns import (
+    best_pattern,
+    best_patterns,
+    windowed_backtrack,
+    windowed_costs,
+)
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def knapsack(seed):
+    """Draw values, demands (some 0), capacities and limits of 1 to 5 jobs."""
+    draw = np.random.default_rng(seed)
+    jobs, resources = draw.integers(1, 6), draw.integers(1, 4)
+    value = draw.integers(0, 9, jobs) * (0.5 if seed % 2 else draw.random(jobs))
+    demand = draw.integers(0, 6, (jobs, resources)).astype(float)
+    lower = draw.integers(0, 2, jobs) * draw.integers(0, 2)
+    upper = lower + draw.integers(0, 4, jobs)
+    capacity = draw.integers(0, 16, resources).astype(float)
+    return value.astype(float), demand, capacity, lower, upper
+
+
+@given(SEEDS)
+def test_best_pattern_tries_every_pattern(seed):
+    value, demand, capacity, lower, upper = knapsack(seed)
+    out = np.zeros(value.size, np.int64)
+    found = best_pattern(value, demand, capacity, lower, upper, out)
+    ranges = [range(a, b + 1) for a, b in zip(lower, upper, strict=True)]
+    fitting = [np.array(y) for y in product(*ranges) if (y @ demand <= capacity).all()]
+    if not fitting:
+        assert found == -np.inf
+        return
+    assert found == pytest.approx(max(value @ y for y in fitting), rel=1e-9)
+    assert value @ out == pytest.approx(found)
+    assert (out @ demand <= capacity).all()
+    assert (lower <= out).all()
+    assert (out <= upper).all()
+
+
+def test_density_misleads_but_not_the_search():
+    # densest first takes job 0 (6 for 4) and leaves no room for two of job 1 (5 for 3 each)
+    out = np.zeros(2, np.int64)
+    none, most = np.zeros(2, np.int64), np.array([1, 2])
+    value, demand = np.array([8.0, 5.0]), np.array([[4.0], [3.0]])
+    assert best_pattern(value, demand, np.array([6.0]), none, most, out) == 10
+    assert out.tolist() == [0, 2]
+
+
+def test_many_machines_are_solved_one_by_one():
+    problems = [knapsack(s) for s in range(40)]
+    problems = [p for p in problems if p[1].shape == problems[0][1].shape]
+    demand = problems[0][1]
+    value, capacity = (np.array([p[k] for p in problems]) for k in (0, 2))
+    lower, upper = (np.array([p[k] for p in problems]) for k in (3, 4))
+    best, out = np.empty(len(problems)), np.empty((len(problems), value.shape[1]), np.int64)
+    best_patterns(value, demand, capacity, lower, upper, best, out)
+    single = np.empty(value.shape[1], np.int64)
+    for b in range(len(problems)):
+        assert best[b] == best_pattern(
+            value[b], demand, capacity[b], lower[b], upper[b], single
+        ), b
+        assert out[b].tolist() == single.tolist(), b
+
+
+def window(seed):
+    """Draw prices, PS table, limits and work of one job in 1 to 4 slots from a first slot."""
+    draw = np.random.default_rng(seed)
+    first, length = int(draw.integers(0, 3)), int(draw.integers(1, 5))
+    slots = first + length
+    worker, ps = draw.integers(0, 5, slots) / 4, draw.integers(0, 5, slots) / 4
+    needed = np.ceil(np.arange(5) * draw.choice([0.4, 0.7, 1.0])).astype(np.int64)
+    lower = draw.integers(0, 4, slots) * (draw.random(slots) < 0.3)
+    upper = np.minimum(4, lower + draw.integers(0, 4, slots))
+    return worker, ps, needed, lower, upper, first, slots - 1, int(draw.integers(1, 8))
+
+
+def cost_of(amounts, worker, ps, needed, first):
+    return sum(
+        worker[t] * n + ps[t] * needed[n] for t, n in enumerate(amounts, start=first)
+    )
+
+
+@given(SEEDS)
+def test_windowed_costs_try_every_job(seed):
+    """Lower limits may ask for more than the work: a job may do too much, never too little."""
+    worker, ps, needed, lower, upper, first, last, work = window(seed)
+    table, ending = np.full((last + 2, work + 1), np.nan), np.full(last + 1, np.nan)
+    windowed_costs(worker, ps, needed, lower, upper, first, last, work, table, ending)
+    for end in range(first, last + 1):
+        ranges = [range(lower[t], upper[t] + 1) for t in range(first, end + 1)]
+        costs = [
+            cost_of(n, worker, ps, needed, first)
+            for n in product(*ranges)
+            if n[-1] > 0 and sum(n) >= work
+        ]
+        assert ending[end] == pytest.approx(min(costs, default=np.inf)), end
+        if not costs:
+            continue
+        amount = np.zeros(last + 1, np.int64)
+        windowed_backtrack(
+            worker, ps, needed, lower, upper, first, end, work, table, ending, amount
+        )
+        found = amount[first : end + 1]
+        assert cost_of(found, worker, ps, needed, first) == pytest.approx(ending[end])
+        assert found.sum() >= work
+        assert found[-1] > 0
+        assert (lower[first : end + 1] <= found).all()
+        assert (found <= upper[first : end + 1]).all()
+        assert amount[:first].sum() == amount[end + 1 :].sum() == 0

@@ -1,0 +1,157 @@
+"""Branch and price: closes to brute force, splits machines where it must, holds when stopped."""
+
+from __future__ import annotations
+
+from itertools import combinations, count
+
+import pytest
+from oasis_brute import optimum, random_instance
+
+from optsched.branch import BranchAndPrice
+from optsched.families.oasis.certificate import check
+from optsched.families.oasis.certify import certify_tree
+from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.families.oasis.verify import verify
+from optsched.optimum import solve
+from optsched.resources import MachineClass
+
+GAP = 1e-6
+# the bound at the root is above the optimum, so that a tree is needed
+BRANCHING = (4, 6, 13, 19, 26)
+
+
+def tree_of(inst, best, stop=lambda: False):
+    """Return (search for a proof of ``best``, problem, bounds that were reported)."""
+    problem, reported = SlotBlocks(inst), []
+    search = BranchAndPrice(
+        problem,
+        target=lambda: best * (1 + GAP),
+        stop=stop,
+        proved=lambda tree: reported.append(tree.bound()),
+        relaxed=lambda relaxation: None,
+    )
+    return search, problem, reported
+
+
+def never_fits_together():
+    """Return 6 jobs of one worker in the only slot; 3 machines; 5 jobs are the most.
+
+    A machine holds two of jobs 0, 1, 2 or two of 3, 4, 5, never one of each kind. Either kind takes
+    one and a half machines in fractions, so the bound is 6 for whole numbers of workers; on
+    single machines either takes two.
+    """
+    pairs = [(i, j) for i in (0, 1, 2) for j in (3, 4, 5)]
+    kinds = [(0, 1, 2), (3, 4, 5)]
+
+    def demand(i):
+        return (*(float(i in pair) for pair in pairs), *(float(i in kind) for kind in kinds))
+
+    jobs = [
+        OasisJob(
+            arrival=0,
+            epochs=1,
+            chunks=1,
+            batches_per_chunk=1,
+            batch_time=1,
+            gradient_mb=0,
+            worker_bandwidth=1,
+            ps_bandwidth=1,
+            worker_demand=demand(i),
+            ps_demand=(0.0,) * 11,
+            utility={"kind": "constant", "value": 10},
+        )
+        for i in range(6)
+    ]
+    machine = MachineClass(count=3, capacity=(1.0,) * 9 + (2.0,) * 2)
+    return OasisInstance(
+        horizon=1,
+        resources=tuple(f"r{k}" for k in range(11)),
+        worker_machines=(machine,),
+        ps_machines=(MachineClass(capacity=(1.0,) * 11),),
+        jobs=tuple(jobs),
+    )
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_it_closes_to_brute_force(seed):
+    inst = random_instance(seed)
+    best = optimum(inst)
+    search, problem, reported = tree_of(inst, best)
+    assert search.run()
+    bound = search.tree.bound()
+    assert best * (1 - 1e-9) <= bound <= best * (1 + 2 * GAP) + 1e-9
+    assert reported == sorted(reported, reverse=True)
+    certified = check(inst, certify_tree(problem, search.tree))
+    assert certified == pytest.approx(bound, rel=1e-8, abs=1e-9)
+    assert certified >= best * (1 - 1e-12)
+
+
+def test_some_of_these_need_a_tree():
+    for seed in BRANCHING:
+        inst = random_instance(seed)
+        best = optimum(inst)
+        search, _, _ = tree_of(inst, best)
+        search.run()
+        assert len(search.tree.nodes) > 1, seed
+
+
+def test_without_a_target_it_finds_the_optimum_by_itself():
+    """A leaf whose schedule is whole cannot be split: its bound is the value of that schedule."""
+    for seed in BRANCHING:
+        inst = random_instance(seed)
+        found = {"value": 0.0}
+        problem = SlotBlocks(inst)
+
+        def look(relaxation, inst=inst, found=found, problem=problem):
+            schedule = problem.schedule(relaxation)
+            if schedule is not None:
+                found["value"] = max(found["value"], verify(inst, schedule).value)
+
+        search = BranchAndPrice(
+            problem,
+            target=lambda found=found: found["value"] * (1 + GAP),
+            stop=lambda: False,
+            proved=lambda tree: None,
+            relaxed=look,
+        )
+        search.run()
+        assert found["value"] == pytest.approx(optimum(inst), rel=1e-6), seed
+        assert search.tree.bound() == pytest.approx(found["value"], rel=1e-6), seed
+
+
+@pytest.mark.parametrize("most", range(16))
+def test_bound_and_certificate_hold_wherever_it_is_stopped(most):
+    inst = random_instance(BRANCHING[0])
+    best, steps = optimum(inst), count()
+    search, problem, _ = tree_of(inst, best, stop=lambda: next(steps) >= most)
+    search.run()
+    certified = check(inst, certify_tree(problem, search.tree))
+    assert certified == pytest.approx(search.tree.bound(), rel=1e-8)
+    assert certified >= best * (1 - 1e-12)
+
+
+def test_machines_are_split_where_numbers_do_not_pack():
+    inst = never_fits_together()
+    search, problem, _ = tree_of(inst, 50.0)
+    root = search.tree.bound()
+    assert root >= 60 * (1 - 1e-9)
+    assert search.run()
+    assert search.tree.bound() == pytest.approx(50, rel=1e-6)
+    certificate = certify_tree(problem, search.tree)
+    assert "machine" in {node.node for node in certificate.nodes}
+    assert check(inst, certificate) == pytest.approx(50, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", ["branch-and-price", "auto"])
+def test_the_answer_is_right_where_numbers_do_not_pack(method):
+    inst = never_fits_together()
+    # by hand: all pairs of different kinds conflict, and no machine holds three of a kind
+    for i, j in combinations(range(6), 2):
+        together = [a + b for a, b in zip(*(inst.jobs[k].worker_demand for k in (i, j)), strict=True)]
+        fits = all(d <= c for d, c in zip(together, inst.worker_machines[0].capacity, strict=True))
+        assert fits == ((i < 3) == (j < 3))
+    found = solve(inst, method=method, time_limit=60)
+    assert found.value == 50
+    assert found.bound == pytest.approx(50, rel=1e-6)
+    assert found.bound_level == "certified"

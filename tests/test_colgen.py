@@ -1,0 +1,169 @@
+"""Column generation against the same program solved whole, and bounds that hold at any time."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from optsched.colgen import Column, Master, Pricing, generate_columns, lagrangian
+
+SEEDS = range(12)
+
+
+class Listed:
+    """A decomposition whose blocks have a short list of columns, looked through one by one."""
+
+    def __init__(self, seed, rows=6, blocks=5, each=30, equality=False):
+        draw = np.random.default_rng(seed)
+        self.rhs = draw.integers(2, 9, rows).astype(float)
+        self.copies = draw.integers(1, 4, blocks).astype(float)
+        self.equality = np.zeros(blocks, bool)
+        self.penalty = 1000.0
+        if equality:
+            self.equality[:2] = True
+            self.copies[:2] = 1
+        self.columns = []
+        for b in range(blocks):
+            for _ in range(each):
+                used = np.flatnonzero(draw.random(rows) < 0.5)
+                usage = draw.integers(1, 4, used.size).astype(float)
+                self.columns.append(Column(b, float(draw.integers(1, 20)), used, usage))
+            if equality:  # so that one column of every block always fits
+                self.columns.append(Column(b, -5.0, np.empty(0, np.int64), np.empty(0)))
+        self.asked = 0
+
+    def price(self, prices, duals):
+        self.asked += 1
+        best, columns = np.full(self.copies.size, -np.inf), []
+        for b in range(self.copies.size):
+            mine = [c for c in self.columns if c.block == b]
+            payoffs = [c.value - prices[c.rows] @ c.usage for c in mine]
+            k = int(np.argmax(payoffs))
+            best[b] = payoffs[k]
+            if payoffs[k] > duals[b]:
+                columns.append(mine[k])
+        return Pricing(best, columns)
+
+    def whole(self):
+        """Return the value of the program with all columns."""
+        rows, blocks = self.rhs.size, self.copies.size
+        usage = np.zeros((rows, len(self.columns)))
+        member = np.zeros((blocks, len(self.columns)))
+        for k, c in enumerate(self.columns):
+            usage[c.rows, k] = c.usage
+            member[c.block, k] = 1
+        free = ~self.equality
+        found = linprog(
+            [-c.value for c in self.columns],
+            A_ub=np.vstack([usage, member[free]]),
+            b_ub=np.concatenate([self.rhs, self.copies[free]]),
+            A_eq=member[self.equality] if self.equality.any() else None,
+            b_eq=self.copies[self.equality] if self.equality.any() else None,
+        )
+        assert found.status == 0
+        return -found.fun
+
+
+def run(problem, *, interior=False, stop=lambda r: False, tolerance=1e-7, **options):
+    master = Master(problem, interior=interior)
+    return generate_columns(problem, master, stop=stop, tolerance=lambda v: tolerance, **options)
+
+
+@pytest.mark.parametrize("interior", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_bound_and_value_are_those_of_the_whole_program(seed, interior):
+    problem = Listed(seed, equality=seed % 3 == 0)
+    tolerance = 1e-6 if interior else 1e-9
+    found = run(problem, interior=interior, tolerance=tolerance)
+    assert found.converged
+    assert found.bound == pytest.approx(problem.whole(), rel=1e-5 if interior else 1e-8)
+    assert found.value == pytest.approx(problem.whole(), rel=1e-5 if interior else 1e-8)
+    assert (found.prices >= 0).all()
+    again = lagrangian(problem, found.prices, problem.price(found.prices, found.prices * 0).best)
+    assert found.bound == again
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_solution_is_one_of_the_program(seed):
+    problem = Listed(seed)
+    found = run(problem, tolerance=1e-9)
+    used, copies = np.zeros(problem.rhs.size), np.zeros(problem.copies.size)
+    for c, x in zip(found.columns, found.x, strict=True):
+        used[c.rows] += x * c.usage
+        copies[c.block] += x
+    assert (found.x >= -1e-9).all()
+    assert (used <= problem.rhs + 1e-7).all()
+    assert (copies <= problem.copies + 1e-7).all()
+    value = sum(c.value * x for c, x in zip(found.columns, found.x, strict=True))
+    assert value == pytest.approx(found.value)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.7])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_bound_holds_wherever_it_is_stopped(seed, smoothing):
+    problem = Listed(seed)
+    optimum = problem.whole()
+    before = np.inf
+    for most in range(6):
+        steps = count()
+        found = run(problem, stop=lambda r, s=steps, m=most: next(s) >= m, smoothing=smoothing)
+        assert optimum * (1 - 1e-9) <= found.bound <= before
+        before = found.bound
+        if found.converged:
+            return
+    assert before < np.inf
+
+
+def test_prices_to_begin_from_save_questions():
+    problem = Listed(1)
+    cold = run(problem, tolerance=1e-9)
+    asked, problem.asked = problem.asked, 0
+    warm = run(problem, tolerance=1e-9, center=cold.prices)
+    assert warm.bound == pytest.approx(cold.bound)
+    assert problem.asked < asked
+
+
+def test_a_block_that_asks_for_equality_takes_a_loss():
+    # one row of 1; block 0 must take a column: it uses the row and costs 3, block 1 would earn 5
+    problem = Listed(0, rows=1, blocks=2, each=0)
+    problem.rhs, problem.copies = np.ones(1), np.ones(2)
+    problem.equality = np.array([True, False])
+    row = np.zeros(1, np.int64)
+    problem.columns = [Column(0, -3.0, row, np.ones(1)), Column(1, 5.0, row, np.ones(1))]
+    found = run(problem, tolerance=1e-9)
+    assert found.converged
+    assert found.bound == pytest.approx(-3)
+    problem.equality[:] = False
+    assert run(problem, tolerance=1e-9).bound == pytest.approx(5)
+
+
+def test_known_columns_are_not_added_twice():
+    problem = Listed(2)
+    master = Master(problem)
+    assert master.add(problem.columns[:4] + problem.columns[:2]) == 4
+    assert master.add(problem.columns[:5]) == 1
+    assert len(master.columns) == 5
+
+
+def test_restrictions_come_and_go():
+    problem = Listed(3)
+    master = Master(problem)
+    master.add(problem.columns)
+    everything = np.ones(len(master.columns), bool)
+    value = master.solve()[0]
+    assert value == pytest.approx(problem.whole())
+    master.restrict(~everything, problem.copies, problem.equality)
+    assert master.solve()[0] == 0
+    master.restrict(everything, problem.copies * 0, problem.equality)
+    assert master.solve()[0] == 0
+    # without a column, a block that asks for equality pays the penalty
+    master.restrict(~everything, np.ones(5), np.arange(5) == 2)
+    assert master.solve()[0] == pytest.approx(-problem.penalty)
+    master.restrict(everything, problem.copies, problem.equality)
+    assert master.solve()[0] == pytest.approx(value)
+    # a probe with enough iterations finds the same
+    assert master.probe(everything, problem.copies, problem.equality) == pytest.approx(value)
+    assert master.solve()[0] == pytest.approx(value)
