@@ -30,8 +30,9 @@ from render import number, percent
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.sources import generate
-from optsched.optimum import CLOSED, Optimum, solve
+from optsched.optimum import Optimum, solve
 from optsched.problem import Level, Status
+from optsched.progress import CLOSED
 
 MACHINES = (20, 40, 60, 80, 100)
 WARM = 3.0  # seconds at most that each method runs before

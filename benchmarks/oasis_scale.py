@@ -32,8 +32,9 @@ from optsched.families.oasis.certify import certify_capacity
 from optsched.families.oasis.compact_lp import _Matrix, compact_prices
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.sources import generate
-from optsched.optimum import Optimum, Progress, solve
+from optsched.optimum import Optimum, solve
 from optsched.problem import Level
+from optsched.progress import Progress
 from optsched.results import save_result
 
 METHODS = {

@@ -15,7 +15,7 @@ import typer
 from optsched.console import CtrlC, Ticker, facts_table, out, show_optimum, show_ratios
 from optsched.export import Format, write_program
 from optsched.files import load_instance, plain, read_json, save_instance
-from optsched.optimum import CLOSED, solve
+from optsched.optimum import solve
 from optsched.options import (
     Gap,
     Json,
@@ -30,6 +30,7 @@ from optsched.options import (
     target_folder,
 )
 from optsched.problem import InputError, Instance, Level, families, family_of, get_family
+from optsched.progress import CLOSED
 from optsched.provenance import CITE, versions
 from optsched.ratios import compare, reference
 from optsched.results import (

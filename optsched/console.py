@@ -15,7 +15,8 @@ from rich.markup import escape
 from rich.status import Status as Spinner
 from rich.table import Table
 
-from optsched.optimum import Optimum, Progress
+from optsched.optimum import Optimum
+from optsched.progress import Progress
 from optsched.ratios import Judged, RatioReport
 from optsched.results import shown_gap
 

@@ -17,8 +17,8 @@ import numpy as np
 from pydantic import Field, PlainSerializer, model_validator
 from scipy.stats import bootstrap
 
-from optsched.optimum import CLOSED
 from optsched.problem import Frozen, InputError, Sense
+from optsched.progress import CLOSED
 
 Extended = Annotated[
     float,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
@@ -11,7 +10,6 @@ from typing import Any
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.problem import (
-    Family,
     Frozen,
     InputError,
     Instance,
@@ -19,116 +17,10 @@ from optsched.problem import (
     Schedule,
     Sense,
     Status,
-    Verdict,
     family_of,
     get_family,
 )
-
-CLOSED = 1e-6  # a gap up to this is closed
-
-
-class Point(Frozen):
-    """One step of the history: what was known after ``seconds``."""
-
-    seconds: float
-    value: float | None
-    bound: float | None
-
-
-def relative_gap(value: float | None, bound: float | None) -> float | None:
-    """Return |bound - value| / max(|value|, 1e-12), None where a side is missing."""
-    if value is None or bound is None:
-        return None
-    return abs(bound - value) / max(abs(value), 1e-12)
-
-
-class Progress:
-    """Keeps the best of both sides while a method runs; says when to stop.
-
-    A method reports schedules and bounds as it finds them, so that a time limit, a gap or Ctrl-C
-    leaves the best so far. An incumbent counts only once the judge has accepted it.
-    """
-
-    def __init__(
-        self,
-        family: Family,
-        instance: Instance,
-        *,
-        time_limit: float,
-        gap: float,
-        watch: Callable[[Progress], None] | None = None,
-    ) -> None:
-        self.family = family
-        self.instance = instance
-        self.gap_limit = gap
-        self.watch = watch
-        self.began = time.perf_counter()
-        self.deadline = self.began + time_limit
-        self.value: float | None = None
-        self.bound: float | None = None
-        self.schedule: Schedule | None = None
-        self.certificate: Callable[[], Frozen] | None = None
-        self.claimed: list[tuple[str, float]] = []
-        self.history: list[Point] = []
-        self.infeasible = False
-
-    @property
-    def sign(self) -> int:
-        """1 if more is better, -1 if less is."""
-        return 1 if self.family.sense == "max" else -1
-
-    def incumbent(self, value: float, schedule: Schedule) -> None:
-        """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
-        if self.value is not None and self.sign * (value - self.value) <= 0:
-            return
-        verdict: Verdict = self.family.verify(self.instance, schedule)
-        if verdict.value is None:
-            raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
-        if self.value is None or self.sign * (verdict.value - self.value) > 0:
-            self.value, self.schedule = verdict.value, schedule
-            self._record()
-
-    def proved(self, bound: float, certificate: Callable[[], Frozen]) -> None:
-        """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
-        if self.bound is None or self.sign * (self.bound - bound) > 0:
-            self.bound, self.certificate = bound, certificate
-            self._record()
-
-    def claim(self, solver: str, bound: float) -> None:
-        """Note a bound for which there is only a solver's word."""
-        self.claimed.append((solver, bound))
-        self.tick()
-
-    def left(self) -> float:
-        """Seconds until the time limit."""
-        return max(0.0, self.deadline - time.perf_counter())
-
-    def seconds(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self.began
-
-    def gap(self) -> float | None:
-        """Return the gap between the incumbent and the certified bound."""
-        return relative_gap(self.value, self.bound)
-
-    def closed(self) -> bool:
-        """Whether the gap is as small as was asked for."""
-        gap = self.gap()
-        return gap is not None and gap <= self.gap_limit
-
-    def stop(self) -> bool:
-        """Whether the time is up or the gap closed."""
-        self.tick()
-        return self.left() <= 0 or self.closed()
-
-    def tick(self) -> None:
-        """Let whoever watches look."""
-        if self.watch is not None:
-            self.watch(self)
-
-    def _record(self) -> None:
-        self.history.append(Point(seconds=self.seconds(), value=self.value, bound=self.bound))
-        self.tick()
+from optsched.progress import CLOSED, Point, Progress, relative_gap
 
 
 class Optimum(Frozen):

@@ -120,32 +120,6 @@ class Policy(Protocol):
         """Decide on one event; called once per event, in order."""
 
 
-class Monitor(Protocol):
-    """Where a solver reports what it has found and asks whether to go on (see ``optimum.Progress``)."""
-
-    value: float | None
-    bound: float | None
-    gap_limit: float
-
-    def incumbent(self, value: float, schedule: Schedule) -> None:
-        """Report a feasible schedule."""
-
-    def proved(self, bound: float, certificate: Any) -> None:
-        """Report a bound on the optimum with its certificate."""
-
-    def claim(self, solver: str, bound: float) -> None:
-        """Report a bound for which there is only a solver's word."""
-
-    def stop(self) -> bool:
-        """Whether the time is up or the gap is closed."""
-
-    def left(self) -> float:
-        """Seconds that are left."""
-
-    def seconds(self) -> float:
-        """Seconds that have passed."""
-
-
 class Method(Protocol):
     """A way to the optimum: reports to ``monitor`` until done or told to stop."""
 

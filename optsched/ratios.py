@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field
 
 from optsched.intervals import Extended, MeanRatio, Ratio, mean_ratio
-from optsched.optimum import CLOSED, Optimum, Progress, relative_gap, solve
+from optsched.optimum import Optimum, solve
 from optsched.problem import (
     Family,
     Frozen,
@@ -21,6 +21,7 @@ from optsched.problem import (
     Verdict,
     family_of,
 )
+from optsched.progress import CLOSED, Progress, relative_gap
 from optsched.simulation import Run, simulate
 
 __all__ = ["Facts", "Judged", "MeanRatio", "Ratio", "RatioReport", "compare", "mean_ratio"]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from optsched.files import first_error, instance_of, read_json, write_json
-from optsched.optimum import CLOSED, Optimum, relative_gap
+from optsched.optimum import Optimum
 from optsched.problem import (
     Family,
     Frozen,
@@ -26,6 +26,7 @@ from optsched.problem import (
     family_of,
     get_family,
 )
+from optsched.progress import CLOSED, relative_gap
 from optsched.simulation import Run
 
 SAME = 1e-9  # relative difference up to which two evaluations of one number agree

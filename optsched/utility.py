@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
-from typing_extensions import Self
 
 from optsched.problem import Frozen
 from optsched.resources import exact

@@ -95,7 +95,11 @@ def optimum(inst: OasisInstance) -> float:
                 break
             for t in slots:
                 numbers[0][t][i], numbers[1][t][i] = workers[t], ps[t]
-            if all(pack.fits(tuple(n[t])) for pack, n in zip(packs, numbers, strict=True) for t in slots):
+            if all(
+                pack.fits(tuple(n[t]))
+                for pack, n in zip(packs, numbers, strict=True)
+                for t in slots
+            ):
                 extend(i + 1, value + earned)
         for t in slots:
             numbers[0][t][i] = numbers[1][t][i] = 0

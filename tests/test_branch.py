@@ -29,7 +29,7 @@ def tree_of(inst, best, stop=lambda: False):
         target=lambda: best * (1 + GAP),
         stop=stop,
         proved=lambda tree: reported.append(tree.bound()),
-        relaxed=lambda relaxation: None,
+        relaxed=lambda _: None,
     )
     return search, problem, reported
 
@@ -112,7 +112,7 @@ def test_without_a_target_it_finds_the_optimum_by_itself():
             problem,
             target=lambda found=found: found["value"] * (1 + GAP),
             stop=lambda: False,
-            proved=lambda tree: None,
+            proved=lambda _: None,
             relaxed=look,
         )
         search.run()
@@ -148,7 +148,9 @@ def test_the_answer_is_right_where_numbers_do_not_pack(method):
     inst = never_fits_together()
     # by hand: all pairs of different kinds conflict, and no machine holds three of a kind
     for i, j in combinations(range(6), 2):
-        together = [a + b for a, b in zip(*(inst.jobs[k].worker_demand for k in (i, j)), strict=True)]
+        together = [
+            a + b for a, b in zip(*(inst.jobs[k].worker_demand for k in (i, j)), strict=True)
+        ]
         fits = all(d <= c for d, c in zip(together, inst.worker_machines[0].capacity, strict=True))
         assert fits == ((i < 3) == (j < 3))
     found = solve(inst, method=method, time_limit=60)

@@ -67,9 +67,9 @@ class Listed:
         return -found.fun
 
 
-def run(problem, *, interior=False, stop=lambda r: False, tolerance=1e-7, **options):
+def run(problem, *, interior=False, stop=lambda _: False, tolerance=1e-7, **options):
     master = Master(problem, interior=interior)
-    return generate_columns(problem, master, stop=stop, tolerance=lambda v: tolerance, **options)
+    return generate_columns(problem, master, stop=stop, tolerance=lambda _: tolerance, **options)
 
 
 @pytest.mark.parametrize("interior", [False, True])
@@ -109,7 +109,7 @@ def test_the_bound_holds_wherever_it_is_stopped(seed, smoothing):
     before = np.inf
     for most in range(6):
         steps = count()
-        found = run(problem, stop=lambda r, s=steps, m=most: next(s) >= m, smoothing=smoothing)
+        found = run(problem, stop=lambda _, s=steps, m=most: next(s) >= m, smoothing=smoothing)
         assert optimum * (1 - 1e-9) <= found.bound <= before
         before = found.bound
         if found.converged:

@@ -12,8 +12,9 @@ from optsched import InputError, Optimum, Run, simulate, solve
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate import OasisCertificate
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.optimum import Progress, _checked_bound, relative_gap
+from optsched.optimum import _checked_bound
 from optsched.problem import Level, Status
+from optsched.progress import Progress, relative_gap
 
 CLOSING = ("auto", "branch-and-price", "compact", "cpsat")  # stop by closing the gap
 
@@ -43,7 +44,9 @@ def test_an_incumbent_counts_only_if_the_judge_accepts_it():
     inst, known, _ = reference()
     broken = schedule(known["mutants"]["rejected"][0]["schedule"])
     here = progress(inst)
-    with pytest.raises(RuntimeError, match=r"a method brought a schedule that breaks the model: rej"):
+    with pytest.raises(
+        RuntimeError, match=r"a method brought a schedule that breaks the model: rej"
+    ):
         here.incumbent(1e9, broken)
     assert here.value is None
     assert here.history == []
@@ -118,7 +121,10 @@ def test_a_bound_is_as_good_as_what_supports_it():
     two = [*one, ("cp-sat", 80.0 + 1e-6)]
     assert levels(inst, Level.CLAIMED, claims=one, proved=None) == (80, "claimed")
     assert levels(inst, Level.CERTIFIED, claims=one, proved=None) == (80, "claimed")
-    assert levels(inst, Level.CROSS_CHECKED, claims=two, proved=None) == (80 + 1e-6, "cross-checked")
+    assert levels(inst, Level.CROSS_CHECKED, claims=two, proved=None) == (
+        80 + 1e-6,
+        "cross-checked",
+    )
     assert levels(inst, Level.CLAIMED, claims=two, proved=None)[1] == "claimed"
     assert levels(inst, Level.CROSS_CHECKED, claims=one, proved=85.0) == (80, "claimed")
     assert levels(inst, Level.CERTIFIED, claims=[], proved=None) == (None, None)
@@ -179,7 +185,7 @@ class Impatient:
     def __init__(self, most):
         self.most, self.asked = most, count()
 
-    def __call__(self, progress):
+    def __call__(self, _):
         if next(self.asked) == self.most:
             raise KeyboardInterrupt
 
@@ -258,7 +264,10 @@ def test_json_there_and_back():
     ("options", "message"),
     [
         ({"method": "magic"}, "unknown method 'magic', expected one of: auto, compact, cpsat"),
-        ({"check": "sworn"}, "unknown level 'sworn', expected one of: claimed, cross-checked, cert"),
+        (
+            {"check": "sworn"},
+            "unknown level 'sworn', expected one of: claimed, cross-checked, cert",
+        ),
         ({"time_limit": -1}, "time_limit -1, gap 1e-06, threads 1: expected limits >= 0"),
         ({"gap": float("nan")}, "gap nan, threads 1: expected limits >= 0"),
         ({"threads": 0}, "threads 0: expected limits >= 0 and at least one thread"),

@@ -10,8 +10,8 @@ from test_ratios import optimum
 
 from optsched import plots
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.optimum import Point
 from optsched.problem import get_family
+from optsched.progress import Point
 from optsched.ratios import compare
 
 

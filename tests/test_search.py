@@ -11,7 +11,7 @@ from oasis_brute import optimum, random_instance
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.sources import generate
-from optsched.optimum import Progress
+from optsched.progress import Progress
 from optsched.search import construct, improve
 
 

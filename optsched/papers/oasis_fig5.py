@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from optsched.intervals import Ratio, mean_ratio
-from optsched.optimum import CLOSED
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
 from optsched.papers.oasis_common import FLOORED, label, policy
 from optsched.plots import COLOURS
 from optsched.problem import Status, get_family
+from optsched.progress import CLOSED
 from optsched.ratios import compare
 
 JOBS, SLOTS = 10, 10

@@ -258,7 +258,8 @@ def best_schedule(
     total = 0.0
     for t in range(arrival, completion + 1):
         total += cost[t, amount[t]]
-    return utility[completion] - total, completion, total
+    # the table's payoff is exact; the distribution may be off by the tolerance of ties
+    return max(best, utility[completion] - total), completion, total
 
 
 @njit(cache=True)

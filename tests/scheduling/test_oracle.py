@@ -105,9 +105,7 @@ def every_schedule(request, workers, ps):
         s = cheapest_on(ps, t, request.ps_demand, most)
         needed = request.ps_needed[: len(w)]
         costs.append([w[n] + s[m] for n, m in enumerate(needed) if m < len(s)])
-    ranges = [
-        range(len(c)) if t >= request.arrival else range(1) for t, c in enumerate(costs)
-    ]
+    ranges = [range(len(c)) if t >= request.arrival else range(1) for t, c in enumerate(costs)]
     for amounts in product(*ranges):
         if sum(amounts) == request.work:
             end = max(t for t, n in enumerate(amounts) if n)

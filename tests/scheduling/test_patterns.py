@@ -67,9 +67,7 @@ def test_many_machines_are_solved_one_by_one():
     best_patterns(value, demand, capacity, lower, upper, best, out)
     single = np.empty(value.shape[1], np.int64)
     for b in range(len(problems)):
-        assert best[b] == best_pattern(
-            value[b], demand, capacity[b], lower[b], upper[b], single
-        ), b
+        assert best[b] == best_pattern(value[b], demand, capacity[b], lower[b], upper[b], single), b
         assert out[b].tolist() == single.tolist(), b
 
 
@@ -86,9 +84,7 @@ def window(seed):
 
 
 def cost_of(amounts, worker, ps, needed, first):
-    return sum(
-        worker[t] * n + ps[t] * needed[n] for t, n in enumerate(amounts, start=first)
-    )
+    return sum(worker[t] * n + ps[t] * needed[n] for t, n in enumerate(amounts, start=first))
 
 
 @given(SEEDS)

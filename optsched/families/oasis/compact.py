@@ -7,19 +7,19 @@ from typing import Any
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
-from optsched.problem import Monitor
+from optsched.progress import Progress
 from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
 
 
 def compact(
-    inst: OasisInstance, monitor: Monitor, *, threads: int, seed: int, solver: str = "highs"
+    inst: OasisInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
 ) -> None:
     """Solve the compact program; report every schedule that is found, and the solver's bound.
 
     Parameters
     ----------
     inst : OasisInstance
-    monitor : Monitor
+    monitor : Progress
     threads, seed : int
         Of the solver.
     solver : str

@@ -18,19 +18,19 @@ from numpy.typing import NDArray
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
-from optsched.problem import Monitor
+from optsched.progress import Progress
 from optsched.solvers import cp_bound, cp_program, cp_solver, run_cp
 
 UNITS = 10**10  # of the largest utility
 
 
-def cpsat(inst: OasisInstance, monitor: Monitor, *, threads: int, seed: int) -> None:
+def cpsat(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
     """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
 
     Parameters
     ----------
     inst : OasisInstance
-    monitor : Monitor
+    monitor : Progress
     threads, seed : int
         Of the solver.
     """

@@ -9,7 +9,7 @@ import numpy as np
 from optsched.colgen import Floats
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, over_slots, requests
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.problem import Monitor
+from optsched.progress import Progress
 from optsched.scheduling.board import Board, Plan
 from optsched.search import construct, improve
 from optsched.streams import Streams
@@ -55,7 +55,7 @@ class Neighbourhood:
             self.board.restore(i, plan)
 
     def search(
-        self, monitor: Monitor, *, seed: int, start: int, done: Callable[[], float]
+        self, monitor: Progress, *, seed: int, start: int, done: Callable[[], float]
     ) -> dict[int, Plan]:
         """Search from the present state; report every better schedule; return the best plans."""
         best = dict(self.board.plans)

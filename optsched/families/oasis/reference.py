@@ -24,8 +24,8 @@ from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.pattern_program import PatternProgram
 from optsched.families.oasis.slot_blocks import SlotBlocks
-from optsched.optimum import Progress
 from optsched.problem import Method
+from optsched.progress import Progress
 
 SMALL = 1500  # job-slots up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively

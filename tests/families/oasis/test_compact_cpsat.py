@@ -11,7 +11,7 @@ from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.verify import verify
 from optsched.models.oasis import oasis_ilp
-from optsched.optimum import Progress
+from optsched.progress import Progress
 
 METHODS = {"highs": compact, "cp-sat": cpsat}
 

@@ -139,7 +139,12 @@ def test_a_run_by_hand():
     policy = Oasis()
     policy.start(inst.platform(), policy.prior(inst), Streams(0))
     payoffs = [policy.admit(i, j) for i, j in enumerate(jobs)]
-    assert payoffs == [pytest.approx(8 - 1 / 16)] * 2 + [None, pytest.approx(7), pytest.approx(3), None]
+    assert payoffs == [pytest.approx(8 - 1 / 16)] * 2 + [
+        None,
+        pytest.approx(7),
+        pytest.approx(3),
+        None,
+    ]
 
 
 def test_jobs_run_when_planned():
@@ -190,7 +195,9 @@ def test_time_critical_jobs_keep_their_logarithms():
     assert simulate(inst, "oasis").completion == (0,)
 
 
-@pytest.mark.parametrize("options", [{"U_factor": 4}, {"L_factor": 0.25}, {"L_floor": 0.5}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"U_factor": 4}, {"L_factor": 0.25}, {"L_floor": 0.5}], ids=str
+)
 def test_wrong_estimates_shift_the_logarithms_and_void_the_guarantee(options):
     inst = instance(constant(8), constant(4))
     true, wrong = Oasis().prior(inst), Oasis(**options).prior(inst)

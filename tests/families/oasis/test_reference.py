@@ -72,7 +72,10 @@ def job(arrival=0, demand=1.0, work=1, **utility):
     )
 
 
-def instance(*jobs, horizon=1, machines=(MachineClass(name="a100", capacity=(2.0,)),)):
+A100 = (MachineClass(name="a100", capacity=(2.0,)),)
+
+
+def instance(*jobs, horizon=1, machines=A100):
     return OasisInstance(
         horizon=horizon,
         resources=("gpu",),
@@ -130,7 +133,7 @@ def test_shadow_prices_are_what_one_more_unit_earns():
         "resource": "gpu",
     }
     assert 6 - 1e-2 <= price["price"] <= 8 + 1e-2
-    more = instance(*jobs, horizon=2, machines=(MachineClass(name="a100", capacity=(2.0,)),))
+    more = instance(*jobs, horizon=2, machines=A100)
     assert solve(more, method="colgen", time_limit=30).value <= found.bound + price["price"]
 
 

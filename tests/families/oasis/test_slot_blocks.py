@@ -24,7 +24,7 @@ def never(_):
 
 
 def relax(problem):
-    return generate_columns(problem, Master(problem), stop=never, tolerance=lambda v: 1e-9)
+    return generate_columns(problem, Master(problem), stop=never, tolerance=lambda _: 1e-9)
 
 
 def every_column(problem):
