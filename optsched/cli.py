@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from optsched import schemas
 from optsched.console import CtrlC, Ticker, facts_table, out, show_optimum, show_ratios
 from optsched.export import Format, write_program
 from optsched.files import load_instance, plain, read_json, save_instance
@@ -355,19 +356,33 @@ def reproduce(
 
 
 @app.command()
-def info() -> None:
-    """Print versions, solvers found, families with their policies and methods, and how to cite."""
+def info(
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Print the JSON schema of instance, schedule, run or result files."
+        ),
+    ] = None,
+    family: Annotated[str, typer.Option(help="Family of the schema.")] = "oasis",
+) -> None:
+    """Print versions, solvers found, families with their policies and methods, and how to cite.
+
+    Example:  optsched info --schema instance
+    """
+    if schema is not None:
+        _print_json(schemas.schema(schema, family))
+        return
     console = out()
     console.print(facts_table("optsched", versions() | {"solvers": solver_versions()}))
-    for family in families().values():
+    for made in families().values():
         facts = {
-            "paper": family.paper,
-            "objective": "maximized" if family.sense == "max" else "minimized",
-            "presets": family.presets,
-            "policies": tuple(family.policies),
-            "methods": tuple(family.methods),
+            "paper": made.paper,
+            "objective": "maximized" if made.sense == "max" else "minimized",
+            "presets": made.presets,
+            "policies": tuple(made.policies),
+            "methods": tuple(made.methods),
         }
-        console.print(facts_table(f"family {family.name}: {family.title}", facts))
+        console.print(facts_table(f"family {made.name}: {made.title}", facts))
     console.print(CITE, markup=False)
 
 

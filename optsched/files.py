@@ -2,7 +2,8 @@
 
     {"format": 1, "kind": "instance", "family": "oasis", "instance_sha256": "...", ...}
 
-Numbers that are not finite are strings ("inf"). A result carries its instance, so that it can be checked alone.
+Numbers that are not finite are strings ("inf"). A result carries its instance, so that it can be
+checked alone.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def read_json(path: Path, *kinds: str) -> dict[str, Any]:
 
 def _no_constant(name: str) -> float:
     raise ValueError(
-        f'{name} is no number of JSON, expected a finite number, or the string "inf" where it is allowed'
+        f"{name} is no number of JSON, expected a finite number, "
+        'or the string "inf" where it is allowed'
     )
 
 
@@ -133,7 +135,8 @@ def instance_of(content: Mapping[str, Any], path: Path) -> Instance:
     digest = content.get("instance_sha256")
     if digest is not None and digest != instance.digest():
         raise InputError(
-            f"{path}: instance_sha256 does not belong to this instance, expected {instance.digest()}"
+            f"{path}: instance_sha256 does not belong to this instance, "
+            f"expected {instance.digest()}"
         )
     return instance
 

@@ -1,7 +1,8 @@
 """What a family must offer, and how families and policies are found by name.
 
-A family is a :class:`Family` record of functions; the package looks families up in the entry-point group
-``optsched.families`` and third-party policies in ``optsched.policies``, so that both plug in without a patch.
+A family is a :class:`Family` record of functions; the package looks families up in the entry-point
+group ``optsched.families`` and third-party policies in ``optsched.policies``, so that both plug in
+without a patch.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Instance(Frozen):
     family: ClassVar[str]
 
     def digest(self) -> str:
-        """Return the SHA-256 of the canonical JSON text: the instance's identity in result files."""
+        """Return the SHA-256 of the canonical JSON text: the identity in result files."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
 
@@ -155,7 +156,7 @@ class Family:
     warnings: Callable[[Any], Sequence[str]]
     guarantee: Callable[[Any, str, Prior], float | None]  # (instance, policy name, prior)
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
-        default=lambda i, c: ()
+        default=lambda _instance, _certificate: ()
     )
 
 

@@ -1,7 +1,8 @@
 """Exact amounts, the common tolerance, and classes of equal machines.
 
-Every ceiling, floor and capacity test of the package goes through this file, on the decimals as they are
-written (``Fraction(str(x))``), so that judge, models, oracles and certificates use the same integers.
+Every ceiling, floor and capacity test of the package goes through this file, on the decimals as
+they are written (``Fraction(str(x))``), so that judge, models, oracles and certificates use the
+same integers.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ class MachineClass(Frozen):
 class Units:
     """Integer units of one list of resources: the finest decimal that any demand has.
 
-    A load is a sum of demands, so in these units it is an integer, and it fits on a machine if and only if it is at most
-    the integer ``capacity``. Kernels compare ``int64`` and never round.
+    A load is a sum of demands, so in these units it is an integer, and it fits on a machine if and
+    only if it is at most the integer ``capacity``. Kernels compare ``int64`` and never round.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Utility of a completed job as a function of its delay, d = completion slot - arrival.
 
-Every utility is >= 0 and never increases. ``upper`` and ``log`` exist because prices and certificates need
-more than a float: the first encloses the value from above in exact arithmetic, the second does not underflow.
+Every utility is >= 0 and never increases. ``upper`` and ``log`` exist because prices and
+certificates need more than a float: the first encloses the value from above in exact arithmetic,
+the second does not underflow.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Sigmoid(Frozen):
     target: float = Field(description="gamma_3: target delay, slots")
 
     def __call__(self, delay: int) -> float:
+        """Return the utility."""
         return math.exp(self.log(delay))
 
     def log(self, delay: int) -> float:
@@ -41,7 +43,7 @@ class Sigmoid(Frozen):
         )
 
     def upper(self, delay: int) -> Fraction:
-        """Return a fraction that is not below the utility, nor above it by more than 1e-44 relative."""
+        """Return a fraction at least the utility, and above it by at most 1e-44, relatively."""
         z = exact(self.decay) * (delay - exact(self.target))
         with localcontext(_DIGITS):
             lowered = (Decimal(z.numerator) / Decimal(z.denominator)).next_minus()
@@ -56,6 +58,7 @@ class Inverse(Frozen):
     scale: PositiveFloat = 1.0
 
     def __call__(self, delay: int) -> float:
+        """Return the utility."""
         return self.scale / (1 + delay)
 
     def log(self, delay: int) -> float:
@@ -73,14 +76,15 @@ class Constant(Frozen):
     kind: Literal["constant"] = "constant"
     value: NonNegativeFloat
 
-    def __call__(self, delay: int) -> float:
+    def __call__(self, _delay: int) -> float:
+        """Return the utility."""
         return self.value
 
-    def log(self, delay: int) -> float:
+    def log(self, _delay: int) -> float:
         """Return the natural logarithm of the utility (-inf for 0)."""
         return math.log(self.value) if self.value > 0 else -math.inf
 
-    def upper(self, delay: int) -> Fraction:
+    def upper(self, _delay: int) -> Fraction:
         """Return the utility as a fraction."""
         return exact(self.value)
 
@@ -96,11 +100,13 @@ class Table(Frozen):
         for d, (a, b) in enumerate(zip(self.values, self.values[1:], strict=False)):
             if b > a:
                 raise ValueError(
-                    f"utility increases from {a} at delay {d} to {b} at delay {d + 1}, expected it never to increase"
+                    f"utility increases from {a} at delay {d} to {b} at delay {d + 1}, "
+                    "expected it never to increase"
                 )
         return self
 
     def __call__(self, delay: int) -> float:
+        """Return the utility."""
         return self.values[delay] if delay < len(self.values) else 0.0
 
     def log(self, delay: int) -> float:

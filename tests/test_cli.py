@@ -243,6 +243,14 @@ def test_info(call):
         assert word in out
 
 
+def test_info_prints_a_schema(call):
+    status, out, _ = call("info", "--schema", "instance")
+    assert status == 0
+    assert json.loads(out)["properties"]["kind"]["const"] == "instance"
+    refused(call("info", "--schema", "picture"), "picture", "instance, schedule, run, result")
+    refused(call("info", "--schema", "run", "--family", "nobody"), "nobody", "oasis")
+
+
 # --- verify -----------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.sources import generate
 from optsched.progress import Progress
-from optsched.search import construct, improve
+from optsched.search import COOLING, construct, improve
 
 
 class Knapsack:
@@ -100,6 +100,27 @@ def test_the_same_seed_makes_the_same_moves():
     assert found[0] == found[1]
     assert boards[0].plans == boards[1].plans
     assert found[0] != found[2]
+
+
+def test_a_move_that_is_not_accepted_leaves_no_trace():
+    board, values, passed = Knapsack(5), [], clock(1500)
+    construct(board, range(14), 0)
+
+    def done():
+        values.append(board.value)
+        return passed()
+
+    improve(
+        board,
+        board.worth,
+        [(0, 0)] * 14,
+        2,
+        np.random.default_rng(0),
+        done=done,
+        found=lambda: None,
+    )
+    # annealing accepts a loss of 25 temperatures with probability exp(-25)
+    assert np.diff(values).min() >= -25 * COOLING[0] * max(values)
 
 
 def test_worthless_jobs_are_left_alone():

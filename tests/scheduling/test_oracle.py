@@ -200,6 +200,18 @@ def test_equal_payoffs_end_early_and_work_early():
     assert oracle.best(simple([5, 5, 5], work=3), nearly, free).completion == 1
     clearly = one_machine(1, 1, 1 - 1e-8)
     assert oracle.best(simple([5, 5, 5], work=3), clearly, free).completion == 2
+    # ... nor where it costs less and earns less
+    best = oracle.best(simple([6, 5, 0], work=1), one_machine(3, 2 - 1e-10, 9), free)
+    assert best.completion == 0
+
+
+def test_costs_that_differ_by_rounding_end_early():
+    # the payoff of slot 1 is greater by more than 1e-9, but its cost by no more than rounding
+    prices = one_machine(1000, 1000 - 1e-8)
+    best = Oracle(2, 1, 1, 1).best(simple([1000.001] * 2, work=1, most=1), prices, prices)
+    assert (best.completion, best.amount.tolist()) == (0, [1, 0])
+    assert best.payoff == pytest.approx(0.001 + 1e-8)  # bounds need the greatest payoff itself
+    assert best.cost == 1000
 
 
 def test_units_may_need_several_workers():

@@ -1,6 +1,7 @@
 """The data of family `oasis`, and its glossary.
 
-Bao, Peng, Wu, Li: Online Job Scheduling in Distributed Machine Learning Clusters. INFOCOM 2018, arXiv:1801.00936.
+Bao, Peng, Wu, Li: Online Job Scheduling in Distributed Machine Learning Clusters. INFOCOM 2018,
+arXiv:1801.00936.
 
     paper     here                               paper     here
     T         horizon                            E_i       job.epochs
@@ -115,16 +116,18 @@ class OasisInstance(Platform, Instance):
             for field in ("worker_demand", "ps_demand"):
                 if len(getattr(job, field)) != len(self.resources):
                     raise ValueError(
-                        f"job {i}: {field} has {len(getattr(job, field))} entries, expected one per resource: {names}"
+                        f"job {i}: {field} has {len(getattr(job, field))} entries, "
+                        f"expected one per resource: {names}"
                     )
             if job.worker_bandwidth > job.ps_bandwidth:
                 raise ValueError(
-                    f"job {i}: worker_bandwidth {job.worker_bandwidth} is above ps_bandwidth {job.ps_bandwidth}, "
-                    "expected at most that"
+                    f"job {i}: worker_bandwidth {job.worker_bandwidth} is above "
+                    f"ps_bandwidth {job.ps_bandwidth}, expected at most that"
                 )
             if job.batch_time == 0 and job.gradient_mb == 0:
                 raise ValueError(
-                    f"job {i}: batch_time and gradient_mb are both 0, expected some time per mini-batch"
+                    f"job {i}: batch_time and gradient_mb are both 0, "
+                    "expected some time per mini-batch"
                 )
             if "bandwidth" in self.resources:
                 r = self.resources.index("bandwidth")

@@ -1,4 +1,4 @@
-"""The judge of family `oasis`, written from the definition (1)-(13); it knows no model and no policy."""
+"""The judge of family `oasis`, from the definition (1)-(13); it knows no model and no policy."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = F
     inst : OasisInstance
     schedule : OasisSchedule
     unfinished : bool
-        Whether a job may be left unfinished: it then earns nothing, and (2) is not asked of it. For the runs of
-        policies that admit everybody.
+        Whether a job may be left unfinished: it then earns nothing, and (2) is not asked of it. For
+        the runs of policies that admit everybody.
 
     Returns
     -------
@@ -90,7 +90,7 @@ class _Judge:
             self.broken("2", f"job {i}: {done} of {inst.work[i]} worker-slots", inst.work[i] - done)
 
     def totals(self, i: int, side: str) -> dict[int, int]:
-        """Add up one job's workers (or PS) per slot; note what they load and what is out of place."""
+        """Add up a job's workers (or PS) per slot; note what they load and what is out of place."""
         plan, job, inst = self.schedule.jobs[i], self.inst.jobs[i], self.inst
         assert plan is not None
         entries, demand, machines, equation = (

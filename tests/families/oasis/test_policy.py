@@ -160,7 +160,7 @@ def test_the_utility_must_beat_the_cost_by_more_than_rounding():
     policy = Oasis()
     prior = dict(policy.prior(inst))
     assert prior["ln_L1"] == pytest.approx(math.log(2))
-    for factor, admitted in ((2 * (1 + ADMISSION), False), (2 * (1 - 3 * ADMISSION), True)):
+    for factor, admitted in ((2 * (1 - ADMISSION / 2), False), (2 * (1 - 3 * ADMISSION), True)):
         shift = math.log(factor)
         dear = prior | {k: prior[k] + shift for k in ("ln_L1", "ln_L2")}
         run = simulate(inst, policy, prior=dear)
@@ -226,6 +226,10 @@ def test_chunks_round_every_slot_up():
     assert exact.schedule.jobs[0].workers == ((0, 0, 2), (1, 0, 1))
     assert chunk.schedule.jobs[0].workers == ((0, 0, 2), (1, 0, 2))
     assert chunk.prior["most_work"] == 4
+    # W = ceil(2 * 3 * 0.75) = 5; 4 chunks take 3 worker-slots, so that 6 chunks take 3 + 2
+    inst = instance(job(epochs=2, chunks=3, time=0.75), horizon=3, workers=4, ps=4)
+    chunk = simulate(inst, Oasis(granularity="chunk"))
+    assert chunk.schedule.jobs[0].workers == ((0, 0, 3), (1, 0, 2))
     # a chunk that takes longer than N worker-slots fits in no slot at all
     long = instance(job(epochs=1, chunks=1, time=1.5), horizon=3)
     assert simulate(long, "oasis").completion == (1,)

@@ -1,0 +1,58 @@
+"""Pages of the documentation: their Python runs, their links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from optsched.problem import get_family
+from optsched.simulation import simulate
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(page.name for page in DOCS.glob("*.md"))
+
+
+def blocks(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for link in re.findall(r"\]\((?!http)([^)#]+)\)", text):
+        assert (DOCS / link).exists(), link
+
+
+def test_policy_of_the_page_on_families_runs():
+    names = {}
+    exec(blocks("families.md")[0], names)
+    instance = get_family("oasis").generate("small", seed=1)
+    run = simulate(instance, names["OneByOne"]())  # refused if it broke a constraint
+    assert run.policy == "one-by-one"
+    assert run.value > 0
+    assert all(
+        len({i for i, job in enumerate(run.schedule.jobs) if job for e in job.workers if e[0] == t})
+        <= 1
+        for t in range(instance.horizon)
+    )
+
+
+def test_example_of_the_page_on_oasis_runs(capsys):
+    exec(blocks("oasis.md")[0], {})
+    assert "oasis earns" in capsys.readouterr().out
+
+
+def test_page_on_families_names_every_field_and_member():
+    text = (DOCS / "families.md").read_text(encoding="utf-8")
+    for name in get_family("oasis").__dataclass_fields__:
+        assert f"`{name}" in text, name
+
+
+def test_page_on_oasis_names_every_policy_method_and_preset():
+    text = (DOCS / "oasis.md").read_text(encoding="utf-8")
+    family = get_family("oasis")
+    for name in (*family.policies, *family.methods, *family.presets):
+        assert f"`{name}`" in text, name
