@@ -14,7 +14,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from optsched.scheduling.oracle import Machines, Oracle, Request
-from optsched.scheduling.slots import Floats, Ints, place, rooms, unit_prices
+from optsched.scheduling.slots import (
+    Floats,
+    Ints,
+    charge_leftovers,
+    place,
+    rooms,
+    unit_prices,
+)
 
 
 @dataclass(frozen=True)
@@ -36,8 +43,9 @@ class Board:
         The empty cluster; the board works on copies.
     prices : pair of arrays of the same shapes
         Prices per unit, by which inserted jobs choose among slots and machines.
-    factors : sequence of float
-        Multiples of the prices that `insert` may use.
+    factors : sequence of (multiple, stranded)
+        Multiples of the prices that `insert` may use, and how much of what it leaves over on a
+        machine a job pays for (see `charge_leftovers`).
     """
 
     def __init__(
@@ -45,7 +53,7 @@ class Board:
         requests: Sequence[Request],
         free: tuple[Floats, Floats],
         prices: tuple[Floats, Floats],
-        factors: Sequence[float],
+        factors: Sequence[tuple[float, float]],
     ) -> None:
         self.requests = requests
         self.free = (free[0].copy(), free[1].copy())
@@ -54,10 +62,10 @@ class Board:
         ones = tuple(np.ones(f.shape[2], np.int64) for f in free)
         self.sides = [
             tuple(
-                Machines(np.ascontiguousarray(p * x), f, one)
+                Machines(np.ascontiguousarray(p * x), f, one, stranded)
                 for p, f, one in zip(prices, self.free, ones, strict=True)
             )
-            for x in factors
+            for x, stranded in factors
         ]
         self.oracle = Oracle(
             free[0].shape[0],
@@ -87,6 +95,7 @@ class Board:
             ps.price,
             ps.free,
             ps.count,
+            workers.stranded,
         )
         value = float(request.utility[best.completion])
         self.restore(i, Plan(value, best.completion, entries))
@@ -150,6 +159,7 @@ def place_plan(
     ps_price: Floats,
     ps_free: Floats,
     ps_count: Ints,
+    stranded: float,
 ) -> Ints:
     """Return a job's entries [side, slot, machine, number], cheapest machines first."""
     total = 0
@@ -174,6 +184,8 @@ def place_plan(
             h = count.size
             unit_prices(price, demand, unit_price[:h])
             rooms(free, demand, want, room[:h])
+            if stranded > 0.0:
+                charge_leftovers(price, free, room[:h], stranded, unit_price[:h])
             k = place(unit_price[:h], room[:h], count, want, heap, machine, number)
             for j in range(k):
                 entries[used, 0] = side

@@ -13,7 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from optsched.scheduling.slots import Floats, Ints, cheapest, place, rooms, slot_cost, unit_prices
+from optsched.scheduling.slots import (
+    Floats,
+    Ints,
+    charge_leftovers,
+    cheapest,
+    place,
+    rooms,
+    slot_cost,
+    unit_prices,
+)
 from optsched.scheduling.workload import (
     EQUAL,
     backtrack,
@@ -31,6 +40,7 @@ class Machines:
     price: Floats  # (T, R, H) per unit of demand
     free: Floats  # (T, R, H) units of demand, of one machine
     count: Ints  # (H,) how many equal machines each entry stands for
+    stranded: float = 0.0  # how much of what a filled machine leaves over is charged, 0 to 1
 
 
 @dataclass(frozen=True)
@@ -95,6 +105,7 @@ class Oracle:
             ps.price,
             ps.free,
             ps.count,
+            workers.stranded,
             cutoff,
             *self.scratch,
         )
@@ -107,7 +118,14 @@ class Oracle:
         machine = np.empty(side.count.size, np.int64)
         amount = np.empty(side.count.size, np.int64)
         used = place_in_slot(
-            side.price[slot], side.free[slot], side.count, demand, number, machine, amount
+            side.price[slot],
+            side.free[slot],
+            side.count,
+            side.stranded,
+            demand,
+            number,
+            machine,
+            amount,
         )
         return dict(zip(machine[:used].tolist(), amount[:used].tolist(), strict=True))
 
@@ -145,6 +163,7 @@ def open_slot(
     ps_count: Ints,
     ps_demand: Floats,
     ps_needed: Ints,
+    stranded: float,
     units: Ints,
     unit_price: Floats,
     room: Floats,
@@ -157,12 +176,16 @@ def open_slot(
     h = worker_count.size
     unit_prices(worker_price, worker_demand, unit_price[:h])
     rooms(worker_free, worker_demand, n_max, room[:h])
+    if stranded > 0.0:
+        charge_leftovers(worker_price, worker_free, room[:h], stranded, unit_price[:h])
     n = cheapest(unit_price[:h], room[:h], worker_count, n_max, heap, parts[0])
     if n == 0:
         return 0
     h = ps_count.size
     unit_prices(ps_price, ps_demand, unit_price[:h])
     rooms(ps_free, ps_demand, ps_needed[n], room[:h])
+    if stranded > 0.0:
+        charge_leftovers(ps_price, ps_free, room[:h], stranded, unit_price[:h])
     m = cheapest(unit_price[:h], room[:h], ps_count, ps_needed[n], heap, parts[1])
     n = slot_cost(parts[0], n, parts[1], m, ps_needed, parts[2])
     d = 0
@@ -187,6 +210,7 @@ def best_schedule(
     ps_price: Floats,
     ps_free: Floats,
     ps_count: Ints,
+    stranded: float,
     cutoff: float,
     table: Floats,
     cost: Floats,
@@ -222,6 +246,7 @@ def best_schedule(
             ps_count,
             ps_demand,
             ps_needed,
+            stranded,
             units,
             unit_price,
             room,
@@ -267,6 +292,7 @@ def place_in_slot(
     price: Floats,
     free: Floats,
     count: Ints,
+    stranded: float,
     demand: Floats,
     number: int,
     machine: Ints,
@@ -276,5 +302,7 @@ def place_in_slot(
     unit_price, room = np.empty(count.size), np.empty(count.size)
     unit_prices(price, demand, unit_price)
     rooms(free, demand, number, room)
+    if stranded > 0.0:
+        charge_leftovers(price, free, room, stranded, unit_price)
     heap = np.empty(count.size, np.int64)
     return place(unit_price, room, count, number, heap, machine, amount)

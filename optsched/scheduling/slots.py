@@ -46,6 +46,21 @@ def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
 
 
 @njit(cache=True)
+def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, out: Floats) -> None:
+    """Raise unit prices towards the worth of all that is free on a machine, over what it holds.
+
+    A machine that a job fills may be left with capacity that nobody can use. With ``share`` = 1 the
+    job pays for it, so that it prefers machines that it fills without a rest.
+    """
+    for h in range(out.size):
+        if room[h] >= 1.0:
+            worth = 0.0
+            for r in range(price.shape[0]):
+                worth += price[r, h] * free[r, h]
+            out[h] += share * max(0.0, worth / room[h] - out[h])
+
+
+@njit(cache=True)
 def _goes_before(price: Floats, a: int, b: int) -> bool:
     if price[a] < price[b] * SAME_PRICE:
         return True

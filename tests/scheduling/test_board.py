@@ -21,7 +21,7 @@ def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
     )
 
 
-def board(*requests, price=0.0, workers=(2.0, 1.0), factors=(0.0, 1.0)):
+def board(*requests, price=0.0, workers=(2.0, 1.0), factors=((0.0, 0.0), (1.0, 0.0))):
     """Return a board of 3 slots; a PS serves two workers, and there is one PS machine with two."""
     free = (np.tile(np.array(workers), (3, 1, 1)), np.full((3, 1, 1), 2.0))
     prices = (np.full((3, 1, len(workers)), price), np.zeros((3, 1, 1)))

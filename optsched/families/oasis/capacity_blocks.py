@@ -127,6 +127,7 @@ class CapacityBlocks:
             ps.price,
             ps.free,
             ps.count,
+            0.0,
         )
         rows, usage = [], []
         for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True):

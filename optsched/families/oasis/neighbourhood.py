@@ -14,7 +14,18 @@ from optsched.scheduling.board import Board, Plan
 from optsched.search import construct, improve
 from optsched.streams import Streams
 
-FACTORS = (0.0, 0.1, 0.3, 0.6, 1.0)  # multiples of the dual prices
+FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
+    (0.0, 0.0),
+    (0.1, 0.0),
+    (0.3, 0.0),
+    (0.6, 0.0),
+    (1.0, 0.0),
+    (0.1, 1.0),
+    (0.3, 1.0),
+    (0.6, 1.0),
+    (0.3, 0.5),
+    (1.0, 1.0),
+)
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 

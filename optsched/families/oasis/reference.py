@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Floats, Master, Relaxation, generate_columns, lagrangian
-from optsched.families.oasis.capacity_blocks import CapacityBlocks
+from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
 from optsched.families.oasis.certify import certify_capacity, certify_tree
 from optsched.families.oasis.compact import compact
 from optsched.families.oasis.compact_lp import compact_prices
@@ -27,7 +27,7 @@ from optsched.families.oasis.slot_blocks import SlotBlocks
 from optsched.problem import Method
 from optsched.progress import Progress
 
-SMALL = 1500  # job-slots up to which the branching tree pays
+SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, in all at most 0.5
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
@@ -129,12 +129,11 @@ def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> 
     search.improve(min(search.short, monitor.left() / 4))
     if monitor.stop():
         return
-    if len(inst.jobs) * inst.horizon <= SMALL:
-        search.compact_bound()
+    search.compact_bound()
+    if SlotBlocks(inst).rows // len(SIDES) <= SMALL:
         search.improve(min(2 * search.short, monitor.left() / 4))
         _branch(search)
         return
-    search.compact_bound()
     if monitor.left() > LONG:  # time enough to improve the prices before the last search
         search.improve(monitor.left() / 4)
         search.generate(monitor.left() / 2)

@@ -18,6 +18,7 @@ from scipy.sparse import block_diag, eye_array, hstack, vstack
 from optsched import solvers
 from optsched.branch import Split
 from optsched.colgen import Column, Floats, Ints, Pricing, Relaxation
+from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES
 from optsched.families.oasis.instance import (
     Entry,
     JobSchedule,
@@ -27,7 +28,6 @@ from optsched.families.oasis.instance import (
 )
 from optsched.scheduling.patterns import best_patterns, windowed_backtrack, windowed_costs
 
-SIDES = (0, 1)  # workers, PS
 INTEGRAL = 1e-6
 PENALTY = 100.0
 MOST_SPLITS = 6
@@ -165,9 +165,14 @@ class SlotBlocks:
         return most
 
     def _useful(self, i: int, t: int) -> bool:
-        return bool(
-            self.arrays.utility[i, t] > 0 and self.inst.jobs[i].arrival <= t and self.most[i] > 0
-        )
+        """Whether a worker of job i in slot t can matter: it can finish, and is worth something."""
+        if self.most[i] == 0:
+            return False
+        earliest = self.inst.jobs[i].arrival - (-self.inst.work[i] // int(self.most[i])) - 1
+        if not self.inst.jobs[i].arrival <= t or earliest >= self.slots:
+            return False
+        utility = self.arrays.utility[i]
+        return bool(utility[max(t, earliest)] > NEGLIGIBLE * self.arrays.utility.max())
 
     def _hosts(self) -> list[Host]:
         """Return the blocks that follow the jobs."""
