@@ -13,8 +13,9 @@ from scipy.sparse import coo_array
 
 from optsched import solvers
 from optsched.colgen import Column, Ints
+from optsched.families.oasis.capacity_blocks import SIDES
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.slot_blocks import SIDES, Host, SlotBlocks
+from optsched.families.oasis.slot_blocks import Host, SlotBlocks
 
 Key = tuple[str, int, int]
 
