@@ -116,13 +116,15 @@ def distinct(side: Floats, free: Floats, factor: float, rng: np.random.Generator
 
 
 def tolerance(best: Best | None) -> float:
-    """Return how far a payoff may be from the greatest one: costs that the oracle calls equal.
+    """Return how far a payoff may be from the greatest one: what the oracle calls equal.
 
-    It takes the tie with the least work in every slot, up to 1e-9 of the cost dearer.
+    It takes the earliest completion among payoffs within 1e-9 of the greatest, and the least work
+    in every slot among costs within 1e-9 of the least.
     """
     if best is None:
         return EQUAL
-    return EQUAL * max(1.0, best.cost) * np.count_nonzero(best.amount)
+    costs = max(1.0, best.cost) * np.count_nonzero(best.amount)
+    return EQUAL * float(costs + abs(best.payoff))
 
 
 def measure(cell: Row) -> Row:

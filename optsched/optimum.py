@@ -108,9 +108,9 @@ def solve(
     seed : int
         Seed of randomized searches.
     check : Level
-        How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` asks two
-        solvers that share nothing to agree; ``certified`` (default) re-evaluates the certificate in
-        exact arithmetic.
+        How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` also runs
+        a method that shares no solver, where the method brings no certificate, and both must agree;
+        ``certified`` (default) re-evaluates the certificate in exact arithmetic.
     watch : callable, optional
         Called with the :class:`Progress` whenever something changes.
 
@@ -139,6 +139,9 @@ def solve(
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
     with suppress(KeyboardInterrupt):  # the best so far is the answer
         family.methods[method](instance, progress, threads=threads, seed=seed)
+        second = family.second.get(method)
+        if level is Level.CROSS_CHECKED and progress.certificate is None and second is not None:
+            family.methods[second](instance, progress, threads=threads, seed=seed)
     bound, bound_level, certificate = _checked_bound(progress, level)
     seconds = progress.seconds()
     closed = relative_gap(progress.value, bound)

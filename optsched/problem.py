@@ -155,6 +155,7 @@ class Family:
     describe: Callable[[Any], Mapping[str, Any]]  # facts for `show`
     warnings: Callable[[Any], Sequence[str]]
     guarantee: Callable[[Any, str, Prior], float | None]  # (instance, policy name, prior)
+    second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()
     )

@@ -11,7 +11,7 @@ from optsched.branch import BranchAndPrice
 from optsched.families.oasis.certificate import check
 from optsched.families.oasis.certify import certify_tree
 from optsched.families.oasis.instance import OasisInstance, OasisJob
-from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.families.oasis.slot_tree import SlotTree
 from optsched.families.oasis.verify import verify
 from optsched.optimum import solve
 from optsched.resources import MachineClass
@@ -23,7 +23,7 @@ BRANCHING = (4, 6, 13, 19, 26)
 
 def tree_of(inst, best, stop=lambda: False):
     """Return (search for a proof of ``best``, problem, bounds that were reported)."""
-    problem, reported = SlotBlocks(inst), []
+    problem, reported = SlotTree(inst), []
     search = BranchAndPrice(
         problem,
         target=lambda: best * (1 + GAP),
@@ -101,7 +101,7 @@ def test_without_a_target_it_finds_the_optimum_by_itself():
     for seed in BRANCHING:
         inst = random_instance(seed)
         found = {"value": 0.0}
-        problem = SlotBlocks(inst)
+        problem = SlotTree(inst)
 
         def look(relaxation, inst=inst, found=found, problem=problem):
             schedule = problem.schedule(relaxation)

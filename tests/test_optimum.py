@@ -276,3 +276,12 @@ def test_json_there_and_back():
 def test_wrong_questions_are_named(options, message):
     with pytest.raises(InputError, match=message):
         solve(random_instance(0), **options)
+
+
+def test_cross_check_runs_a_second_solver():
+    inst, reference = load(FILES[0])
+    found = solve(inst, method="compact", check="cross-checked", time_limit=30)
+    assert found.bound_level is Level.CROSS_CHECKED
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(reference["optimum"])
+    assert solve(inst, method="compact", time_limit=30).bound_level is Level.CLAIMED

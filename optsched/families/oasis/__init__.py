@@ -45,5 +45,6 @@ FAMILY = Family(
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,
+    second={"compact": "cpsat", "cpsat": "compact"},
     shadow_prices=shadow_prices,
 )

@@ -20,7 +20,8 @@ from optsched.families.oasis.certificate import (
     WorkersSplit,
     to_grid,
 )
-from optsched.families.oasis.slot_blocks import Completion, Machine, SlotBlocks, Workers
+from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.families.oasis.slot_nodes import Completion, Machine, Workers
 
 SLOT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class

@@ -15,7 +15,8 @@ from optsched import solvers
 from optsched.colgen import Column, Ints
 from optsched.families.oasis.capacity_blocks import SIDES
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.slot_blocks import Host, SlotBlocks
+from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.families.oasis.slot_nodes import Host
 
 Key = tuple[str, int, int]
 

@@ -23,7 +23,7 @@ from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.pattern_program import PatternProgram
-from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.families.oasis.slot_tree import SlotTree
 from optsched.problem import Method
 from optsched.progress import Progress
 
@@ -130,7 +130,7 @@ def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> 
     if monitor.stop():
         return
     search.compact_bound()
-    if SlotBlocks(inst).rows // len(SIDES) <= SMALL:
+    if SlotTree(inst).rows // len(SIDES) <= SMALL:
         search.improve(min(2 * search.short, monitor.left() / 4))
         _branch(search)
         return
@@ -143,7 +143,7 @@ def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> 
 def _branch(search: _Search) -> None:
     """Run the tree; look for schedules in the patterns that it meets."""
     inst, monitor = search.inst, search.monitor
-    problem = SlotBlocks(inst)
+    problem = SlotTree(inst)
     spent = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
 

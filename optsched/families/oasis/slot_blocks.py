@@ -3,120 +3,23 @@
 Rows say that the workers (and PS) of a job in a slot sit on machines. Blocks are the jobs, with
 their schedules as columns, and every class of machines in every slot, with *patterns* as columns:
 what one machine hosts. Its bound is at least as tight as prices on capacity where packing matters.
-Nodes of a branching tree restrict completion slots, worker numbers and single machines.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_diag, eye_array, hstack, vstack
 
-from optsched import solvers
-from optsched.branch import Split
-from optsched.colgen import Column, Floats, Ints, Pricing, Relaxation
+from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES
-from optsched.families.oasis.instance import (
-    Entry,
-    JobSchedule,
-    OasisInstance,
-    OasisSchedule,
-    room,
-)
+from optsched.families.oasis.instance import OasisInstance, room
+from optsched.families.oasis.slot_nodes import Book, Host, Node
 from optsched.scheduling.patterns import best_patterns, windowed_backtrack, windowed_costs
 
-INTEGRAL = 1e-6
-PENALTY = 100.0
-MOST_SPLITS = 6
-PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
-
-
-@dataclass(frozen=True)
-class Node:
-    """Restrictions on the schedules; completion slot T stands for "never"."""
-
-    first: Ints  # (I,) earliest completion slot
-    last: Ints  # (I,) latest completion slot; T: may stay out
-    lower: Ints  # (I, T) fewest workers
-    upper: Ints  # (I, T) most workers
-    # (side, slot, machine) -> (lower, upper) numbers of every job on that machine
-    machines: Mapping[tuple[int, int, int], tuple[Ints, Ints]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Host:
-    """A machine block: a class in a slot, or one of its machines if those stand alone."""
-
-    side: int
-    slot: int
-    group: int  # the class
-    machine: int | None
-
-    @property
-    def place(self) -> tuple[int, int, int]:
-        """The key of the node's limits; no class has one."""
-        return (self.side, self.slot, -1 if self.machine is None else self.machine)
-
-
-class _Book:
-    """The schedules among a growing list of columns, as arrays."""
-
-    def __init__(self, jobs: int, slots: int) -> None:
-        self.jobs, self.slots = jobs, slots
-        self.columns: Sequence[Column] | None = None
-        self._forget()
-
-    def _forget(self) -> None:
-        self.seen = 0
-        self.place = np.empty(0, np.int64)  # index in the list
-        self.job = np.empty(0, np.int64)
-        self.completion = np.empty(0, np.int64)
-        self.amount = np.empty((0, self.slots), np.int64)
-
-    def read(self, columns: Sequence[Column]) -> None:
-        """Take in what is new."""
-        if columns is not self.columns:
-            self.columns = columns
-            self._forget()
-        new = [k for k in range(self.seen, len(columns)) if columns[k].block < self.jobs]
-        self.seen = len(columns)
-        if new:
-            choices = [columns[k].choice for k in new]
-            self.place = np.append(self.place, new)
-            self.job = np.append(self.job, [columns[k].block for k in new])
-            self.completion = np.append(self.completion, [c for c, _ in choices])
-            self.amount = np.concatenate([self.amount, np.array([a for _, a in choices])])
-
-
-@dataclass(frozen=True)
-class Completion:
-    """Job completes by ``slot``, or later (or never)."""
-
-    job: int
-    slot: int
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Job runs at most ``at`` workers in ``slot``, or more."""
-
-    job: int
-    slot: int
-    at: int
-
-
-@dataclass(frozen=True)
-class Machine:
-    """Job has at most ``at`` workers (or PS) on one machine in ``slot``, or more."""
-
-    job: int
-    slot: int
-    side: int
-    machine: int
-    at: int
+PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
 
 
 class SlotBlocks:
@@ -149,7 +52,7 @@ class SlotBlocks:
         size = max(inst.work, default=1)
         self.table = np.full((self.slots + 1, size + 1), np.inf)
         self.ending = np.full(self.slots, np.inf)
-        self.book = _Book(self.jobs, self.slots)
+        self.book = Book(self.jobs, self.slots)
         self.at(self.root())
 
     def _most_workers(self) -> Ints:
@@ -192,7 +95,7 @@ class SlotBlocks:
         upper[self.row[0] < 0] = 0
         return Node(first, np.full(self.jobs, self.slots), np.zeros_like(upper), upper, machines={})
 
-    def at(self, node: Node) -> SlotBlocks:
+    def at(self, node: Node) -> Self:
         """Move to ``node``; blocks change if it restricts a machine that does not stand alone."""
         self.node = node
         missing = {(side, t) for side, t, _ in node.machines} - self.separated
@@ -360,201 +263,3 @@ class SlotBlocks:
         i = np.flatnonzero(pattern)
         rows = self.row[host.side, i, host.slot]
         return Column(self.jobs + b, 0.0, rows, -pattern[i].astype(float), (host, pattern))
-
-    def used(self, relaxation: Relaxation) -> list[tuple[int, int, Ints, float]]:
-        """Return the schedules in a relaxation: (job, completion, workers by slot, share)."""
-        return [
-            (c.block, *c.choice, x)
-            for c, x in zip(relaxation.columns, relaxation.x, strict=False)
-            if c.block < self.jobs and x > INTEGRAL
-        ]
-
-    def completions(self, relaxation: Relaxation) -> dict[int, int] | None:
-        """Return the completion slots of the jobs if all are whole, else None."""
-        used = self.used(relaxation)
-        if self._split_completions(used):
-            return None
-        return {i: completion for i, completion, _, _ in used}
-
-    def schedule(self, relaxation: Relaxation) -> OasisSchedule | None:
-        """Return the schedule that a relaxation is, if its numbers are whole and pack."""
-        used = self.used(relaxation)
-        if self._split_completions(used) or self._split_workers(used):
-            return None
-        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
-        for side in SIDES:
-            for t in range(self.slots):
-                number = self.numbers(used, side, t)
-                if not number.any():
-                    continue
-                hosted = pack(self, side, t, number)
-                if hosted is None:
-                    return None
-                for h, i in zip(*np.nonzero(hosted), strict=True):
-                    placed[i][side].append((t, int(h), int(hosted[h, i])))
-        runs = {i for i, _, _, _ in used}
-        return OasisSchedule(
-            jobs=tuple(
-                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in runs else None
-                for i, (w, s) in enumerate(placed)
-            )
-        )
-
-    def splits(self, relaxation: Relaxation) -> list[Split]:
-        """Return splits of completion slots, else of worker numbers, else of a machine's number."""
-        used = self.used(relaxation)
-        found = self._split_completions(used) or self._split_workers(used)
-        return found or self._split_machine(relaxation, used)
-
-    def _split_completions(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
-        """Return the most balanced split of every job that completes in part, worth first."""
-        done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
-        for i, completion, _, x in used:
-            done[i, completion:] += x
-        balance = np.minimum(done, 1 - done)
-        balance[balance < INTEGRAL] = 0.0
-        score = balance * self.arrays.utility.max(axis=1, initial=0.0)[:, None]
-        out = []
-        for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
-            t = int(score[i].argmax())
-            if score[i, t] > 0:
-                out.append(self._completion(i, t))
-                if t < self.slots - 1 and balance[i, -1] > 0:
-                    out.append(self._completion(i, self.slots - 1))
-        return out
-
-    def _completion(self, i: int, t: int) -> Split:
-        last, first = self.node.last.copy(), self.node.first.copy()
-        last[i], first[i] = min(last[i], t), max(first[i], t + 1)
-        return Split(
-            Completion(i, t), replace(self.node, last=last), replace(self.node, first=first)
-        )
-
-    def _split_workers(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
-        """Return splits of numbers of workers on which schedules disagree, broken means first."""
-        mean, low, high, weight = (np.zeros((self.jobs, self.slots)) for _ in range(4))
-        low[:] = np.inf
-        for i, _, amount, x in used:
-            mean[i] += x * amount
-            low[i] = np.minimum(low[i], amount)
-            high[i] = np.maximum(high[i], amount)
-            weight[i] += x
-        low[~np.isfinite(low)] = 0.0
-        spread = high - low
-        share = mean / np.maximum(weight, INTEGRAL)
-        score = np.where(spread > 0, np.abs(share - np.rint(share)) + 1e-3 * spread, 0.0)
-        out = []
-        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
-            i, t = divmod(where, self.slots)
-            if score[i, t] > 0:
-                at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
-                upper, lower = self.node.upper.copy(), self.node.lower.copy()
-                upper[i, t], lower[i, t] = at, at + 1
-                out.append(
-                    Split(
-                        Workers(i, t, at),
-                        replace(self.node, upper=upper),
-                        replace(self.node, lower=lower),
-                    )
-                )
-        return out
-
-    def _split_machine(
-        self, relaxation: Relaxation, used: Sequence[tuple[int, int, Ints, float]]
-    ) -> list[Split]:
-        """Split the number on a single machine, where the numbers of a slot do not pack."""
-        for side, t in self._unpacked(used):
-            place, i, at = self._fractional(relaxation, side, t)
-            node = self.node
-            free = (np.zeros(self.jobs, np.int64), self.most.copy())
-            lower, upper = node.machines.get(place, free)
-            below, above = upper.copy(), lower.copy()
-            below[i], above[i] = at, at + 1
-            what = Machine(i, t, side, place[2], at)
-            return [
-                Split(
-                    what,
-                    replace(node, machines={**node.machines, place: (lower, below)}),
-                    replace(node, machines={**node.machines, place: (above, upper)}),
-                )
-            ]
-        return []
-
-    def _unpacked(self, used: Sequence[tuple[int, int, Ints, float]]) -> Iterator[tuple[int, int]]:
-        """Yield the sides and slots whose numbers do not fit on the machines."""
-        for side in SIDES:
-            for t in range(self.slots):
-                number = self.numbers(used, side, t)
-                if number.any() and pack(self, side, t, number) is None:
-                    yield side, t
-
-    def numbers(self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int) -> Ints:
-        """Return the workers (or PS) of every job in a slot, from the schedules that are used."""
-        number = np.zeros(self.jobs, np.int64)
-        for i, _, amount, _ in used:
-            number[i] = amount[t] if side == 0 else self.needed[i][amount[t]]
-        return number
-
-    def _fractional(
-        self, relaxation: Relaxation, side: int, t: int
-    ) -> tuple[tuple[int, int, int], int, int]:
-        """Choose a machine, a job and the number to split at, where patterns disagree the most."""
-        spread: dict[int, tuple[Ints, Ints]] = {}
-        for c, x in zip(relaxation.columns, relaxation.x, strict=False):
-            if c.block < self.jobs or x <= INTEGRAL:
-                continue
-            host, pattern = c.choice
-            if (host.side, host.slot) == (side, t):
-                b = c.block - self.jobs
-                low, high = spread.get(b, (pattern, pattern))
-                spread[b] = (np.minimum(low, pattern), np.maximum(high, pattern))
-        widest = max(spread, key=lambda b: (int((spread[b][1] - spread[b][0]).max()), -b))
-        low, high = spread[widest]
-        i = int((high - low).argmax())
-        host = self.hosts[widest]
-        machine = self.classes[side][host.group][0] if host.machine is None else host.machine
-        held = self.node.machines.get((side, t, machine))
-        least, most = (int(low[i]), int(high[i]))
-        if least == most:  # patterns agree here: halve what is still open
-            least = int(held[0][i]) if held else 0
-            most = int(held[1][i]) if held else int(self.most[i])
-        return (side, t, machine), i, (least + most) // 2 if most > least else least
-
-
-def pack(problem: SlotBlocks, side: int, t: int, number: Ints) -> Ints | None:
-    """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
-
-    Returns numbers by machine and job, shape (H, I); respects the node's limits on machines.
-    """
-    jobs = np.flatnonzero(number)
-    machines = sorted(h for members in problem.classes[side] for h in members)
-    group = {h: c for c, members in enumerate(problem.classes[side]) for h in members}
-    demand = problem.demand[side][jobs]  # (J, R)
-    h, j, r = len(machines), jobs.size, demand.shape[1]
-    upper = np.zeros((h, j))
-    lower = np.zeros((h, j))
-    capacity = np.array([problem.capacity[side][group[m]] for m in machines])
-    for k, m in enumerate(machines):
-        upper[k] = number[jobs]
-        if (side, t, m) in problem.node.machines:
-            least, most = problem.node.machines[side, t, m]
-            lower[k], upper[k] = least[jobs], np.minimum(upper[k], most[jobs])
-    scale = np.maximum(capacity.max(axis=0), 1.0)
-    fits = block_diag([(demand / scale).T] * h)  # rows (machine, resource)
-    total = hstack([eye_array(j)] * h)
-    result = solvers.solve_mip(
-        np.tile(np.arange(h)[:, None], (1, j)).ravel() / (h * max(1, number.sum())),
-        vstack([fits, total]).tocsc(),
-        np.concatenate([np.full(h * r, -np.inf), number[jobs].astype(float)]),
-        np.concatenate([(capacity / scale).ravel(), number[jobs].astype(float)]),
-        lower.ravel(),
-        upper.ravel(),
-        np.ones(h * j, bool),
-        time_limit=PACKING_SECONDS,
-        gap=1.0,
-    )
-    if result.x is None:
-        return None
-    out = np.zeros((max(machines) + 1, problem.jobs), np.int64)
-    out[np.ix_(np.array(machines), jobs)] = result.x.reshape(h, j).astype(np.int64)
-    return out
