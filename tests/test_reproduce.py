@@ -216,7 +216,7 @@ def test_fig5_verdict(low, high, agrees):
     oasis_fig5.draw(summary)
 
 
-@pytest.mark.parametrize(("low", "agrees"), [(20.0, True), (5.0, False)])
+@pytest.mark.parametrize(("low", "agrees"), [(20.0, True), (5.0, False), (10.0, False)])
 def test_fig6_verdict(low, agrees):
     rows = [
         cell | {"value": low if cell["percent"] < 100 else 10.0, "completed": 1}
