@@ -175,8 +175,10 @@ class BranchAndPrice:
             self._push(k)
             return None
         split = self._choose(relaxation)
-        if split is None:
-            self.stuck.append(k)
+        if split is None:  # a schedule, which may be the new target: follow it to the end
+            self._relax(node)
+            if node.bound > self.target():
+                self.stuck.append(k)
             return None
         first = len(self.tree.nodes)
         for restrictions in (split.left, split.right):
