@@ -32,7 +32,7 @@ from optsched.options import (
 )
 from optsched.problem import InputError, Instance, Level, families, family_of, get_family
 from optsched.progress import CLOSED
-from optsched.provenance import CITE, versions
+from optsched.provenance import CITE, portable, versions
 from optsched.ratios import compare, reference
 from optsched.results import (
     load_optimum,
@@ -340,7 +340,7 @@ def reproduce(
 
     chosen = experiment(name)
     folder = target_folder(output)
-    command = " ".join(["optsched", *sys.argv[1:]])
+    command = " ".join(["optsched", *map(portable, sys.argv[1:])])
     with CtrlC() as ctrl_c, Ticker(f"reproducing {name}") as ticker:
         result = repeat(
             chosen,

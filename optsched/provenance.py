@@ -19,6 +19,15 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version()} | {p: metadata.version(p) for p in PACKAGES}
 
 
+def portable(argument: str) -> str:
+    """Return an argument of a command as another machine can use it: a path by its name alone.
+
+    >>> portable("/home/me/results"), portable("--seeds")
+    ('results', '--seeds')
+    """
+    return Path(argument).name if Path(argument).is_absolute() else argument
+
+
 def machine() -> dict[str, str | int]:
     """Return system, processor and number of cores."""
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numba import njit
@@ -92,6 +93,13 @@ def progressive_filling(
         *given,
     )
     return given
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile what `progressive_filling` runs, so that no decision is timed with it."""
+    pool, one = Pool([[1.0]]), np.ones(1, np.int64)
+    progressive_filling(pool, pool.copy(), [Request(one, one, np.arange(2), 1)])
 
 
 @njit(cache=True)

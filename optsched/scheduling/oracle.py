@@ -9,6 +9,7 @@ completion slot that the bound leaves open, or not at all if no payoff above the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numba import njit
@@ -81,6 +82,7 @@ class Oracle:
     """
 
     def __init__(self, horizon: int, machines: int, most: int, work: int) -> None:
+        compile_kernels()
         self.scratch = new_scratch(horizon, machines, most, work)
 
     def best(
@@ -128,6 +130,36 @@ class Oracle:
             amount,
         )
         return dict(zip(machine[:used].tolist(), amount[:used].tolist(), strict=True))
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile what an oracle runs, so that no decision is timed with it."""
+    demand, side = (
+        np.ones(1),
+        Machines(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones(1, np.int64)),
+    )
+    units = np.arange(2)
+    best_schedule(
+        0,
+        1,
+        units,
+        demand,
+        demand,
+        units,
+        np.full(1, 9.0),
+        side.price,
+        side.free,
+        side.count,
+        side.price,
+        side.free,
+        side.count,
+        0.0,
+        0.0,
+        *new_scratch(1, 1, 1, 1),
+    )
+    number = np.empty(1, np.int64)
+    place_in_slot(side.price[0], side.free[0], side.count, 0.0, demand, 1, number, number.copy())
 
 
 Scratch = tuple[Floats, Floats, Ints, Floats, Ints, Floats, Floats, Ints, Floats, Floats, Ints]

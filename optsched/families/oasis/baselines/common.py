@@ -12,7 +12,7 @@ import numpy as np
 
 from optsched.families.oasis.instance import OasisJob, Platform, job_work, ps_table
 from optsched.problem import Information, Prior
-from optsched.scheduling.filling import Request
+from optsched.scheduling.filling import Request, compile_kernels
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.placement import Placement
 from optsched.scheduling.pool import Counts, Pool, in_units
@@ -129,6 +129,7 @@ class Baseline(ABC):
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with an empty cluster."""
+        compile_kernels()
         self.platform, self.streams = public, streams
         self.cluster = Cluster(public)
         self.tasks: dict[int, Task] = {}
