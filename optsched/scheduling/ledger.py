@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.resources import Units, usable
+from optsched.scheduling.slots import Ints
 
 
 class Ledger:
@@ -43,8 +44,8 @@ class Ledger:
                 self._count_free(r)
         return np.array([float(round(d * s)) for d, s in zip(demand, self.scale, strict=True)])
 
-    def take(self, slot: int, machine: int, amount: NDArray[np.float64]) -> None:
-        """Use ``amount`` (in units, shape (R,)) on one machine in one slot."""
+    def take(self, slot: Ints, machine: Ints, amount: NDArray[np.float64]) -> None:
+        """Use ``amount[k]`` (units, shape (n, R)) on ``machine[k]`` in ``slot[k]``; none twice."""
         self.used[slot, :, machine] += amount
         self.free[slot, :, machine] -= amount
 

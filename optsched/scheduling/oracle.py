@@ -19,7 +19,6 @@ from optsched.scheduling.slots import (
     Ints,
     charge_leftovers,
     cheapest,
-    place,
     rooms,
     slot_cost,
     unit_prices,
@@ -115,22 +114,6 @@ class Oracle:
             return None
         return Best(payoff, completion, cost, self.scratch[-1].copy())
 
-    def place(self, side: Machines, slot: int, demand: Floats, number: int) -> dict[int, int]:
-        """Place ``number`` workers (or PS) in a slot, cheapest machines first."""
-        machine = np.empty(side.count.size, np.int64)
-        amount = np.empty(side.count.size, np.int64)
-        used = place_in_slot(
-            side.price[slot],
-            side.free[slot],
-            side.count,
-            side.stranded,
-            demand,
-            number,
-            machine,
-            amount,
-        )
-        return dict(zip(machine[:used].tolist(), amount[:used].tolist(), strict=True))
-
 
 @cache
 def compile_kernels() -> None:
@@ -158,8 +141,6 @@ def compile_kernels() -> None:
         0.0,
         *new_scratch(1, 1, 1, 1),
     )
-    number = np.empty(1, np.int64)
-    place_in_slot(side.price[0], side.free[0], side.count, 0.0, demand, 1, number, number.copy())
 
 
 Scratch = tuple[Floats, Floats, Ints, Floats, Ints, Floats, Floats, Ints, Floats, Floats, Ints]
@@ -317,24 +298,3 @@ def best_schedule(
         total += cost[t, amount[t]]
     # the table's payoff is exact; the distribution may be off by the tolerance of ties
     return max(best, utility[completion] - total), completion, total
-
-
-@njit(cache=True)
-def place_in_slot(
-    price: Floats,
-    free: Floats,
-    count: Ints,
-    stranded: float,
-    demand: Floats,
-    number: int,
-    machine: Ints,
-    amount: Ints,
-) -> int:
-    """Place ``number`` workers on the cheapest machines of a slot; return the entries used."""
-    unit_price, room = np.empty(count.size), np.empty(count.size)
-    unit_prices(price, demand, unit_price)
-    rooms(free, demand, number, room)
-    if stranded > 0.0:
-        charge_leftovers(price, free, room, stranded, unit_price)
-    heap = np.empty(count.size, np.int64)
-    return place(unit_price, room, count, number, heap, machine, amount)

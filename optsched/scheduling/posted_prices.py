@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.scheduling.ledger import Ledger
+from optsched.scheduling.slots import Ints
 
 
 class PostedPrices:
@@ -38,8 +39,10 @@ class PostedPrices:
         capacity = np.array(ledger.capacity, float).T[self.priced]  # (R', H)
         self.empty = capacity == 0.0
         self.capacity = np.where(self.empty, 1.0, capacity)
-        # per natural unit, shape (T, R, H); the oracle's are per unit of the ledger
+        # per natural unit, and per unit of the ledger as the oracle wants it; shape (T, R, H)
         self.price: NDArray[np.float64] = np.zeros_like(ledger.used)
+        self._per_unit = self.price.copy()
+        self._scale = list(ledger.scale)
         self.refresh(range(len(ledger.used)))
 
     def refresh(self, slots: Sequence[int]) -> None:
@@ -52,14 +55,28 @@ class PostedPrices:
             share = np.where(self.empty, 1.0, share)
             with np.errstate(over="ignore"):
                 self.price[t, self.priced] = np.exp(self.lower + share * self.span)
+            self._per_unit[t, self.priced] = self.price[t, self.priced] / scale
+
+    def refresh_at(self, places: Ints) -> None:
+        """Recompute the prices of single machines; ``places`` has rows [slot, machine]."""
+        if not self.priced:
+            return
+        t, h = places.T
+        for k, r in enumerate(self.priced):
+            scale = float(self.ledger.scale[r])
+            share = self.ledger.used[t, r, h] / (scale * self.capacity[k, h])
+            share[self.empty[k, h]] = 1.0
+            with np.errstate(over="ignore"):
+                price = np.exp(self.lower[k] + share * self.span[k])
+            self.price[t, r, h] = price
+            self._per_unit[t, r, h] = price / scale
 
     def per_unit(self) -> NDArray[np.float64]:
         """Return the prices per unit of the ledger, shape (T, R, H)."""
-        scale = self.ledger.scale
-        if all(s == 1 for s in scale):
-            return self.price
-        per_unit: NDArray[np.float64] = self.price / np.array(scale, float)[None, :, None]
-        return per_unit
+        if self._scale != self.ledger.scale:  # a finer decimal has come up
+            self._scale = list(self.ledger.scale)
+            self._per_unit = self.price / np.array(self._scale, float)[None, :, None]
+        return self._per_unit
 
 
 def ln_or_none(value: float) -> float | None:

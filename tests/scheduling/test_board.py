@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.board import Board
+from optsched.scheduling.board import Board, place_plan
 from optsched.scheduling.oracle import Request
 
 
@@ -100,3 +100,15 @@ def test_random_moves_never_overload():
             sum(jobs[j].utility[p.completion] for j, p in here.plans.items())
         )
     assert here.plans
+
+
+def test_a_plan_takes_the_cheapest_machines():
+    price, free = np.array([[[3.0, 1.0, 2.0]]]), np.array([[[4.0, 2.0, 5.0]]])
+    each, none = np.ones(3, np.int64), np.zeros(5, np.int64)
+    units, demand = np.arange(5), np.array([2.0])
+    side = (price, free, each)
+    entries = place_plan(np.array([4]), 0, 0, units, none, demand, demand, *side, *side, 0.0)
+    assert entries.tolist() == [[0, 0, 1, 1], [0, 0, 2, 2], [0, 0, 0, 1]]
+    # machine 2 would be left with 1 of its 5; charged for that, a worker on it costs 2 * 5 / 2
+    entries = place_plan(np.array([1]), 0, 0, units, none, demand, demand, *side, *side, 1.0)
+    assert entries.tolist() == [[0, 0, 1, 1]]

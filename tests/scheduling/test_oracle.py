@@ -227,10 +227,3 @@ def test_the_ps_may_be_what_is_scarce():
     request = replace(request, ps_demand=np.ones(1))
     assert Oracle(2, 1, 2, 2).best(request, workers, one_machine(0, 0, room=1.0)).completion == 1
     assert Oracle(2, 1, 2, 2).best(request, workers, one_machine(0, 0, room=0.0)) is None
-
-
-def test_placing_takes_the_cheapest_machines():
-    price = np.array([[[3.0, 1.0, 2.0]]])
-    side = Machines(price, np.array([[[4.0, 2.0, 5.0]]]), np.ones(3, np.int64))
-    placed = Oracle(1, 3, 9, 9).place(side, 0, np.array([2.0]), 4)
-    assert placed == {1: 1, 2: 2, 0: 1}

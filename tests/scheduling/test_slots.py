@@ -6,7 +6,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.scheduling.slots import cheapest, place, rooms, slot_cost, unit_prices
+from optsched.scheduling.slots import (
+    charge_leftovers,
+    cheapest,
+    place,
+    rooms,
+    slot_cost,
+    unit_prices,
+)
 
 MACHINES = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=9
@@ -75,3 +82,15 @@ def test_workers_are_as_many_as_their_ps_allow():
     most = slot_cost(workers, 3, ps, 1, np.array([0, 1, 1, 2]), cost)
     assert most == 2
     assert cost[:3].tolist() == [0, 11, 12]
+
+
+def test_leftovers_are_charged_by_hand():
+    price, free = np.ones((1, 3)), np.array([[5.0, 4.0, 1.0]])
+    room, unit = np.array([2.0, 2.0, 0.0]), np.array([2.0, 2.0, 2.0])
+    charge_leftovers(price, free, room, 1.0, unit)
+    assert unit.tolist() == [2.5, 2.0, 2.0]  # 5 / 2; nothing is left over; nothing fits
+    charge_leftovers(price, free, room, 0.5, unit)
+    assert unit.tolist() == [2.5, 2.0, 2.0]
+    unit = np.array([2.0, 2.0, 2.0])
+    charge_leftovers(price, free, room, 0.5, unit)
+    assert unit.tolist() == [2.25, 2.0, 2.0]

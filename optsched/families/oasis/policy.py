@@ -15,11 +15,13 @@ import numpy as np
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
 from optsched.problem import Information, Prior
 from optsched.resources import ceil_tol, exact
+from optsched.scheduling.board import place_plan
 from optsched.scheduling.jobs import Arrivals, transfer_slots
 from optsched.scheduling.ledger import Ledger
 from optsched.scheduling.oracle import Machines, Oracle, Request
 from optsched.scheduling.placement import Placement
 from optsched.scheduling.posted_prices import PostedPrices, ln_or_none
+from optsched.scheduling.slots import Ints
 from optsched.streams import Streams
 
 ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility
@@ -113,19 +115,41 @@ class Oasis:
         best = self.oracle.best(request, workers, ps)
         if best is None or best.payoff <= ADMISSION * request.utility[best.completion]:
             return None
-        slots = [t for t in range(job.arrival, best.completion + 1) if best.amount[t]]
-        for t in slots:
-            n = int(request.units[best.amount[t]])
-            placed = self.oracle.place(workers, t, request.worker_demand, n)
-            served = self.oracle.place(ps, t, request.ps_demand, int(request.ps_needed[n]))
-            for h, number in placed.items():
-                self.workers.take(t, h, number * request.worker_demand)
-            for k, number in served.items():
-                self.ps.take(t, k, number * request.ps_demand)
-            self.plans.setdefault(t, {})[i] = Placement(placed, served)
-        self.worker_prices.refresh(slots)
-        self.ps_prices.refresh(slots)
+        entries = place_plan(
+            best.amount,
+            job.arrival,
+            best.completion,
+            request.units,
+            request.ps_needed,
+            request.worker_demand,
+            request.ps_demand,
+            workers.price,
+            workers.free,
+            workers.count,
+            ps.price,
+            ps.free,
+            ps.count,
+            0.0,
+        )
+        self._book(i, entries, request)
         return best.payoff
+
+    def _book(self, i: int, entries: Ints, request: Request) -> None:
+        """Use what the rows [side, slot, machine, number] say; note the plan; raise the prices."""
+        for side, (ledger, prices, demand) in enumerate(
+            (
+                (self.workers, self.worker_prices, request.worker_demand),
+                (self.ps, self.ps_prices, request.ps_demand),
+            )
+        ):
+            mine = entries[entries[:, 0] == side]
+            ledger.take(mine[:, 1], mine[:, 2], mine[:, 3, None] * demand[None, :])
+            prices.refresh_at(mine[:, 1:3])
+        placed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
+        for side, t, h, number in entries.tolist():
+            placed.setdefault(t, ({}, {}))[side][h] = number
+        for t, (workers, ps) in placed.items():
+            self.plans.setdefault(t, {})[i] = Placement(workers, ps)
 
     def request(self, job: OasisJob) -> Request:
         """Translate a job into the oracle's terms."""
