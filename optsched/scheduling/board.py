@@ -81,22 +81,7 @@ class Board:
         best = self.oracle.best(request, workers, ps, cutoff)
         if best is None:
             return False
-        entries = place_plan(
-            best.amount,
-            request.arrival,
-            best.completion,
-            request.units,
-            request.ps_needed,
-            request.worker_demand,
-            request.ps_demand,
-            workers.price,
-            workers.free,
-            workers.count,
-            ps.price,
-            ps.free,
-            ps.count,
-            workers.stranded,
-        )
+        entries = plan_entries(request, best.amount, best.completion, workers, ps)
         value = float(request.utility[best.completion])
         self.restore(i, Plan(value, best.completion, entries))
         return True
@@ -124,6 +109,29 @@ class Board:
             self.free[1],
             sign,
         )
+
+
+def plan_entries(
+    request: Request, amount: Ints, completion: int, workers: Machines, ps: Machines
+) -> Ints:
+    """Place a schedule on the cheapest machines; return rows [side, slot, machine, number]."""
+    entries: Ints = place_plan(
+        amount,
+        request.arrival,
+        completion,
+        request.units,
+        request.ps_needed,
+        request.worker_demand,
+        request.ps_demand,
+        workers.price,
+        workers.free,
+        workers.count,
+        ps.price,
+        ps.free,
+        ps.count,
+        workers.stranded,
+    )
+    return entries
 
 
 @njit(cache=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.oasis.instance import OasisInstance
-from optsched.scheduling.board import place_plan
+from optsched.scheduling.board import plan_entries
 from optsched.scheduling.oracle import Machines, Oracle, Request
 
 SIDES = (0, 1)  # workers, PS
@@ -113,22 +113,7 @@ class CapacityBlocks:
     ) -> Column:
         """Return the column of a schedule, placed on the cheapest classes."""
         request = self.requests[i]
-        entries = place_plan(
-            amount,
-            request.arrival,
-            completion,
-            request.units,
-            request.ps_needed,
-            request.worker_demand,
-            request.ps_demand,
-            workers.price,
-            workers.free,
-            workers.count,
-            ps.price,
-            ps.free,
-            ps.count,
-            0.0,
-        )
+        entries = plan_entries(request, amount, completion, workers, ps)
         rows, usage = [], []
         for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True):
             mine = entries[entries[:, 0] == side]

@@ -15,7 +15,7 @@ import numpy as np
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
 from optsched.problem import Information, Prior
 from optsched.resources import ceil_tol, exact
-from optsched.scheduling.board import place_plan
+from optsched.scheduling.board import plan_entries
 from optsched.scheduling.jobs import Arrivals, transfer_slots
 from optsched.scheduling.ledger import Ledger
 from optsched.scheduling.oracle import Machines, Oracle, Request
@@ -115,22 +115,7 @@ class Oasis:
         best = self.oracle.best(request, workers, ps)
         if best is None or best.payoff <= ADMISSION * request.utility[best.completion]:
             return None
-        entries = place_plan(
-            best.amount,
-            job.arrival,
-            best.completion,
-            request.units,
-            request.ps_needed,
-            request.worker_demand,
-            request.ps_demand,
-            workers.price,
-            workers.free,
-            workers.count,
-            ps.price,
-            ps.free,
-            ps.count,
-            0.0,
-        )
+        entries = plan_entries(request, best.amount, best.completion, workers, ps)
         self._book(i, entries, request)
         return best.payoff
 
