@@ -11,9 +11,11 @@ from optsched.branch import BranchAndPrice
 from optsched.families.oasis.certificate import check
 from optsched.families.oasis.certify import certify_tree
 from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.presets import generate
 from optsched.families.oasis.slot_tree import SlotTree
 from optsched.families.oasis.verify import verify
 from optsched.optimum import solve
+from optsched.problem import Level, Status
 from optsched.resources import MachineClass
 
 GAP = 1e-6
@@ -157,3 +159,11 @@ def test_the_answer_is_right_where_numbers_do_not_pack(method):
     assert found.value == 50
     assert found.bound == pytest.approx(50, rel=1e-6)
     assert found.bound_level == "certified"
+
+
+def test_a_schedule_met_in_a_leaf_closes_the_leaf():
+    """The leaf is a better schedule than any known, but its bound has not converged yet."""
+    inst = generate("paper", seed=8, jobs=10, slots=10, machines=60)
+    found = solve(inst, time_limit=120)
+    assert found.status is Status.OPTIMAL
+    assert found.bound_level is Level.CERTIFIED
