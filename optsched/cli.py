@@ -69,6 +69,11 @@ def generate(
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of jobs.")] = None,
     slots: Annotated[int | None, typer.Option(min=1, help="Number of slots.")] = None,
     machines: Annotated[int | None, typer.Option(min=1, help="Number of machines.")] = None,
+    ports: Annotated[int | None, typer.Option(min=1, help="Number of ports (bipartite).")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes (bot).")] = None,
+    applications: Annotated[
+        int | None, typer.Option(min=1, help="Number of applications (bot).")
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Draw an instance.
@@ -77,7 +82,12 @@ def generate(
     """
     made = get_family(family)
     sizes = {"jobs": jobs, "slots": slots, "machines": machines}
+    sizes |= {"ports": ports, "nodes": nodes, "applications": applications}
     given = {name: n for name, n in sizes.items() if n is not None}
+    for name in given:
+        if name not in made.sizes:
+            known = ", ".join(f"--{size}" for size in made.sizes)
+            raise InputError(f"--{name} means nothing for family {family}, expected {known}")
     _save_made(made.generate(preset, seed=seed, **given), target_file(output))
 
 
@@ -120,8 +130,9 @@ def show(source: Path, instance: Instance, plot: Pictures = None) -> None:
             console.print(str(found), markup=False)
     if plot is not None:
         from optsched import plots  # drawing takes a second to load
+        from optsched.drawing import HINDSIGHT
 
-        shown = {plots.HINDSIGHT: optimum.schedule} if optimum is not None else {}
+        shown = {HINDSIGHT: optimum.schedule} if optimum is not None else {}
         if run is not None:
             shown[run.policy] = run.schedule
         made = {name: found for name, found in shown.items() if found is not None}
@@ -245,7 +256,7 @@ def ratio(
             tell=ticker.say,
         )
     if target:
-        save_result(target, instance, report.optimum, report.runs)
+        save_result(target, instance, report.optimum, report.runs, report.references)
     if as_json:
         _print_json(report.summary())
     else:
@@ -307,7 +318,7 @@ def export(
         typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
     ] = None,
 ) -> None:
-    """Write the integer program, with the paper's equation numbers, for other solvers.
+    """Write the program, with the paper's equation numbers, for other solvers.
 
     Example:  optsched export small.json --to mps -o small.mps
     """
@@ -388,8 +399,9 @@ def info(
 
 def _save_made(instance: Instance, target: Path) -> None:
     save_instance(instance, target)
-    print(f"{target} written: {len(instance.jobs)} jobs")  # type: ignore[attr-defined]
-    for warning in family_of(instance).warnings(instance):
+    family = family_of(instance)
+    print(f"{target} written: {family.headline(instance)}")
+    for warning in family.warnings(instance):
         print(f"warning: {warning}")
 
 

@@ -15,10 +15,10 @@ from rich.markup import escape
 from rich.status import Status as Spinner
 from rich.table import Table
 
-from optsched.optimum import Optimum
+from optsched.optimum import Optimum, shown_gap
+from optsched.problem import get_family
 from optsched.progress import Progress
 from optsched.ratios import Judged, RatioReport
-from optsched.results import shown_gap
 
 PATIENCE = 2.0  # seconds of silence before progress is shown
 PERIOD = 10.0  # seconds between two lines where stderr is no terminal
@@ -89,7 +89,7 @@ class Ticker:
         self._doing = "looking for the optimum"
         self._state = (
             f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
-            f"gap {shown_gap(progress.gap())}"
+            f"gap {shown_gap(progress.family.name, progress.gap())}"
         )
 
     def say(self, state: str) -> None:
@@ -154,20 +154,16 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     if report.improved_by is not None:
         console.print(f"the best schedule known is that of {report.improved_by}", markup=False)
     console.print(f"instance: {report.facts}", markup=False)
+    for name, found in report.references.items():
+        console.print(f"{name} reference: {found}", markup=False)
+    rows = [_cells(row, report) for row in report.policies]
     table = Table()
-    table.add_column("policy")
-    for name in ("value", "jobs done", "ratio", "guarantee", "all decisions", "slowest"):
-        table.add_column(name, justify="right")
-    table.add_column("information")
-    for row in report.policies:
-        table.add_row(*_cells(row, report.facts.jobs))
+    for name in rows[0] if rows else ():
+        table.add_column(name, justify="left" if name in ("policy", "information") else "right")
+    for row in rows:
+        table.add_row(*row.values())
     console.print(table)
-    console.print(
-        "ratio: "
-        + ("optimum / policy" if report.optimum.sense == "max" else "policy / optimum")
-        + "; 1 is the best with hindsight. information: what a policy knew when it decided.",
-        style="dim",
-    )
+    console.print(_legend(report), style="dim")
     if not report.facts.telling:
         console.print(
             f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
@@ -175,7 +171,25 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         )
 
 
-def _cells(row: Judged, jobs: int) -> list[str]:
+def _legend(report: RatioReport) -> str:
+    family = get_family(report.optimum.family)
+    if family.measure is not None:
+        ratio = "ratio: as the family defines it"
+    elif family.sense == "max":
+        ratio = "ratio: optimum / policy"
+    else:
+        ratio = "ratio: policy / optimum"
+    parts = [f"{ratio}; 1 is the best with hindsight."]
+    if report.references:
+        parts.append("regret: how much more a reference reaches.")
+    parts.append("information: what a policy knew when it decided.")
+    if not all(row.obeys for row in report.policies):
+        parts.append("*: leaves the model, so its ratio may be below 1.")
+    return " ".join(parts)
+
+
+def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
+    """Return the cells of a row by the name of their column."""
     promised = row.ratio.guarantee
     if row.ratio.exact:
         ratio = f"{row.ratio.low:.4g}"
@@ -183,13 +197,15 @@ def _cells(row: Judged, jobs: int) -> list[str]:
         ratio = f">= {row.ratio.low:.4g}"
     else:
         ratio = f"{row.ratio.low:.4g} .. {row.ratio.high:.4g}"
-    return [
-        escape(row.name),
-        f"{row.value:.6g}",
-        f"{row.completed} of {jobs}",
-        ratio,
-        "none" if promised is None else f"{promised:.4g}",
-        "-" if row.seconds is None else f"{row.seconds:.3f} s",
-        "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
-        row.information,
-    ]
+    cells = {"policy": escape(row.name) + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}
+    if report.facts.jobs is not None:
+        done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
+        cells["jobs done"] = done
+    cells["ratio"] = ratio
+    cells |= {f"regret to {name}": str(found) for name, found in row.regret.items()}
+    return cells | {
+        "guarantee": "none" if promised is None else f"{promised:.4g}",
+        "all decisions": "-" if row.seconds is None else f"{row.seconds:.3f} s",
+        "slowest": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
+        "information": row.information,
+    }

@@ -10,7 +10,7 @@ ratio is an interval too; its low end rests on a schedule, its high end on the b
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -55,6 +55,7 @@ class Ratio(Frozen):
         value: float,
         bound: float | None,
         guarantee: float | None = None,
+        measure: Callable[[float, float], float] | None = None,
     ) -> Ratio:
         """Return the ratio of a policy that reached ``earned``.
 
@@ -69,18 +70,19 @@ class Ratio(Frozen):
             No schedule is better.
         guarantee : float, optional
             The theory's bound.
+        measure : callable, optional
+            (earned, optimum) -> ratio, by default the quotient that the sense asks for.
 
         Examples
         --------
         >>> print(Ratio.of("max", 4.0, 5.0, 6.0))
         between 1.25 and 1.5
         """
-        top = sense == "max"
-        low = _divide(value, earned) if top else _divide(earned, value)
-        if bound is None:
-            high = None
-        else:  # where the two sides differ by rounding alone, the schedule is right
-            high = max(low, _divide(bound, earned) if top else _divide(earned, bound))
+        if measure is None:
+            measure = _best_share if sense == "max" else _divide
+        low = measure(earned, value)
+        # Where the two sides differ by rounding alone, the schedule is right.
+        high = None if bound is None else max(low, measure(earned, bound))
         exact = high is not None and (high == low or high <= low * (1 + CLOSED))
         return cls(
             low=low,
@@ -96,6 +98,11 @@ class Ratio(Frozen):
         if self.high is None:
             return f"at least {self.low:.4g}"
         return f"between {self.low:.4g} and {self.high:.4g}"
+
+
+def _best_share(earned: float, best: float) -> float:
+    """Return best / earned; infinite where something could be earned and nothing was."""
+    return math.inf if earned <= 0 < best else _divide(best, earned)
 
 
 def _divide(a: float, b: float) -> float:

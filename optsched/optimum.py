@@ -20,7 +20,7 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.progress import CLOSED, Point, Progress, relative_gap
+from optsched.progress import CLOSED, Point, Progress
 
 
 class Optimum(Frozen):
@@ -61,8 +61,8 @@ class Optimum(Frozen):
 
     @property
     def gap(self) -> float | None:
-        """|bound - value| / |value|; None without a value or a bound."""
-        return relative_gap(self.value, self.bound)
+        """|bound - value|, in most families / |value|; None without a value or a bound."""
+        return get_family(self.family).gap(self.value, self.bound)
 
     def __str__(self) -> str:
         if self.status is Status.INFEASIBLE:
@@ -76,9 +76,23 @@ class Optimum(Frozen):
         elif self.gap is None:
             found = f"{self.value:.6g} found, no bound"
         else:
-            proven = f"bound {self.bound:.6g} ({self.bound_level}), gap {self.gap:.2%}"
+            gap = shown_gap(self.family, self.gap)
+            proven = f"bound {self.bound:.6g} ({self.bound_level}), gap {gap}"
             found = f"{self.value:.6g} found, {proven}"
         return f"{self.family}: {found}, after {self.seconds:.1f} s"
+
+
+def shown_gap(family: str, gap: float | None) -> str:
+    """Write a gap; a relative one beside a value of 0 says nothing, however large.
+
+    >>> shown_gap("oasis", 0.012), shown_gap("oasis", None), shown_gap("oasis", 3e15)
+    ('1.20%', 'unknown', 'above 1000%')
+    """
+    if gap is None:
+        return "unknown"
+    if get_family(family).absolute_gap:
+        return f"{gap:.3g}"
+    return f"{gap:.2%}" if gap <= 10 else "above 1000%"
 
 
 def solve(
@@ -144,7 +158,7 @@ def solve(
             family.methods[second](instance, progress, threads=threads, seed=seed)
     bound, bound_level, certificate = _checked_bound(progress, level)
     seconds = progress.seconds()
-    closed = relative_gap(progress.value, bound)
+    closed = family.gap(progress.value, bound)
     if progress.infeasible:
         status = Status.INFEASIBLE
     elif progress.value is None:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from optsched.inputs import Window, open_input
-from optsched.problem import InputError
+from optsched.inputs import open_input
+from optsched.problem import InputError, Window
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
@@ -28,18 +28,28 @@ def _window(text: str, **more: Any) -> Any:
     return typer.Option(help=text, rich_help_panel="If INPUT is a trace", **more)
 
 
+FAMILY = "oasis"
+
 WINDOW = {
-    "family": Annotated[str, _window("Family of the instance.")],
     "machines": Annotated[Path | None, _window("List of machines; gives their proportions.")],
-    "jobs": Annotated[int, _window("Number of jobs.", min=1)],
-    "slots": Annotated[int, _window("Number of slots.", min=1)],
-    "slot": Annotated[str, _window("Length of a slot: 90s, 15min, 1h, ...")],
-    "start": Annotated[str, _window("Where the window begins: 0, 30d, a date, or #500 (a job).")],
-    "load": Annotated[float, _window("Work asked for / work that fits; sets the machines.")],
-    "min_tasks": Annotated[int, _window("Take only jobs of so many tasks.", min=1)],
+    "profile": Annotated[
+        list[Path] | None,
+        _window("Measured data beside the trace, such as speeds of models; may be repeated."),
+    ],
+    "jobs": Annotated[int | None, _window("Number of jobs; most families take 100.", min=1)],
+    "slots": Annotated[int | None, _window("Number of slots; most families take 100.", min=1)],
+    "slot": Annotated[str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...")],
+    "start": Annotated[
+        str | None, _window("Where the window begins: 0 (usual), 30d, a date, or #500 (a job).")
+    ],
+    "load": Annotated[
+        float | None, _window("Work asked for / work that fits (usually 2); sets the machines.")
+    ],
+    "min_tasks": Annotated[int | None, _window("Take only jobs of so many tasks.", min=1)],
     "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
-    "draw_seed": Annotated[int, _window("Seed of what the trace does not say.", min=0)],
+    "draw_seed": Annotated[int | None, _window("Seed of what the trace does not say.", min=0)],
 }
+"""Without them the family's own settings: most take 100 jobs, 100 slots of 1 h and load 2."""
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
@@ -51,17 +61,28 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     keyword = inspect.Parameter.KEYWORD_ONLY
     source = inspect.Parameter("source", keyword, annotation=Source)
     own = [p.replace(kind=keyword) for p in asked.values() if p.name not in ("source", "instance")]
+    family = inspect.Parameter(
+        "family",
+        keyword,
+        annotation=Annotated[str, _window("Family of the instance.")],
+        default=FAMILY,
+    )
     options = [
-        inspect.Parameter(name, keyword, annotation=kind, default=getattr(Window, name))
-        for name, kind in WINDOW.items()
+        family,
+        *(
+            inspect.Parameter(name, keyword, annotation=kind, default=None)
+            for name, kind in WINDOW.items()
+        ),
     ]
 
     @functools.wraps(command)
-    def wrapper(*, source: Path, **given: Any) -> None:
-        window = Window(**{name: given.pop(name) for name in WINDOW})
+    def wrapper(*, source: Path, family: str, **given: Any) -> None:
+        said = {name: given.pop(name) for name in WINDOW}
+        profiles = said.pop("profile")
+        window = Window(**said, profiles=tuple(profiles) if profiles else None)
         if "source" in asked:
             given["source"] = source
-        command(instance=open_input(source, window), **given)
+        command(instance=open_input(source, family, window), **given)
 
     parameters = [source, *own, *options]
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -9,22 +9,31 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
 from optsched.streams import Streams
 
 Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
+
+
+Signed = Annotated[
+    float,
+    Field(allow_inf_nan=True),
+    PlainSerializer(lambda x: str(x) if math.isinf(x) else x, when_used="json"),
+]
+"""A number that may be infinite; the infinities are the strings "inf" and "-inf" in JSON."""
 
 
 class InputError(ValueError):
@@ -66,9 +75,15 @@ class Verdict(Frozen):
     """The judge's answer. ``value`` is the objective of a feasible schedule, else None."""
 
     violations: tuple[Violation, ...] = ()
-    value: float | None
+    value: Signed | None
+    obeys: bool = Field(
+        default=True,
+        description="False: it leaves the model on purpose, and was judged by rules of its own",
+    )
     completion: tuple[int | None, ...] = Field(
-        description="completion slot of each job; None: not completed"
+        default=(),
+        description="completion slot of each job; None: not completed. Empty: a family without "
+        "jobs that complete",
     )
 
     @property
@@ -78,14 +93,21 @@ class Verdict(Frozen):
 
     def __str__(self) -> str:
         if self.feasible:
-            done = sum(c is not None for c in self.completion)
-            return (
-                f"feasible: value {self.value:.9g}, {done} of {len(self.completion)} jobs completed"
-            )
+            return ", ".join([f"feasible: value {self.value:.9g}", *completed(self.completion)])
         head = (
             f"rejected: {len(self.violations)} violation{'s' if len(self.violations) > 1 else ''}"
         )
         return "\n  ".join([head, *map(str, self.violations)])
+
+
+def completed(completion: Sequence[int | None]) -> list[str]:
+    """Return in a phrase how many jobs were completed; nothing where there are no jobs.
+
+    >>> completed((3, None)), completed(())
+    (['1 of 2 jobs completed'], [])
+    """
+    done = sum(c is not None for c in completion)
+    return [f"{done} of {len(completion)} jobs completed"] if completion else []
 
 
 class Status(StrEnum):
@@ -121,11 +143,63 @@ class Policy(Protocol):
         """Decide on one event; called once per event, in order."""
 
 
+class Recorder(Protocol):
+    """Takes down what a policy decides, and has it judged."""
+
+    def take(self, event: Any, decision: Any) -> None:
+        """Take the decision on one event."""
+
+    def finish(self) -> tuple[Schedule, Verdict]:
+        """Return what was decided, and the judge's verdict on it."""
+
+
 class Method(Protocol):
     """A way to the optimum: reports to ``monitor`` until done or told to stop."""
 
     def __call__(self, instance: Any, monitor: Any, /, *, threads: int, seed: int) -> None:
         """Solve ``instance``."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """How a window of a trace becomes an instance. None: the family's own default."""
+
+    machines: Path | None = None
+    profiles: tuple[Path, ...] | None = None
+    jobs: int | None = None
+    slots: int | None = None
+    slot: str | None = None
+    start: str | None = None
+    load: float | None = None
+    min_tasks: int | None = None
+    shapes: Path | None = None
+    draw_seed: int | None = None
+
+    def settle(self, family: str, **defaults: Any) -> dict[str, Any]:
+        """Return the options that a family knows, with its defaults where nothing was said.
+
+        Raises
+        ------
+        InputError
+            An option was given that means nothing for the family.
+
+        Examples
+        --------
+        >>> Window(jobs=7).settle("oasis", jobs=100, slots=50)
+        {'jobs': 7, 'slots': 50}
+        """
+        given = {f.name: getattr(self, f.name) for f in fields(self)}
+        for name, value in given.items():
+            if value is not None and name not in defaults:
+                known = ", ".join(_option(n) for n in defaults)
+                raise InputError(
+                    f"{_option(name)} means nothing for family {family}, expected one of: {known}"
+                )
+        return {n: default if given[n] is None else given[n] for n, default in defaults.items()}
+
+
+def _option(name: str) -> str:
+    return "--" + {"profiles": "profile"}.get(name, name).replace("_", "-")
 
 
 @dataclass(frozen=True)
@@ -140,8 +214,10 @@ class Family:
     schedule: type[Schedule]
     certificate: type[Frozen]
     presets: tuple[str, ...]
+    sizes: tuple[str, ...]  # keywords of `generate`: jobs, slots, machines, ports, ...
     generate: Callable[..., Instance]  # (preset, *, seed, **sizes)
-    from_trace: Callable[..., Instance]  # see families/<f>/sources.py
+    open_trace: Callable[[Path, Window], Instance]
+    samples: Mapping[str, Any]  # what the word `sample` stands for: "source", fields of Window
     verify: Callable[..., Verdict]  # (instance, schedule, *, unfinished=False)
     check: Callable[[Any, Any], float]  # (instance, certificate) -> bound, or ValueError
     events: Callable[[Any], Iterable[Any]]
@@ -151,14 +227,31 @@ class Family:
     ]  # (instance, [(event, decision)])
     policies: Mapping[str, Callable[..., Policy]]
     methods: Mapping[str, Method]
-    program: Callable[[Any], Any]  # the declarative model
+    program: Callable[[Any], Any]  # the declarative model, of Pyomo or CVXPY
+    headline: Callable[[Any], str]  # its size in a phrase: "100 jobs"
     describe: Callable[[Any], Mapping[str, Any]]  # facts for `show`
     warnings: Callable[[Any], Sequence[str]]
     guarantee: Callable[[Any, str, Prior], float | None]  # (instance, policy name, prior)
+    pictures: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]  # schedules -> figures
     second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
+    references: Mapping[str, str] = field(default_factory=dict)  # beside the optimum -> method
+    measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
+    absolute_gap: bool = False
+    recorder: Callable[[Any, Policy], Recorder] | None = None  # None: judged at the end
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()
     )
+
+    @property
+    def sign(self) -> int:
+        """1 if more is better, -1 if less is."""
+        return 1 if self.sense == "max" else -1
+
+    def gap(self, value: float | None, bound: float | None) -> float | None:
+        """Return |bound - value|, relative to |value| unless the family says otherwise."""
+        if value is None or bound is None:
+            return None
+        return abs(bound - value) / (1.0 if self.absolute_gap else max(abs(value), 1e-12))
 
 
 @cache

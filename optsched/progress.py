@@ -18,13 +18,6 @@ class Point(Frozen):
     bound: float | None
 
 
-def relative_gap(value: float | None, bound: float | None) -> float | None:
-    """Return |bound - value| / max(|value|, 1e-12), None where a side is missing."""
-    if value is None or bound is None:
-        return None
-    return abs(bound - value) / max(abs(value), 1e-12)
-
-
 class Progress:
     """Keeps the best of both sides while a method runs; says when to stop.
 
@@ -58,7 +51,7 @@ class Progress:
     @property
     def sign(self) -> int:
         """1 if more is better, -1 if less is."""
-        return 1 if self.family.sense == "max" else -1
+        return self.family.sign
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
         """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
@@ -92,7 +85,7 @@ class Progress:
 
     def gap(self) -> float | None:
         """Return the gap between the incumbent and the certified bound."""
-        return relative_gap(self.value, self.bound)
+        return self.family.gap(self.value, self.bound)
 
     def closed(self) -> bool:
         """Whether the gap is as small as was asked for."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pydantic import Field
@@ -17,11 +19,12 @@ from optsched.problem import (
     Level,
     Policy,
     Schedule,
+    Signed,
     Status,
     Verdict,
     family_of,
 )
-from optsched.progress import CLOSED, Progress, relative_gap
+from optsched.progress import CLOSED, Progress
 from optsched.simulation import Run, simulate
 
 __all__ = ["Facts", "Judged", "MeanRatio", "Ratio", "RatioReport", "compare", "mean_ratio"]
@@ -31,27 +34,44 @@ LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that 
 TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
 
 
+class Regret(Frozen):
+    """How much more a reference reaches than a policy did; negative where the policy did better."""
+
+    low: Signed = Field(description="at least this: the reference's schedule proves it")
+    high: Signed | None = Field(description="at most this: the reference's bound proves it")
+
+    def __str__(self) -> str:
+        if self.high is None:
+            return f"at least {self.low:.5g}"
+        same = self.high - self.low <= CLOSED * max(1.0, abs(self.low))
+        return f"{self.low:.5g}" if same else f"{self.low:.5g} to {self.high:.5g}"
+
+
 class Judged(Frozen):
     """One row: a policy (or a schedule from outside) and its ratio."""
 
     name: str
     information: str = Field(description="what it knew when it decided; 'unknown' from outside")
-    value: float
-    completed: int = Field(description="jobs that were completed")
+    value: Signed
+    obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
+    completed: int | None = Field(description="jobs that were completed; None: none do")
     ratio: Ratio
+    regret: dict[str, Regret] = Field(default={}, description="by reference beside the optimum")
     seconds: float | None = Field(description="time for all decisions; None from outside")
     slowest: float | None = Field(description="time of the slowest decision, s")
 
     def __str__(self) -> str:
         promised = self.ratio.guarantee
         theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
-        return f"{self.name} earns {self.value:.6g}, ratio {self.ratio}{theory}"
+        left = "" if self.obeys else "; it leaves the model"
+        return f"{self.name} reaches {self.value:.6g}, ratio {self.ratio}{theory}{left}"
 
 
 class Facts(Frozen):
     """What an instance must say beside any ratio."""
 
-    jobs: int
+    size: str = Field(description="as the family puts it: '100 jobs'")
+    jobs: int | None = Field(description="jobs that may complete; None: a family without")
     offered_load: Extended | None = Field(
         description="asked for / what there is, of the scarcest resource; None: unknown"
     )
@@ -66,7 +86,7 @@ class Facts(Frozen):
         return self.trivial_ratio is None or self.trivial_ratio >= TELLING
 
     def __str__(self) -> str:
-        parts = [f"{self.jobs} jobs"]
+        parts = [self.size]
         if self.parallel_share is not None:
             parts.append(f"{self.parallel_share:.0%} with more than one worker")
         if self.offered_load is not None:
@@ -87,6 +107,9 @@ class RatioReport(Frozen):
     improved_by: str | None = Field(
         default=None, description="the policy whose schedule beat the solver's, if one did"
     )
+    references: dict[str, Optimum] = Field(
+        default={}, description="what else the policies are compared with"
+    )
     policies: tuple[Judged, ...]
     runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
 
@@ -94,6 +117,7 @@ class RatioReport(Frozen):
         lines = [str(self.optimum), f"instance: {self.facts}"]
         if self.improved_by is not None:
             lines.append(f"the best schedule known is that of {self.improved_by}")
+        lines += [f"{name} reference: {found}" for name, found in self.references.items()]
         lines += [f"  {row}" for row in self.policies]
         if not self.facts.telling:
             lines.append(f"cannot tell policies apart: {self.facts.trivial_policy} is within 2 %")
@@ -106,6 +130,7 @@ class RatioReport(Frozen):
             "instance_sha256": self.optimum.instance_sha256,
             "facts": self.facts.model_dump(mode="json") | {"telling": self.facts.telling},
             "reference": reference(self.optimum) | {"improved_by": self.improved_by},
+            "references": {name: reference(found) for name, found in self.references.items()},
             "policies": [
                 row.model_dump(mode="json") | {"guarantee": row.ratio.guarantee}
                 for row in self.policies
@@ -172,6 +197,7 @@ def compare(
     names = [p if isinstance(p, str) else p.name for p in wanted]
     extra = [p for p in TRIVIAL if p in family.policies and p not in names]
     runs: list[Run] = []
+    others = family.references
     try:
         for policy in [*wanted, *extra]:
             runs.append(simulate(instance, policy, seed=seed))
@@ -180,29 +206,25 @@ def compare(
     except KeyboardInterrupt:
         if not runs:
             raise
-        optimum = optimum or _unknown(family, instance)
-    if optimum is None:
-        optimum = solve(
-            instance,
-            method=method,
-            time_limit=time_limit,
-            gap=gap,
-            threads=threads,
-            seed=seed,
-            watch=watch,
-        )
-    found = [(run.policy, run.value, run.schedule) for run in runs]
+        optimum, others = optimum or _unknown(family, instance), {}
+    limits: dict[str, Any] = {"time_limit": time_limit, "gap": gap, "threads": threads}
+    look = partial(solve, instance, **limits, seed=seed, watch=watch)
+    optimum = optimum or look(method=method)
+    references = {name: look(method=by) for name, by in others.items()}
+    found = [(run.policy, run.value, run.schedule) for run in runs if run.obeys]
     if outside is not None and schedule is not None and outside.value is not None:
         found.append(("schedule", outside.value, schedule))
-    optimum, improved_by = _with_policies(optimum, found)
+    optimum, improved_by = _with_policies(family, optimum, found)
+    scale = _Scale(family, instance, optimum, references)
     shown = runs[: len(wanted)]
-    rows = [_judged(optimum, run) for run in shown]
+    rows = [scale.judged(run) for run in shown]
     if outside is not None:
-        rows.append(_judged_outside(optimum, outside))
+        rows.append(scale.judged_outside(outside))
     return RatioReport(
-        facts=_facts(family, instance, optimum, runs),
+        facts=_facts(scale, runs),
         optimum=optimum,
         improved_by=improved_by,
+        references=references,
         policies=tuple(rows),
         runs=tuple(shown),
     )
@@ -234,10 +256,10 @@ def _outside(family: Family, instance: Instance, schedule: Schedule) -> Verdict:
 
 
 def _with_policies(
-    optimum: Optimum, found: Sequence[tuple[str, float, Schedule]]
+    family: Family, optimum: Optimum, found: Sequence[tuple[str, float, Schedule]]
 ) -> tuple[Optimum, str | None]:
     """Take the best policy's schedule where it beats the solver's, and test the bound by it."""
-    sign = 1 if optimum.sense == "max" else -1
+    sign = family.sign
     name, value, schedule = max(found, key=lambda f: sign * f[1], default=(None, None, None))
     improved_by = None
     if value is not None and (optimum.value is None or sign * (value - optimum.value) > 0):
@@ -252,50 +274,86 @@ def _with_policies(
         if level is Level.CERTIFIED:
             raise RuntimeError(f"{name} reaches {optimum.value}, beyond the certified {bound}")
         bound = level = None  # one schedule refutes a solver's word
-    gap = relative_gap(optimum.value, bound)
+    gap = family.gap(optimum.value, bound)
     status = Status.OPTIMAL if gap is not None and gap <= CLOSED else Status.FEASIBLE
     update = {"bound": bound, "bound_level": level, "status": status}
     return optimum.model_copy(update=update), improved_by
 
 
-def _ratio(optimum: Optimum, earned: float, guarantee: float | None = None) -> Ratio:
-    if optimum.value is None:  # nothing ran and nothing was found: the empty schedule is known
-        raise InputError("there is neither an optimum nor a policy to compare with")
-    return Ratio.of(optimum.sense, earned, optimum.value, optimum.bound, guarantee)
+@dataclass(frozen=True)
+class _Scale:
+    """What policies are measured by on one instance."""
+
+    family: Family
+    instance: Any
+    optimum: Optimum
+    references: Mapping[str, Optimum]
+
+    def ratio(self, earned: float, guarantee: float | None = None) -> Ratio:
+        best, measure = self.optimum, self.family.measure
+        if best.value is None:  # nothing ran and nothing was found: the empty schedule is known
+            raise InputError("there is neither an optimum nor a policy to compare with")
+        return Ratio.of(
+            best.sense,
+            earned,
+            best.value,
+            best.bound,
+            guarantee,
+            None if measure is None else partial(measure, self.instance),
+        )
+
+    def regret(self, earned: float) -> dict[str, Regret]:
+        """Return the distance to each further reference, and then to the optimum too."""
+        known = {"optimum": self.optimum, **self.references} if self.references else {}
+        found = {}
+        for name, best in known.items():
+            if best.value is not None:
+                low = self.family.sign * (best.value - earned)
+                high = None if best.bound is None else self.family.sign * (best.bound - earned)
+                found[name] = Regret(low=low, high=None if high is None else max(low, high))
+        return found
+
+    def judged(self, run: Run) -> Judged:
+        return Judged(
+            name=run.policy,
+            information=run.information,
+            value=run.value,
+            obeys=run.obeys,
+            completed=_completed(run.completion),
+            ratio=self.ratio(run.value, run.guarantee),
+            regret=self.regret(run.value),
+            seconds=run.seconds,
+            slowest=run.slowest,
+        )
+
+    def judged_outside(self, verdict: Verdict) -> Judged:
+        assert verdict.value is not None  # `_outside` has seen to it
+        return Judged(
+            name="schedule",
+            information="unknown",
+            value=verdict.value,
+            obeys=verdict.obeys,
+            completed=_completed(verdict.completion),
+            ratio=self.ratio(verdict.value),
+            regret=self.regret(verdict.value),
+            seconds=None,
+            slowest=None,
+        )
 
 
-def _judged(optimum: Optimum, run: Run) -> Judged:
-    return Judged(
-        name=run.policy,
-        information=run.information,
-        value=run.value,
-        completed=sum(c is not None for c in run.completion),
-        ratio=_ratio(optimum, run.value, run.guarantee),
-        seconds=run.seconds,
-        slowest=run.slowest,
-    )
+def _completed(completion: Sequence[int | None]) -> int | None:
+    return sum(c is not None for c in completion) if completion else None
 
 
-def _judged_outside(optimum: Optimum, verdict: Verdict) -> Judged:
-    assert verdict.value is not None  # `_outside` has seen to it
-    return Judged(
-        name="schedule",
-        information="unknown",
-        value=verdict.value,
-        completed=sum(c is not None for c in verdict.completion),
-        ratio=_ratio(optimum, verdict.value),
-        seconds=None,
-        slowest=None,
-    )
-
-
-def _facts(family: Family, instance: Any, optimum: Optimum, runs: Sequence[Run]) -> Facts:
-    described = family.describe(instance)
+def _facts(scale: _Scale, runs: Sequence[Run]) -> Facts:
+    described = scale.family.describe(scale.instance)
     scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))
-    trivial = [(_ratio(optimum, r.value).low, r.policy) for r in runs if r.policy in TRIVIAL]
+    trivial = [(scale.ratio(r.value).low, r.policy) for r in runs if r.policy in TRIVIAL]
     ratio, name = min(trivial, default=(None, None))
+    jobs = {len(run.completion) for run in runs if run.completion}
     return Facts(
-        jobs=len(instance.jobs),
+        size=scale.family.headline(scale.instance),
+        jobs=max(jobs, default=None),
         offered_load=load,
         scarcest=scarcest,
         parallel_share=described.get(PARALLEL),

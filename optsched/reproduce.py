@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from optsched.drawing import save
 from optsched.files import plain, read_json, write_json
 from optsched.papers import EXPERIMENTS, Experiment
 from optsched.papers.experiment import Cell, Outcome, Row
-from optsched.plots import save
 from optsched.problem import InputError
 from optsched.provenance import machine, versions
 

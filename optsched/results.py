@@ -1,6 +1,6 @@
 """Result files: written with their instance, so that anybody can check them alone.
 
-result      {"instance", "optimum"} and, from `ratio`, {"runs"}
+result      {"instance", "optimum"} and, from `ratio`, {"references", "runs"}
 run         {"instance", "run"}
 schedule    {"schedule"}, made by anybody
 """
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from optsched.files import first_error, instance_of, read_json, write_json
-from optsched.optimum import Optimum
+from optsched.optimum import Optimum, shown_gap
 from optsched.problem import (
     Family,
     Frozen,
@@ -26,7 +26,7 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.progress import CLOSED, relative_gap
+from optsched.progress import CLOSED
 from optsched.simulation import Run
 
 SAME = 1e-9  # relative difference up to which two evaluations of one number agree
@@ -34,9 +34,17 @@ SAME = 1e-9  # relative difference up to which two evaluations of one number agr
 Record = TypeVar("Record", bound=Frozen)
 
 
-def save_result(path: Path, instance: Instance, optimum: Optimum, runs: Sequence[Run] = ()) -> None:
-    """Write an optimum, and the runs compared with it, beside its instance."""
+def save_result(
+    path: Path,
+    instance: Instance,
+    optimum: Optimum,
+    runs: Sequence[Run] = (),
+    references: Mapping[str, Optimum] | None = None,
+) -> None:
+    """Write an optimum, and the runs and other references compared with it, beside its instance."""
     content: dict[str, Any] = {"optimum": optimum.model_dump(mode="json")}
+    if references:
+        content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
     if runs:
         content["runs"] = [run.model_dump(mode="json") for run in runs]
     _save(path, "result", instance, content)
@@ -114,6 +122,7 @@ def _part(kind: type[Record], content: Mapping[str, Any], name: str, path: Path)
 class Recheck(Frozen):
     """What a second look at a file has found."""
 
+    family: str
     what: str
     value: float | None
     bound: float | None
@@ -134,20 +143,9 @@ class Recheck(Frozen):
             value += f" ({self.value_level})"
         if self.bound is None:
             return f"{self.what}: accepted: {value}"
-        gap = shown_gap(relative_gap(self.value, self.bound))
+        gap = shown_gap(self.family, get_family(self.family).gap(self.value, self.bound))
         bound = f"bound {self.bound:.9g} ({self.bound_level}), gap {gap}"
         return f"{self.what}: accepted: {value}, {bound}"
-
-
-def shown_gap(gap: float | None) -> str:
-    """Write a relative gap; beside a value of 0 it says nothing, however large.
-
-    >>> shown_gap(0.012), shown_gap(None), shown_gap(3e15)
-    ('1.20%', 'unknown', 'above 1000%')
-    """
-    if gap is None:
-        return "unknown"
-    return f"{gap:.2%}" if gap <= 10 else "above 1000%"
 
 
 def recheck(path: Path) -> list[Recheck]:
@@ -171,6 +169,13 @@ def recheck(path: Path) -> list[Recheck]:
         found = [_recheck_run(family, instance, _part(Run, content, "run", path))]
     else:
         found = [_recheck_optimum(family, instance, _part(Optimum, content, "optimum", path))]
+        others = content.get("references", {})
+        if not isinstance(others, dict):
+            raise InputError(f'{path}: "references" is no object')
+        for name in others:
+            where = f"references.{name}"
+            other = _part(Optimum, {where: others[name]}, where, path)
+            found.append(_recheck_optimum(family, instance, other))
         raw = content.get("runs", [])
         if not isinstance(raw, list):
             raise InputError(f'{path}: "runs" is no list')
@@ -189,6 +194,7 @@ def _recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
     complaints = _foreign(instance, run.instance_sha256)
     complaints += _judge(family, instance, run.schedule, run.value, unfinished=True)
     return Recheck(
+        family=family.name,
         what=f"run of {run.policy}",
         value=run.value,
         bound=None,
@@ -209,17 +215,17 @@ def _recheck_optimum(family: Family, instance: Instance, optimum: Optimum) -> Re
     level = optimum.bound_level
     if level is Level.CERTIFIED:
         complaints += _evaluate(family, instance, optimum)
-    sign = 1 if family.sense == "max" else -1
     if (
         value is not None
         and bound is not None
-        and sign * (value - bound) > CLOSED * max(1, abs(bound))
+        and family.sign * (value - bound) > CLOSED * max(1, abs(bound))
     ):
         complaints.append(f"value {value} is beyond the bound {bound}")
-    gap = relative_gap(value, bound)
+    gap = family.gap(value, bound)
     if optimum.status is Status.OPTIMAL and (gap is None or gap > CLOSED):
         complaints.append(f"status is optimal, but the gap is {'unknown' if gap is None else gap}")
     return Recheck(
+        family=family.name,
         what=f"optimum by {optimum.method}",
         value=value,
         bound=bound,
@@ -252,7 +258,6 @@ def _evaluate(family: Family, instance: Instance, optimum: Optimum) -> list[str]
         proved = family.check(instance, optimum.certificate)
     except ValueError as err:
         return [f"the certificate proves nothing: {err}"]
-    sign = 1 if family.sense == "max" else -1
-    if sign * (proved - optimum.bound) > SAME * max(1.0, abs(proved)):
+    if family.sign * (proved - optimum.bound) > SAME * max(1.0, abs(proved)):
         return [f"the certificate proves the bound {proved}, the file says {optimum.bound}"]
     return []

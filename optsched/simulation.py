@@ -9,12 +9,17 @@ from typing import Any
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.problem import (
+    Family,
     Frozen,
     Information,
     Instance,
     Policy,
     Prior,
+    Recorder,
     Schedule,
+    Signed,
+    Verdict,
+    completed,
     family_of,
     get_family,
     get_policy,
@@ -31,8 +36,13 @@ class Run(Frozen):
     information: Information = Field(description="what the policy knew when it decided")
     seed: int
     schedule: SerializeAsAny[Schedule]
-    value: float = Field(description="objective, as the judge computes it")
-    completion: tuple[int | None, ...] = Field(description="completion slot of each job")
+    value: Signed = Field(description="objective, as the judge computes it")
+    obeys: bool = Field(
+        default=True, description="it keeps to the model; else it was judged by rules of its own"
+    )
+    completion: tuple[int | None, ...] = Field(
+        default=(), description="completion slot of each job; empty where no jobs complete"
+    )
     prior: dict[str, Any] = Field(description="declared knowledge beforehand")
     guarantee: float | None = Field(description="the theory's bound on the ratio for this instance")
     seconds: float = Field(description="time that the policy took for all decisions")
@@ -48,11 +58,27 @@ class Run(Frozen):
         )
 
     def __str__(self) -> str:
-        done = sum(c is not None for c in self.completion)
-        return (
-            f"{self.family}: {self.policy} earns {self.value:.6g}, "
-            f"{done} of {len(self.completion)} jobs completed, decided in {self.seconds:.3f} s"
-        )
+        parts = [
+            f"{self.family}: {self.policy} reaches {self.value:.6g}",
+            *completed(self.completion),
+            f"decided in {self.seconds:.3f} s",
+        ]
+        return ", ".join(parts)
+
+
+class _Collector:
+    """Keeps all decisions, and has them judged when the run is over."""
+
+    def __init__(self, family: Family, instance: Instance) -> None:
+        self._family, self._instance = family, instance
+        self._played: list[tuple[Any, Any]] = []
+
+    def take(self, event: Any, decision: Any) -> None:
+        self._played.append((event, decision))
+
+    def finish(self) -> tuple[Schedule, Verdict]:
+        schedule = self._family.assemble(self._instance, self._played)
+        return schedule, self._family.verify(self._instance, schedule, unfinished=True)
 
 
 def simulate(
@@ -93,17 +119,21 @@ def simulate(
         policy = get_policy(family, policy)
     known = dict(policy.prior(instance) if prior is None else prior)
     policy.start(family.public(instance), known, Streams(seed))
-    played, seconds, slowest = [], 0.0, 0.0
+    record: Recorder = (
+        _Collector(family, instance)
+        if family.recorder is None
+        else family.recorder(instance, policy)
+    )
+    seconds, slowest = 0.0, 0.0
     for done, event in enumerate(family.events(instance)):
         began = time.perf_counter()
         decision = policy.step(event)
         took = time.perf_counter() - began
         seconds, slowest = seconds + took, max(slowest, took)
-        played.append((event, decision))
+        record.take(event, decision)
         if progress is not None:
             progress(done + 1)
-    schedule = family.assemble(instance, played)
-    verdict = family.verify(instance, schedule, unfinished=True)
+    schedule, verdict = record.finish()
     if verdict.value is None:
         raise RuntimeError(f"policy {policy.name} broke the model: {verdict}")
     return Run(
@@ -114,6 +144,7 @@ def simulate(
         seed=seed,
         schedule=schedule,
         value=verdict.value,
+        obeys=verdict.obeys,
         completion=verdict.completion,
         prior=known,
         guarantee=family.guarantee(instance, policy.name, known),

@@ -168,7 +168,7 @@ def test_solve_prints_json(call, folder):
 def test_run_says_what_was_earned(call, folder):
     status, out, _ = call("run", folder / "small.json", "--policy", "fifo")
     assert status == 0
-    assert out.startswith("oasis: fifo earns ")
+    assert out.startswith("oasis: fifo reaches ")
 
 
 def test_ratio_prints_a_table_a_file_and_pictures(call, folder, tmp_path):
@@ -222,7 +222,7 @@ def test_policy_in_a_file_of_ones_own(call, folder, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))
     status, out, _ = call("run", folder / "small.json", "--policy", "my_own_policy:Mine")
     assert status == 0
-    assert "mine earns" in out
+    assert "mine reaches" in out
     found = call("run", folder / "small.json", "--policy", "my_own_policy:Nothing")
     refused(found, "lacks name", "optsched.Policy")
 

@@ -42,7 +42,7 @@ def test_policy_of_the_page_on_families_runs():
 
 def test_example_of_the_page_on_oasis_runs(capsys):
     exec(blocks("oasis.md")[0], {})
-    assert "oasis earns" in capsys.readouterr().out
+    assert "oasis reaches" in capsys.readouterr().out
 
 
 def test_page_on_families_names_every_field_and_member():

@@ -11,7 +11,7 @@ import pytest
 import optsched
 
 ROOT = Path(optsched.__file__).parent
-BOTTOM = {"problem", "resources", "utility", "streams", "files", "provenance"}
+BOTTOM = {"problem", "resources", "utility", "streams", "files", "provenance", "drawing"}
 FLOORS = [
     BOTTOM,
     {"scheduling", "solvers"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -14,7 +15,7 @@ from optsched.families.oasis.certificate import OasisCertificate
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.optimum import _checked_bound
 from optsched.problem import Level, Status
-from optsched.progress import Progress, relative_gap
+from optsched.progress import Progress
 
 CLOSING = ("auto", "branch-and-price", "compact", "cpsat")  # stop by closing the gap
 
@@ -96,10 +97,12 @@ def test_whoever_watches_sees_every_change():
 
 
 def test_the_gap_is_relative_to_the_value():
-    assert relative_gap(4.0, 5.0) == 0.25
-    assert relative_gap(0.0, 0.0) == 0
-    assert relative_gap(None, 5.0) is None
-    assert relative_gap(4.0, None) is None
+    family = FAMILY
+    assert family.gap(4.0, 5.0) == 0.25
+    assert family.gap(0.0, 0.0) == 0
+    assert family.gap(None, 5.0) is None
+    assert family.gap(4.0, None) is None
+    assert replace(family, absolute_gap=True).gap(4.0, 5.0) == 1.0
 
 
 # --- levels ---

@@ -9,7 +9,9 @@ from oasis_reference import FILES, load, schedule
 from test_ratios import optimum
 
 from optsched import plots
+from optsched.drawing import HINDSIGHT
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
+from optsched.families.oasis.pictures import pictures, usage
 from optsched.problem import get_family
 from optsched.progress import Point
 from optsched.ratios import compare
@@ -39,24 +41,24 @@ def test_use_of_capacity_worked_by_hand():
     instance = get_family("oasis").generate("small", seed=1)
     job = instance.jobs[0]
     plan = JobSchedule(workers=((4, 0, 2), (5, 1, 1)), ps=((4, 0, 1),))
-    found = plots.usage(instance, OasisSchedule(jobs=(plan,) + (None,) * (len(instance.jobs) - 1)))
+    found = usage(instance, OasisSchedule(jobs=(plan,) + (None,) * (len(instance.jobs) - 1)))
     for r, resource in enumerate(instance.resources):
         total = sum(machine[r] for machine in instance.worker_capacity)
         expected = np.zeros(instance.horizon)
         expected[4] = 2 * job.worker_demand[r] / total
         expected[5] = job.worker_demand[r] / total
-        assert found["workers", resource] == pytest.approx(expected)
+        assert found[f"worker machines: {resource}"] == pytest.approx(expected)
         there = sum(machine[r] for machine in instance.ps_capacity)
         if there == 0:
-            assert ("ps", resource) not in found
+            assert f"PS machines: {resource}" not in found
         else:
-            assert found["ps", resource][4] == pytest.approx(job.ps_demand[r] / there)
+            assert found[f"PS machines: {resource}"][4] == pytest.approx(job.ps_demand[r] / there)
 
 
 def test_no_schedule_uses_more_than_there_is(report):
     instance, found = report
     for made in [found.optimum.schedule, *(run.schedule for run in found.runs)]:
-        for share in plots.usage(instance, made).values():
+        for share in usage(instance, made).values():
             assert share.shape == (instance.horizon,)
             assert 0 <= share.min() <= share.max() <= 1 + 1e-9
 
@@ -74,8 +76,8 @@ def test_every_picture_of_a_comparison_is_written(report, tmp_path):
 
 def test_gantt_shows_each_schedule_beside_the_other(report):
     instance, found = report
-    shown = {plots.HINDSIGHT: found.optimum.schedule, "fifo": found.runs[0].schedule}
-    figure = plots.gantt(instance, shown)
+    shown = {HINDSIGHT: found.optimum.schedule, "fifo": found.runs[0].schedule}
+    figure = pictures(instance, shown)["schedules"]
     panels = figure.axes[:2]
     titles = [axis.get_title() for axis in panels]
     assert titles[0].startswith(f"hindsight: value {found.optimum.value:.5g}")
@@ -88,7 +90,7 @@ def test_gantt_shows_each_schedule_beside_the_other(report):
 
 def test_gantt_of_an_instance_alone_and_of_many_jobs(tmp_path):
     instance = get_family("oasis").generate("earnable", seed=0, jobs=100, slots=60, machines=20)
-    assert len(plots.gantt(instance, {}).axes) == 1
+    assert len(pictures(instance, {})["jobs"].axes) == 1
     made = plots.save_show(instance, {}, tmp_path)
     assert [path.name for path in made] == ["jobs.png"]
     height, width = matplotlib.image.imread(made[0]).shape[:2]

@@ -196,6 +196,7 @@ def test_facts_and_an_instance_that_tells_nothing(small):
     report = compare(small, ["drf"], optimum=optimum(small), tell=told.append)
     facts = report.facts
     assert facts.jobs == len(small.jobs)
+    assert facts.size == f"{facts.jobs} jobs"
     assert facts.trivial_policy == "fifo"  # runs for the facts, though nobody asked for it
     assert [row.name for row in report.policies] == ["drf"]
     assert len(told) == 2

@@ -37,8 +37,8 @@ def test_every_command_is_listed():
 def test_python_example_runs(capsys):
     exec(blocks("python")[0], {})  # what a reader would paste
     said = capsys.readouterr().out
-    assert "oasis earns" in said
-    assert "fifo earns" in said
+    assert "oasis reaches" in said
+    assert "fifo reaches" in said
 
 
 def test_policy_example_is_a_policy():

@@ -9,9 +9,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from optsched.families.oasis.instance import OasisInstance
-from optsched.papers import EXPERIMENTS, oasis_fig3, oasis_fig4, oasis_fig5, oasis_fig6
+from optsched.papers import EXPERIMENTS
 from optsched.papers.experiment import Experiment, Outcome, mean_with_interval
-from optsched.papers.oasis_common import FLOORED, SCHEMES
+from optsched.papers.oasis import fig3, fig4, fig5, fig6
+from optsched.papers.oasis.common import FLOORED, SCHEMES
 from optsched.problem import InputError
 from optsched.reproduce import reproduce
 
@@ -113,9 +114,9 @@ def test_cells_have_names_of_their_own():
 
 
 def test_fig4_has_a_hundred_jobs_of_each_kind():
-    instance = oasis_fig4.workload("paper", 0)
+    instance = fig4.workload("paper", 0)
     assert isinstance(instance, OasisInstance)
-    assert sum(map(oasis_fig4.is_critical, instance.jobs)) == 100
+    assert sum(map(fig4.is_critical, instance.jobs)) == 100
     assert len(instance.jobs) == len(instance.work) == 200
 
 
@@ -127,15 +128,15 @@ def small(module, monkeypatch):
 
 @pytest.mark.parametrize("scheme", ["oasis", FLOORED, "fifo"])
 def test_fig3_cell(monkeypatch, scheme):
-    small(oasis_fig3, monkeypatch)
+    small(fig3, monkeypatch)
     cell = {"preset": "earnable", "jobs": 5, "seed": 0, "scheme": scheme}
-    row = oasis_fig3.run(cell, 0.0)
+    row = fig3.run(cell, 0.0)
     assert row["value"] >= 0
     assert 0 <= row["completed"] <= 5
 
 
 def test_fig5_cell():
-    row = oasis_fig5.run({"machines": 40, "priority": 10, "seed": 0}, 0.5)
+    row = fig5.run({"machines": 40, "priority": 10, "seed": 0}, 0.5)
     assert set(row["ratios"]) == {"oasis", FLOORED}
     low = float(row["ratios"]["oasis"]["low"])
     assert low >= 1
@@ -143,11 +144,11 @@ def test_fig5_cell():
 
 
 def test_fig6_cell_with_the_true_estimate_is_oasis(monkeypatch):
-    small(oasis_fig6, monkeypatch)
-    small(oasis_fig3, monkeypatch)
+    small(fig6, monkeypatch)
+    small(fig3, monkeypatch)
     cell = {"preset": "earnable", "jobs": 5, "scheme": "oasis", "seed": 0}
-    true = oasis_fig6.run(cell | {"percent": 100}, 0.0)
-    assert true["value"] == oasis_fig3.run(cell, 0.0)["value"]
+    true = fig6.run(cell | {"percent": 100}, 0.0)
+    assert true["value"] == fig3.run(cell, 0.0)["value"]
 
 
 def lines3(oasis):
@@ -159,7 +160,7 @@ def lines3(oasis):
                 for seed in range(2):
                     row = {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme}
                     rows.append(row | {"value": value + seed, "completed": 1})
-    return oasis_fig3.summarize(rows)
+    return fig3.summarize(rows)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +170,10 @@ def lines3(oasis):
 def test_fig3_verdict(oasis, agrees):
     summary = lines3(oasis)
     assert summary["paper"]["oasis"][0]["mean"] == oasis[100] + 0.5
-    outcome = oasis_fig3.judge(summary)
+    outcome = fig3.judge(summary)
     assert outcome.agrees is agrees
     assert "at 200 jobs" in outcome.words
-    assert len(oasis_fig3.draw(summary).axes) == 2
+    assert len(fig3.draw(summary).axes) == 2
 
 
 @pytest.mark.parametrize(("spread", "agrees"), [(0.5, True), (9.0, False)])
@@ -180,21 +181,21 @@ def test_fig4_verdict(spread, agrees):
     rows = []
     for scheme in SCHEMES:
         width = spread if scheme == "oasis" else 2.0
-        late = {kind: [-width, width, 0.1] for kind in oasis_fig4.KINDS}
+        late = {kind: [-width, width, 0.1] for kind in fig4.KINDS}
         if scheme != "oasis":
             late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
         rows.append({"preset": "paper", "seed": 0, "scheme": scheme, "value": 1.0, "late": late})
-    summary = oasis_fig4.summarize(rows)
-    assert oasis_fig4.judge(summary).agrees is agrees
-    assert len(oasis_fig4.draw(summary).axes) == 1
+    summary = fig4.summarize(rows)
+    assert fig4.judge(summary).agrees is agrees
+    assert len(fig4.draw(summary).axes) == 1
 
 
 def test_fig4_without_a_completed_job():
-    late = {kind: [] for kind in oasis_fig4.KINDS}
+    late = {kind: [] for kind in fig4.KINDS}
     rows = [{"preset": "paper", "scheme": s, "seed": 0, "late": late} for s in SCHEMES]
-    summary = oasis_fig4.summarize(rows)
-    assert not oasis_fig4.judge(summary).agrees
-    oasis_fig4.draw(summary)
+    summary = fig4.summarize(rows)
+    assert not fig4.judge(summary).agrees
+    fig4.draw(summary)
 
 
 @pytest.mark.parametrize(
@@ -209,22 +210,22 @@ def test_fig5_verdict(low, high, agrees):
         for top in (10, 50)
         for seed in range(2)
     ]
-    summary = oasis_fig5.summarize(rows)
-    outcome = oasis_fig5.judge(summary)
+    summary = fig5.summarize(rows)
+    outcome = fig5.judge(summary)
     assert outcome.agrees is agrees
     assert "0 of 8 optima proved" in outcome.words
-    oasis_fig5.draw(summary)
+    fig5.draw(summary)
 
 
 @pytest.mark.parametrize(("low", "agrees"), [(20.0, True), (5.0, False), (10.0, False)])
 def test_fig6_verdict(low, agrees):
     rows = [
         cell | {"value": low if cell["percent"] < 100 else 10.0, "completed": 1}
-        for cell in oasis_fig6.cells(1)
+        for cell in fig6.cells(1)
     ]
-    summary = oasis_fig6.summarize(rows)
-    assert oasis_fig6.judge(summary).agrees is agrees
-    assert len(oasis_fig6.draw(summary).axes) == 4
+    summary = fig6.summarize(rows)
+    assert fig6.judge(summary).agrees is agrees
+    assert len(fig6.draw(summary).axes) == 4
 
 
 def test_mean_with_interval_by_hand():

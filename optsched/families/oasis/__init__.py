@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from optsched.families.oasis.baselines import BASELINES
@@ -11,7 +12,7 @@ from optsched.families.oasis.online import assemble, events
 from optsched.families.oasis.policy import Oasis, guarantee
 from optsched.families.oasis.reference import METHODS
 from optsched.families.oasis.shadow import shadow_prices
-from optsched.families.oasis.sources import describe, from_trace, generate, warnings
+from optsched.families.oasis.sources import describe, generate, open_trace, warnings
 from optsched.families.oasis.verify import verify
 from optsched.problem import Family
 
@@ -20,6 +21,16 @@ def _program(inst: OasisInstance) -> Any:
     from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
 
     return oasis_ilp(inst)
+
+
+def _headline(inst: OasisInstance) -> str:
+    return f"{len(inst.jobs)} jobs"
+
+
+def _pictures(inst: OasisInstance, schedules: Mapping[str, OasisSchedule]) -> Mapping[str, Any]:
+    from optsched.families.oasis.pictures import pictures  # here, since drawing loads slowly
+
+    return pictures(inst, schedules)
 
 
 FAMILY = Family(
@@ -32,8 +43,10 @@ FAMILY = Family(
     schedule=OasisSchedule,
     certificate=OasisCertificate,
     presets=("paper", "earnable", "small"),
+    sizes=("jobs", "slots", "machines"),
     generate=generate,
-    from_trace=from_trace,
+    open_trace=open_trace,
+    samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     check=check,
     events=events,
@@ -42,9 +55,11 @@ FAMILY = Family(
     policies={Oasis.name: Oasis, **BASELINES},
     methods=METHODS,
     program=_program,
+    headline=_headline,
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,
+    pictures=_pictures,
     second={"compact": "cpsat", "cpsat": "compact"},
     shadow_prices=shadow_prices,
 )

@@ -11,6 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ from optsched.families.oasis.presets import (
     generate,
     shifted,
 )
-from optsched.problem import InputError
+from optsched.problem import InputError, Window
 from optsched.resources import MachineClass, ceil_tol, exact
 from optsched.scheduling.jobs import transfer_slots
 from optsched.streams import Streams
+from optsched.traces import read_tables, seconds
 
-__all__ = ["describe", "from_trace", "generate", "offered_load", "warnings"]
+__all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
 RANGES = Settings()
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
@@ -53,6 +55,30 @@ PS_SHAPES = pd.DataFrame(
     dtype=float,
 )
 """What a parameter server asks for."""
+
+
+def open_trace(source: Path, window: Window) -> OasisInstance:
+    """Make an instance of a window of the job list ``source``; see :func:`from_trace`.
+
+    Raises
+    ------
+    InputError
+        A file or an option is wrong.
+    """
+    chosen = window.settle(
+        "oasis",
+        **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": "1h"},
+        **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
+    )
+    tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
+    return from_trace(
+        tables.jobs,
+        tables.machines,
+        shapes=tables.shapes,
+        slot_seconds=seconds(chosen.pop("slot")),
+        seed=chosen.pop("draw_seed"),
+        **chosen,
+    )
 
 
 def from_trace(

@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from optsched.plots import COLOURS
+from optsched.drawing import COLOURS
 from optsched.problem import Policy, get_family
 
 MACHINES = 100  # H + K = 50 + 50

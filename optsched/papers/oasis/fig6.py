@@ -16,7 +16,7 @@ from optsched.papers.experiment import (
     grouped,
     mean_with_interval,
 )
-from optsched.papers.oasis_common import FLOORED, MACHINES, PRESETS, label, line, policy
+from optsched.papers.oasis.common import FLOORED, MACHINES, PRESETS, label, line, policy
 from optsched.problem import get_family
 from optsched.simulation import simulate
 

@@ -15,7 +15,7 @@ from optsched.papers.experiment import (
     grouped,
     mean_with_interval,
 )
-from optsched.papers.oasis_common import (
+from optsched.papers.oasis.common import (
     FLOORED,
     MACHINES,
     PRESETS,

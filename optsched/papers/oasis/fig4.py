@@ -9,9 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.drawing import COLOURS
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
-from optsched.papers.oasis_common import FLOORED, MACHINES, PRESETS, SCHEMES, label, listed, policy
-from optsched.plots import COLOURS
+from optsched.papers.oasis.common import FLOORED, MACHINES, PRESETS, SCHEMES, label, listed, policy
 from optsched.problem import get_family
 from optsched.simulation import simulate
 

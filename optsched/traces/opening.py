@@ -1,0 +1,81 @@
+"""What every reader of a trace needs: one-line errors, lengths of time, the tables of a window."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+from pydantic import ValidationError
+
+from optsched.files import first_error
+from optsched.problem import InputError
+from optsched.traces.jobs import read_jobs
+from optsched.traces.machines import read_machines
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Jobs, machines and shapes of tasks, as far as there are files of them."""
+
+    jobs: pd.DataFrame
+    machines: pd.DataFrame | None
+    shapes: pd.DataFrame | None
+
+
+def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = None) -> Tables:
+    """Read a list of jobs, and what there is beside it.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read; the message names it.
+    """
+    with reading(jobs):
+        table = read_jobs(jobs)
+    listed = drawn_from = None
+    if machines is not None:
+        with reading(machines):
+            listed = read_machines(machines)
+    if shapes is not None:
+        with reading(shapes):
+            drawn_from = read_jobs(shapes)
+    return Tables(table, listed, drawn_from)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever reading ``path`` may raise into one line."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ValidationError as err:
+        raise InputError(f"{path}: {first_error(err)}") from err
+    except (OSError, EOFError, zlib.error) as err:
+        why = getattr(err, "strerror", None) or err
+        raise InputError(f"{path}: cannot be read: {why}") from err
+    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as err:
+        raise InputError(f"{path}: is no table: {err}") from err
+
+
+def seconds(text: str) -> float:
+    """Return the length of time that ``text`` says: 90, 90s, 15min, 1h, 2d.
+
+    >>> seconds("1h"), seconds("90")
+    (3600.0, 90.0)
+    """
+    try:
+        length = float(text) if text.replace(".", "", 1).isdigit() else _timedelta(text)
+    except ValueError as err:
+        raise InputError(f"slot {text!r}: {err}, expected a length like 90s, 15min or 1h") from err
+    if not length > 0:
+        raise InputError(f"slot {text!r}: is no length, expected more than 0 s")
+    return length
+
+
+def _timedelta(text: str) -> float:
+    return pd.Timedelta(text).total_seconds()

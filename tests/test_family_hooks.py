@@ -1,0 +1,102 @@
+"""What a family may declare beside the usual: references, a measure, a recorder, absolute gaps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from oasis_reference import FILES, load
+from typer.testing import CliRunner
+
+from optsched import problem
+from optsched.cli import app
+from optsched.console import out, show_ratios
+from optsched.families.oasis import FAMILY
+from optsched.problem import InputError, Window
+from optsched.ratios import compare
+from optsched.results import recheck, save_result
+from optsched.simulation import simulate
+
+
+@pytest.fixture
+def install(monkeypatch):
+    """Put a changed family in the place of `oasis`."""
+
+    def put(**changes):
+        family = replace(FAMILY, **changes)
+        monkeypatch.setattr(problem, "families", lambda: {"oasis": family})
+        return family
+
+    return put
+
+
+@pytest.fixture
+def small():
+    return load(FILES[0])[0]
+
+
+class Preempting:
+    """Judges every run by rules of its own, which allow twice the value."""
+
+    def __init__(self, instance, policy):
+        self.instance, self.policy, self.played = instance, policy, []
+
+    def take(self, event, decision):
+        self.played.append((event, decision))
+
+    def finish(self):
+        schedule = FAMILY.assemble(self.instance, self.played)
+        verdict = FAMILY.verify(self.instance, schedule, unfinished=True)
+        changes = {"value": 100 + 2 * verdict.value, "obeys": False}
+        return schedule, verdict.model_copy(update=changes)
+
+
+def test_regret_to_further_references(install, small, tmp_path, capsys):
+    install(references={"compact program": "compact"})
+    report = compare(small, ["fifo"], time_limit=20)
+    best = report.references["compact program"]
+    row = report.policies[0]
+    assert best.value == pytest.approx(report.optimum.value)
+    assert row.regret["compact program"].low == pytest.approx(best.value - row.value)
+    assert row.regret["optimum"].high == pytest.approx(report.optimum.bound - row.value)
+    assert list(report.summary()["references"]) == ["compact program"]
+    show_ratios(out(), report)
+    assert "regret to compact program" in capsys.readouterr().out
+    path = tmp_path / "result.json"
+    save_result(path, small, report.optimum, report.runs, report.references)
+    assert len(recheck(path)) == 3  # the optimum, the reference, the run
+
+
+def test_measure_takes_the_place_of_the_quotient(install, small):
+    install(measure=lambda _instance, earned, best: math.exp(best - earned))
+    report = compare(small, ["fifo"], time_limit=20)
+    row = report.policies[0]
+    assert row.ratio.low == pytest.approx(math.exp(report.optimum.value - row.value))
+
+
+def test_policy_that_leaves_the_model_is_marked_and_beats_no_bound(install, small, capsys):
+    install(recorder=Preempting)
+    run = simulate(small, "fifo")
+    assert not run.obeys
+    report = compare(small, ["fifo"], time_limit=20)
+    row = report.policies[0]
+    assert row.value > report.optimum.bound
+    assert row.ratio.low < 1
+    assert report.improved_by is None
+    show_ratios(out(), report)
+    assert "fifo *" in capsys.readouterr().out
+
+
+def test_absolute_gap(install, small):
+    install(absolute_gap=True)
+    report = compare(small, ["fifo"], time_limit=20)
+    assert report.optimum.model_copy(update={"value": 4.0, "bound": 4.5}).gap == 0.5
+
+
+def test_options_that_mean_nothing_are_refused():
+    with pytest.raises(InputError, match=r"--load means nothing for family mine, expected.*--slot"):
+        Window(load=2.0).settle("mine", slot="1h")
+    found = CliRunner().invoke(app, ["generate", "oasis", "--nodes", "3", "-o", "x.json"])
+    assert isinstance(found.exception, InputError)
+    assert "--nodes means nothing for family oasis" in str(found.exception)
