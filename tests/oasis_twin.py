@@ -36,6 +36,13 @@ def tiny_instance(seed: int) -> OasisInstance:
             for _ in range(2)
         )
 
+    def utility() -> dict:
+        scale = float(draw.integers(1, 20))
+        if draw.random() < 0.7:
+            return {"kind": "inverse", "scale": scale}
+        first = int(draw.integers(0, 3))  # from this delay on, next to nothing
+        return {"kind": "table", "values": (scale,) * first + (scale * 1e-11,) * (3 - first)}
+
     def job() -> OasisJob:
         chunks = int(draw.integers(1, 4))
         return OasisJob(
@@ -49,7 +56,7 @@ def tiny_instance(seed: int) -> OasisInstance:
             ps_bandwidth=float(draw.choice([1, 1.5, 2, 3])),
             worker_demand=tuple(draw.integers(0, 5, size=2) / 2),
             ps_demand=tuple(draw.integers(0, 5, size=2) / 2),
-            utility={"kind": "inverse", "scale": float(draw.integers(1, 20))},
+            utility=utility(),
         )
 
     return OasisInstance(
@@ -86,7 +93,7 @@ class Twin:
         return found
 
     def _leaf(self, prices):
-        total = Fraction(0)
+        total = self._late()
         allowed = [self._schedules(i) for i in range(len(self.inst.jobs))]
         if not all(allowed):
             return None
@@ -102,6 +109,25 @@ class Twin:
                 total += worth
         return total
 
+    # -- completions that are worth next to nothing ---------------------------
+
+    def _last(self, i):
+        """Return the last slot in which job i is worth completing; -1 if there is none."""
+        job, horizon = self.inst.jobs[i], self.inst.horizon
+        least = max(other.utility.upper(0) for other in self.inst.jobs) / 2**29
+        worth = [
+            t for t in range(job.arrival, horizon) if job.utility.upper(t - job.arrival) > least
+        ]
+        return max(worth, default=-1)
+
+    def _late(self):
+        total = Fraction(0)
+        for i, job in enumerate(self.inst.jobs):
+            t = max(self._last(i) + 1, job.arrival)
+            if t < self.inst.horizon:
+                total += job.utility.upper(t - job.arrival)
+        return total
+
     # -- jobs ----------------------------------------------------------------
 
     def _schedules(self, i):
@@ -112,6 +138,8 @@ class Twin:
 
     def _may(self, i, n):
         if sum(n) not in (0, *range(self.inst.work[i], sum(n) + 1)):
+            return False
+        if sum(n) and completion(n) > self._last(i):
             return False
         for s in (0, 1):
             for t, x in enumerate(self._numbers(i, s, n)):
@@ -204,7 +232,7 @@ class Twin:
         job = self.inst.jobs[i]
         zero = (0,) * self.inst.horizon
         yield zero
-        last = self.inst.horizon - 1
+        last = self._last(i)
         first = job.arrival
         never = True
         for split, right in self.path:

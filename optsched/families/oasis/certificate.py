@@ -200,7 +200,8 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     limits = bounds.unrestricted()
     for prices in tree.leaves(limits):
         bound = bounds.bound(limits.copy(), prices)
-        yield None if bound is None else Fraction(bound, 2**certificate.grid_bits)
+        exact = None if bound is None else Fraction(bound, 2**certificate.grid_bits)
+        yield None if exact is None else exact + bounds.late
 
 
 def _float_above(x: Fraction) -> float:

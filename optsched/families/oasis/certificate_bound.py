@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,7 @@ from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 Ints = NDArray[np.int64]
 
 LARGEST_PRICE = 2**62
+NEGLIGIBLE = Fraction(1, 2**29)  # of the greatest utility: what is less counts as never completed
 MEMORY = 100_000  # results that are kept for leaves to come
 
 
@@ -125,9 +127,28 @@ class LeafBounds:
         self.grid = min(grid_bits, 62 - size.bit_length())
         self.shift = grid_bits - self.grid
         self.dearest = 2**61 // (2 * inst.horizon * most)  # of a worker: above it, no job pays
+        self.last, self.late = self._useful_completions()
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._loads: dict[tuple[object, ...], int] = {}
         self._costs: dict[tuple[int, int], Ints] = {}
+
+    def _useful_completions(self) -> tuple[Ints, Fraction]:
+        """Return the last slot in which each job is worth completing, and what later ones earn.
+
+        A schedule that loses the jobs that complete later loses at most that, so it is enough to
+        bound schedules without them. Utilities never increase.
+        """
+        jobs = self.inst.jobs
+        least = NEGLIGIBLE * max((job.utility.upper(0) for job in jobs), default=Fraction(0))
+        last, late = np.full(len(jobs), -1, np.int64), Fraction(0)
+        for i, job in enumerate(jobs):
+            delays = range(self.inst.horizon - job.arrival)
+            useful = bisect_left(delays, True, key=lambda d: job.utility.upper(d) <= least)
+            if useful:
+                last[i] = job.arrival + useful - 1
+            if useful < len(delays):
+                late += job.utility.upper(useful)
+        return last, late
 
     def _most(self, i: int) -> int:
         """Return how many workers of job ``i``, with their PS, all machines together hold."""
@@ -151,7 +172,7 @@ class LeafBounds:
         jobs, horizon = len(self.inst.jobs), self.inst.horizon
         return Limits(
             first=self.inst.arrays.arrival.copy(),
-            last=np.full(jobs, horizon - 1, np.int64),
+            last=self.last.copy(),
             never=np.ones(jobs, np.bool_),
             low=np.zeros((jobs, horizon), np.int64),
             high=np.repeat(self.cap[:, None], horizon, axis=1),
