@@ -23,15 +23,18 @@ from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.pattern_program import PatternProgram
+from optsched.families.oasis.slot_repair import SlotRepair
 from optsched.families.oasis.slot_tree import SlotTree
 from optsched.problem import Method
 from optsched.progress import Progress
+from optsched.streams import Streams
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, in all at most 0.5
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
+REPAIR_SHARE = 0.4  # of the time may go into schedules with the completions of a relaxation
 RESTART_SECONDS = 60.0  # one annealing run of the search
 LONG = 200.0  # seconds from which on column generation is worth its time
 
@@ -146,6 +149,7 @@ def _branch(search: _Search) -> None:
     problem = SlotTree(inst)
     spent = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
+    repairs = _Repairs(problem, search)
 
     def target() -> float:
         return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
@@ -163,6 +167,8 @@ def _branch(search: _Search) -> None:
         nonlocal spent
         report(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
+        if completions is not None and relaxation.value > target():
+            report(repairs.work(completions))
         key = () if completions is None else tuple(sorted(completions.items()))
         first = not tried
         if not first and (completions is None or key in tried):
@@ -189,6 +195,33 @@ def _branch(search: _Search) -> None:
         threads=search.threads,
     )
     tree.run()
+
+
+class _Repairs:
+    """Searches for schedules with decided completions, each taken up where it was left."""
+
+    def __init__(self, problem: SlotTree, search: _Search) -> None:
+        self.problem, self.search = problem, search
+        self.known: dict[tuple[tuple[int, int], ...], SlotRepair | None] = {}
+        self.spent = 0.0
+
+    def work(self, completions: Mapping[int, int]) -> OasisSchedule | None:
+        """Work on ``completions`` until the share of the time is used up."""
+        monitor = self.search.monitor
+        seconds = min(REPAIR_SHARE * monitor.seconds() - self.spent, monitor.left())
+        key = tuple(sorted(completions.items()))
+        if key not in self.known:
+            rng = Streams(self.search.seed)("repair", len(self.known))
+            self.known[key] = SlotRepair(self.problem, completions, rng)
+        repair = self.known[key]
+        if repair is None or seconds <= 0:
+            return None
+        began = time.perf_counter()
+        schedule = repair.work(seconds)
+        self.spent += time.perf_counter() - began
+        if schedule is not None:
+            self.known[key] = None  # nothing more to find
+        return schedule
 
 
 METHODS: Mapping[str, Method] = {
