@@ -43,8 +43,8 @@ class Regret(Frozen):
     def __str__(self) -> str:
         if self.high is None:
             return f"at least {self.low:.5g}"
-        same = self.high - self.low <= CLOSED * max(1.0, abs(self.low))
-        return f"{self.low:.5g}" if same else f"{self.low:.5g} to {self.high:.5g}"
+        low, high = f"{self.low:.5g}", f"{self.high:.5g}"
+        return low if low == high else f"{low} to {high}"
 
 
 class Judged(Frozen):

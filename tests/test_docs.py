@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from optsched.problem import get_family
+from optsched.problem import families, get_family
 from optsched.simulation import simulate
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -40,9 +40,10 @@ def test_policy_of_the_page_on_families_runs():
     )
 
 
-def test_example_of_the_page_on_oasis_runs(capsys):
-    exec(blocks("oasis.md")[0], {})
-    assert "oasis reaches" in capsys.readouterr().out
+@pytest.mark.parametrize("name", families())
+def test_example_of_the_page_on_a_family_runs(name, capsys):
+    exec(blocks(f"{name}.md")[0], {})
+    assert f"{name}: " in capsys.readouterr().out
 
 
 def test_page_on_families_names_every_field_and_member():
@@ -51,8 +52,9 @@ def test_page_on_families_names_every_field_and_member():
         assert f"`{name}" in text, name
 
 
-def test_page_on_oasis_names_every_policy_method_and_preset():
-    text = (DOCS / "oasis.md").read_text(encoding="utf-8")
-    family = get_family("oasis")
-    for name in (*family.policies, *family.methods, *family.presets):
-        assert f"`{name}`" in text, name
+@pytest.mark.parametrize("name", families())
+def test_page_on_a_family_names_every_policy_method_and_preset(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    family = get_family(name)
+    for word in (*family.policies, *family.methods, *family.presets):
+        assert f"`{word}`" in text, word

@@ -9,7 +9,7 @@ import pytest
 from typer.main import get_command
 
 from optsched.cli import app
-from optsched.problem import get_family
+from optsched.problem import families, get_family
 from optsched.simulation import simulate
 
 TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -32,6 +32,11 @@ def test_first_command_is_the_main_job_and_second_runs_the_tests():
 def test_every_command_is_listed():
     listed = re.findall(r"^    optsched (\w+)", TEXT, re.MULTILINE)
     assert {*get_command(app).commands} <= {*listed}
+
+
+def test_every_family_is_listed_with_its_page():
+    listed = re.findall(r"^\| \[`(\w+)`\]\(docs/(\w+)\.md\)", TEXT, re.MULTILINE)
+    assert sorted(listed) == [(name, name) for name in families()]
 
 
 def test_python_example_runs(capsys):

@@ -14,11 +14,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.random import Generator
 
-from optsched.families.oasis.clusters import MACHINES, host_classes, scaled
+from optsched.families.oasis.clusters import host_classes
 from optsched.families.oasis.facts import demand_totals, describe, offered_load, warnings
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.presets import (
@@ -33,28 +31,15 @@ from optsched.resources import MachineClass, ceil_tol, exact
 from optsched.scheduling.jobs import transfer_slots
 from optsched.streams import Streams
 from optsched.traces import read_tables, seconds
+from optsched.traces.shapes import MACHINES, Shapes
+from optsched.traces.windows import arrival_slots, scaled, take_window
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
 RANGES = Settings()
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
 UNITS = ("GPU", "core", "GB", "Gbps")
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 MOST_WORK = 2**40  # worker-slots of one job
-
-WORKER_SHAPES = pd.DataFrame(
-    [(1, 4, 16), (1, 6, 24), (1, 8, 32), (1, 10, 40), (1, 12, 48), (1, 16, 64)],
-    columns=["gpu", "cpu", "memory_gb"],
-    dtype=float,
-)
-"""What a worker asks for beside its GPU, where the trace does not say."""
-
-PS_SHAPES = pd.DataFrame(
-    [(0, 2, 8), (0, 4, 16), (0, 8, 16), (0, 8, 32), (0, 12, 48)],
-    columns=["gpu", "cpu", "memory_gb"],
-    dtype=float,
-)
-"""What a parameter server asks for."""
 
 
 def open_trace(source: Path, window: Window) -> OasisInstance:
@@ -143,10 +128,10 @@ def from_trace(
     _check_positive(load=load, slot_seconds=slot_seconds)
     if seed < 0:
         raise InputError(f"seed is {seed}, expected a whole number of at least 0")
-    window = _window(jobs_table, jobs, start, min_tasks)
+    window = take_window(jobs_table, jobs, start, min_tasks)
     streams = Streams(seed)
     work = _work(window, slot_seconds)
-    arrival = _arrivals(window, slots)
+    arrival = arrival_slots(window, slots)
     table = MACHINES if machines_table is None else machines_table
     workers, servers, drawn_machines = host_classes(table, streams)
     draw = _Draw(streams, slot_seconds, shapes, priority, workers, servers)
@@ -183,55 +168,6 @@ def _check_positive(**numbers: float) -> None:
             raise InputError(f"{name} is {value}, expected a positive number")
 
 
-def _window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: int) -> pd.DataFrame:
-    if table[["submit_seconds", "run_seconds"]].isna().any(axis=None):
-        raise InputError(
-            "the list of jobs has no times of submission and running, expected a list with both "
-            "(this one can only serve as `shapes`)"
-        )
-    taken = table[table["tasks"] >= min_tasks]
-    first = _first(taken, start, table.attrs.get("start"))
-    window = taken.iloc[first : first + jobs]
-    if len(window) < jobs:
-        raise InputError(
-            f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs}; start earlier or take fewer"
-        )
-    return window
-
-
-def _first(table: pd.DataFrame, start: float | str, date: pd.Timestamp | None) -> int:
-    """Return the position of the first job of the window."""
-    text = str(start).strip()
-    try:
-        if text.startswith("#"):
-            if int(text[1:]) < 0:
-                raise ValueError
-            return int(text[1:])
-        seconds = _seconds(text, date)
-    except (ValueError, TypeError):  # TypeError: a date with a time zone
-        raise InputError(
-            f"start is {text!r}, expected seconds from the start of the trace, a time such as 30d "
-            f"or 12h, {'a date such as 2017-10-09 07:00, ' if date is not None else ''}"
-            "or a number of jobs such as #500"
-        ) from None
-    return int(np.searchsorted(table["submit_seconds"].to_numpy(), seconds, side="left"))
-
-
-def _seconds(text: str, date: pd.Timestamp | None) -> float:
-    """Return the seconds from the start of the trace that ``text`` means, or raise ValueError."""
-    unit = SECONDS.get(text[-1:], 0)
-    try:
-        seconds = float(text[:-1]) * unit if unit else float(text)
-    except ValueError:
-        if date is None:
-            raise
-        seconds = (pd.Timestamp(text) - date).total_seconds()
-    if not math.isfinite(seconds):
-        raise ValueError(text)
-    return seconds
-
-
 def _work(window: pd.DataFrame, slot_seconds: float) -> list[int]:
     """Return W = ceil(run_seconds x tasks / slot_seconds), at least 1, for every job."""
     out = []
@@ -246,14 +182,6 @@ def _work(window: pd.DataFrame, slot_seconds: float) -> list[int]:
             )
         out.append(work)
     return out
-
-
-def _arrivals(window: pd.DataFrame, slots: int) -> list[int]:
-    """Scale the times of submission to the horizon: the last job arrives in the last slot."""
-    submit = window["submit_seconds"].to_numpy(dtype=np.float64)
-    span = submit[-1] - submit[0]
-    share = (submit - submit[0]) / span if span > 0 else np.zeros(len(submit))
-    return [int(t) for t in np.minimum(np.floor(share * slots), slots - 1)]
 
 
 @dataclass(frozen=True)
@@ -274,6 +202,9 @@ class _Draw:
         big_b = round(self.uniform("ps_bandwidth", i, RANGES.ps_bandwidth), 2)
         epochs, batches, batch_time, gradient = self.mini_batches(i, work, tasks, b)
         utility = draw_utility(self.streams("utility", i), RANGES.target, self.priority)
+        shapes = Shapes(self.streams, self.shapes)
+        asked = (row["gpu"], row["cpu"], row["memory_gb"])
+        demand = shapes.worker(i, *asked, self.worker_machines)
         return OasisJob(
             arrival=arrival,
             epochs=epochs,
@@ -283,8 +214,8 @@ class _Draw:
             gradient_mb=gradient,
             worker_bandwidth=b,
             ps_bandwidth=big_b,
-            worker_demand=(*self.worker(i, row["gpu"], row["cpu"], row["memory_gb"]), b),
-            ps_demand=(*self.server(i), big_b),
+            worker_demand=(*demand, b),
+            ps_demand=(*shapes.server(i, self.ps_machines), big_b),
             utility=shifted(utility, -(-work // tasks) - 1),
         )
 
@@ -316,60 +247,6 @@ class _Draw:
         rest = share / (epochs * batches) - gradient * per_mb
         scale = 10 ** len(str(2 * epochs * batches * chunks))
         return epochs, batches, math.floor(rest * scale) / scale, float(gradient)
-
-    def worker(self, i: int, gpu: float, cpu: float, memory: float) -> tuple[float, ...]:
-        """Fill the gaps (NaN) in GPUs, cores and GB of a worker from a drawn shape.
-
-        The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
-        if there is one such. Memory goes with the cores, where these are known.
-        """
-        if not any(map(math.isnan, (gpu, cpu, memory))):
-            return round(gpu, 3), round(cpu, 3), round(memory, 3)
-        pool = _pool(self.shapes, WORKER_SHAPES, with_gpu=gpu != 0)
-        alike = pool[pool["gpu"] == gpu]
-        shape = _pick(alike if len(alike) else pool, self.streams("worker_demand", i))
-        gpu = shape[0] if math.isnan(gpu) else gpu
-        if math.isnan(cpu):
-            cpu, shape_memory = _fitted(gpu, *shape[1:], self.worker_machines)
-        else:
-            densest = max(c.capacity[2] / c.capacity[1] for c in self.worker_machines)
-            shape_memory = cpu * min(shape[2] / shape[1], densest)
-        memory = shape_memory if math.isnan(memory) else memory
-        return round(gpu, 3), round(cpu, 3), round(memory, 3)
-
-    def server(self, i: int) -> tuple[float, ...]:
-        """Draw GPUs, cores and GB of a parameter server, made to fit on some machine."""
-        pool = _pool(self.shapes, PS_SHAPES, with_gpu=False)
-        _, cpu, memory = _pick(pool, self.streams("ps_demand", i))
-        return 0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, self.ps_machines))
-
-
-def _pool(shapes: pd.DataFrame | None, default: pd.DataFrame, *, with_gpu: bool) -> pd.DataFrame:
-    """Return the shapes with (or without) GPUs, the default ones if there are none."""
-    if shapes is not None:
-        rows = shapes[["gpu", "cpu", "memory_gb"]].dropna()
-        rows = rows[((rows["gpu"] > 0) == with_gpu) & (rows["cpu"] > 0)]
-        if len(rows):
-            return rows
-    return default
-
-
-def _pick(pool: pd.DataFrame, rng: Generator) -> tuple[float, float, float]:
-    gpu, cpu, memory = pool.iloc[int(rng.integers(len(pool)))]
-    return float(gpu), float(cpu), float(memory)
-
-
-def _fitted(
-    gpu: float, cpu: float, memory: float, machines: Sequence[MachineClass]
-) -> tuple[float, float]:
-    """Scale cores and memory down until the demand fits on a machine that has the GPUs."""
-    shrink = [
-        min(1.0, c.capacity[1] / cpu, c.capacity[2] / memory if memory else 1.0)
-        for c in machines
-        if c.capacity[0] >= gpu
-    ]
-    scale = max(shrink, default=1.0)
-    return scale * cpu, scale * memory
 
 
 def _drawn(window: pd.DataFrame) -> tuple[str, ...]:

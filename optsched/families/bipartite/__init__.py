@@ -1,0 +1,74 @@
+"""Bipartite reward maximization and OGASched: jobs of several types on connected machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optsched.families.bipartite.certificate import BipartiteCertificate, check
+from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
+from optsched.families.bipartite.online import POLICIES, Recorder, assemble, events, verify
+from optsched.families.bipartite.reference import METHODS
+from optsched.families.bipartite.shadow import shadow_prices
+from optsched.families.bipartite.sources import (
+    PRESETS,
+    describe,
+    generate,
+    headline,
+    open_trace,
+    warnings,
+)
+from optsched.problem import Family, Prior
+
+
+def _program(inst: BipartiteInstance) -> Any:
+    from optsched.models.bipartite import bipartite_program  # here, since CVXPY loads slowly
+
+    return bipartite_program(inst)
+
+
+def _pictures(
+    inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]
+) -> Mapping[str, Any]:
+    from optsched.families.bipartite.pictures import pictures  # here, since drawing loads slowly
+
+    return pictures(inst, schedules)
+
+
+def _guarantee(_inst: BipartiteInstance, _policy: str, _prior: Prior) -> float | None:
+    """Return None: the theory bounds the regret, not the ratio; see the prior of the policy."""
+    return None
+
+
+FAMILY = Family(
+    name="bipartite",
+    title="Bipartite reward maximization: parallel gain less communication overhead",
+    paper="Zhao, Deng, Xiang, Yan, Yin, Dustdar, Zomaya: Scheduling Multi-Server Jobs with "
+    "Sublinear Regrets via Online Learning. arXiv:2305.06572",
+    sense="max",
+    instance=BipartiteInstance,
+    schedule=BipartiteSchedule,
+    certificate=BipartiteCertificate,
+    presets=tuple(PRESETS),
+    sizes=("ports", "machines", "slots"),
+    generate=generate,
+    open_trace=open_trace,
+    samples={"source": "pods.csv", "machines": "pod-nodes.csv"},
+    verify=verify,
+    check=check,
+    events=events,
+    public=BipartiteInstance.platform,
+    assemble=assemble,
+    policies=POLICIES,
+    methods=METHODS,
+    program=_program,
+    headline=headline,
+    describe=describe,
+    warnings=warnings,
+    guarantee=_guarantee,
+    pictures=_pictures,
+    second={"auto": "cvxpy"},
+    references={"stationary": "stationary"},
+    recorder=Recorder,
+    shadow_prices=shadow_prices,
+)

@@ -1,0 +1,87 @@
+"""What can be said of an instance before anything is solved: sizes, loads, warnings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from optsched.families.bipartite.instance import BipartiteInstance, Floats
+
+LIGHT = 1.0  # load below which nobody takes anything from anybody
+
+
+def headline(inst: BipartiteInstance) -> str:
+    """Return the size in a phrase."""
+    return f"{len(inst.ports)} ports, {len(inst.machines)} machines, {inst.horizon} slots"
+
+
+def offered_load(inst: BipartiteInstance) -> dict[str, float]:
+    """Return what the jobs of a slot may ask for of each resource, on average, / what there is.
+
+    A job may ask for a_l^k on each of its machines; inf where there is no capacity.
+    """
+    a = inst.arrays
+    often = inst.counts / inst.horizon
+    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+    asked = np.bincount(rows % a.resources, a.upper * often[a.port], minlength=a.resources)
+    there = a.capacity.reshape(-1, a.resources).sum(axis=0)
+    return {
+        name: float(x / c) if c > 0 else (float("inf") if x > 0 else 0.0)
+        for name, x, c in zip(inst.resources, asked, there, strict=True)
+    }
+
+
+def describe(inst: BipartiteInstance) -> dict[str, Any]:
+    """Return the facts that `optsched show` prints, by their names."""
+    a = inst.arrays
+    kinds = Counter(u.kind for machine in inst.machines for u in machine.utility)
+    units = inst.units or ("",) * len(inst.resources)
+    return {
+        "source": inst.source,
+        "ports": len(inst.ports),
+        "machines": len(inst.machines),
+        "slots": inst.horizon,
+        "slot seconds": inst.slot_seconds,
+        "resources": dict(zip(inst.resources, units, strict=True)),
+        "edges": sum(len(m.ports) for m in inst.machines),
+        "ports per machine": _spread(np.array([len(m.ports) for m in inst.machines], float)),
+        "channels": a.channels,
+        "jobs": int(inst.jobs.sum()),
+        "jobs per slot": _spread(inst.jobs.sum(axis=1).astype(float)),
+        "most jobs of a port in a slot": max(port.most_jobs for port in inst.ports),
+        "patterns of jobs": len(inst.patterns[0]),
+        "utilities": {kind: kinds[kind] for kind in sorted(kinds)},
+        "overhead": dict(zip(inst.resources, inst.overhead, strict=True)),
+        "offered load": offered_load(inst),
+        "drawn": list(inst.drawn),
+    }
+
+
+def _spread(values: Floats) -> dict[str, float]:
+    return {
+        "min": float(values.min()),
+        "mean": float(values.mean()),
+        "max": float(values.max()),
+    }
+
+
+def warnings(inst: BipartiteInstance) -> list[str]:
+    """Return what is legal and yet worth knowing."""
+    found = []
+    connected = {p for machine in inst.machines for p in machine.ports}
+    for i in range(len(inst.ports)):
+        if i not in connected:
+            found.append(f"port {i}: connected to no machine, its jobs earn nothing")
+    if not inst.jobs.any():
+        found.append("no job arrives: every decision earns 0")
+    load = max(offered_load(inst).values())
+    if load < LIGHT:
+        found.append(
+            f"the offered load is {load:.2g}: there is room for everybody, and policies may look "
+            "alike"
+        )
+    if all(u.kind == "linear" for machine in inst.machines for u in machine.utility):
+        found.append("all utilities are linear: every greedy rule is near the optimum")
+    return found

@@ -1,0 +1,76 @@
+"""The four utilities (60), how they grow, and the same compiled.
+
+    linear       f(y) = alpha y                        f'(y) = alpha
+    log          f(y) = alpha ln(y + 1)                f'(y) = alpha / (y + 1)
+    reciprocal   f(y) = 1 / alpha - 1 / (y + alpha)    f'(y) = 1 / (y + alpha)^2
+    poly         f(y) = alpha sqrt(y + 1) - alpha      f'(y) = alpha / (2 sqrt(y + 1))
+
+All are concave, never decrease and are 0 at 0.
+"""
+
+# mypy: allow-untyped-defs
+# The arguments of compiled functions are described where they are first met.
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from numba import njit
+from pydantic import Field
+
+from optsched.problem import Frozen
+
+KINDS = ("linear", "log", "reciprocal", "poly")
+LINEAR, LOG, RECIPROCAL, POLY = range(len(KINDS))
+
+
+class Utility(Frozen):
+    """f_r^k: what an amount of one resource on one machine gains."""
+
+    kind: Literal["linear", "log", "reciprocal", "poly"]
+    alpha: float = Field(ge=1e-3, le=1e3, description="parameter of (60)")
+
+    def __call__(self, amount: float) -> float:
+        """Return f(amount)."""
+        return float(gain(KINDS.index(self.kind), self.alpha, amount))
+
+    def slope(self, amount: float) -> float:
+        """Return f'(amount); at 0 it is the varpi_r^k of (13)."""
+        return float(slope(KINDS.index(self.kind), self.alpha, amount))
+
+
+@njit(cache=True, inline="always")
+def gain(kind, alpha, y):
+    """Return f(y) of (60)."""
+    if kind == LOG:
+        return alpha * math.log(1.0 + y)
+    if kind == RECIPROCAL:
+        return y / (alpha * (y + alpha))
+    if kind == POLY:
+        return alpha * y / (math.sqrt(y + 1.0) + 1.0)
+    return alpha * y
+
+
+@njit(cache=True, inline="always")
+def slope(kind, alpha, y):
+    """Return f'(y)."""
+    if kind == LOG:
+        return alpha / (y + 1.0)
+    if kind == RECIPROCAL:
+        return 1.0 / ((y + alpha) * (y + alpha))
+    if kind == POLY:
+        return 0.5 * alpha / math.sqrt(y + 1.0)
+    return alpha
+
+
+@njit(cache=True, inline="always")
+def bend(kind, alpha, y):
+    """Return -f''(y), which is never negative."""
+    if kind == LOG:
+        return alpha / ((y + 1.0) * (y + 1.0))
+    if kind == RECIPROCAL:
+        return 2.0 / ((y + alpha) * (y + alpha) * (y + alpha))
+    if kind == POLY:
+        return 0.25 * alpha / ((y + 1.0) * math.sqrt(y + 1.0))
+    return 0.0

@@ -1,0 +1,153 @@
+"""Pictures: the graph of an instance; rewards, gain and overhead, and allocations of schedules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from optsched.drawing import COLOURS, GRID, colours_of, new_figure
+from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule, Floats
+from optsched.families.bipartite.instance_utilities import gain
+from optsched.families.bipartite.online import repeat
+from optsched.families.bipartite.verify import Judge, row_sums
+
+MOST_MACHINES = 200  # in a picture of allocations
+
+
+def pictures(
+    inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]
+) -> dict[str, Figure]:
+    """Return the pictures by name; without schedules, those of the instance."""
+    if not schedules:
+        return {"graph": graph(inst)}
+    rewards = {name: rewards_of(inst, schedule) for name, schedule in schedules.items()}
+    kept = {name: s for name, s in schedules.items() if s.decisions}
+    found = {"rewards": reward_curves(rewards)}
+    if kept:
+        found["gain-and-overhead"] = gain_and_overhead(inst, kept)
+        found["allocations"] = allocations(inst, kept)
+    return found
+
+
+def rewards_of(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Floats:
+    """Return q(t) of a schedule, shape (T,)."""
+    if schedule.rewards:
+        return np.array(schedule.rewards)
+    if schedule.record is not None:
+        return np.array(repeat(inst, schedule.record).rewards)
+    judge = Judge(inst)
+    decisions = [np.array(d, float) for d in schedule.decisions]
+    for t, d in enumerate(schedule.used):
+        judge.slot(t, inst.jobs[t], decisions[d])
+    return np.array(judge.rewards)
+
+
+def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:
+    """Draw the average reward until each slot, and the cumulative reward."""
+    figure = new_figure(10, 4)
+    average, cumulative = figure.subplots(1, 2)
+    colours = colours_of(rewards)
+    for name, q in rewards.items():
+        total = np.cumsum(q)
+        slots = np.arange(1, len(total) + 1)
+        average.plot(slots, total / slots, color=colours[name], label=name, linewidth=1.2)
+        cumulative.plot(slots, total, color=colours[name], label=name, linewidth=1.2)
+    for axis, label in (
+        (average, "average reward until slot t"),
+        (cumulative, "cumulative reward"),
+    ):
+        axis.set_xlabel("slot t")
+        axis.set_ylabel(label)
+        axis.grid(color=GRID)
+    average.set_xscale("log")
+    cumulative.legend(frameon=False, fontsize=8)
+    return figure
+
+
+def split(inst: BipartiteInstance, y: Floats, jobs: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return gain and overhead of a decision in a slot with ``jobs``; their difference is (8)."""
+    a = inst.arrays
+    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+    totals = np.zeros((a.copies, a.resources))
+    np.add.at(totals, (a.port, rows % a.resources), y)
+    live = np.flatnonzero(jobs[a.port] & (y > 0))
+    gains = sum(gain(a.kind[rows[i]], a.alpha[rows[i]], y[i]) for i in live)
+    return float(gains), float((a.beta * totals).max(axis=1)[jobs].sum())
+
+
+def gain_and_overhead(
+    inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule], samples: int = 50
+) -> Figure:
+    """Draw mean gain and overhead of a slot, over some slots spread evenly."""
+    slots = np.unique(np.linspace(0, inst.horizon - 1, min(samples, inst.horizon)).astype(int))
+    parts = {
+        name: np.mean(
+            [split(inst, np.array(s.decisions[s.used[t]]), inst.jobs[t]) for t in slots], axis=0
+        )
+        for name, s in schedules.items()
+    }
+    figure = new_figure(1.5 + 1.1 * max(3, len(parts)), 4)
+    axis = figure.subplots()
+    bars(axis, list(parts), [p[0] for p in parts.values()], [p[1] for p in parts.values()])
+    return figure
+
+
+def bars(axis: Axes, names: Sequence[str], gains: Sequence[float], lost: Sequence[float]) -> None:
+    """Draw gain and overhead side by side, one pair for each name."""
+    at = np.arange(len(names))
+    axis.bar(at - 0.2, gains, 0.38, color=COLOURS[0], label="gain")
+    axis.bar(at + 0.2, lost, 0.38, color=COLOURS[1], label="overhead")
+    axis.set_xticks(at, names, rotation=30, ha="right", fontsize=8)
+    axis.set_ylabel("per slot, on average")
+    axis.grid(color=GRID, axis="y")
+    axis.set_axisbelow(True)
+    axis.legend(frameon=False, fontsize=8)
+
+
+def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]) -> Figure:
+    """Draw how full each machine is, on average, by resource: one panel per schedule."""
+    a = inst.arrays
+    shown = min(MOST_MACHINES, len(inst.machines))
+    figure = new_figure(2 + 2.6 * len(schedules), 2 + min(6.0, 0.05 * shown))
+    axes = figure.subplots(1, len(schedules), squeeze=False, sharey=True)[0]
+    image = None
+    for axis, (name, schedule) in zip(axes, schedules.items(), strict=True):
+        times = np.bincount(schedule.used, minlength=len(schedule.decisions))
+        mean = np.zeros(a.channels)
+        for y, n in zip(schedule.decisions, times, strict=True):
+            mean += np.array(y) * (n / inst.horizon)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            full = np.where(a.capacity > 0, row_sums(mean, a) / a.capacity, np.nan)
+        image = axis.imshow(
+            full.reshape(-1, a.resources)[:shown], aspect="auto", cmap="Blues", vmin=0, vmax=1
+        )
+        axis.set_title(name, fontsize=9)
+        axis.set_xticks(range(a.resources), inst.resources, rotation=45, ha="right", fontsize=7)
+    axes[0].set_ylabel("machine")
+    if image is not None:
+        shade = figure.colorbar(image, ax=list(axes), shrink=0.7)
+        shade.set_label("used / capacity, mean over slots")
+    return figure
+
+
+def graph(inst: BipartiteInstance) -> Figure:
+    """Draw which port may use which machine, and how often its jobs come."""
+    edges = np.zeros((len(inst.ports), len(inst.machines)))
+    for r, machine in enumerate(inst.machines):
+        edges[list(machine.ports), r] = 1
+    figure = new_figure(9, 1.5 + min(5.0, 0.2 * len(inst.ports)))
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(4, 1))
+    left.imshow(edges, aspect="auto", cmap="Blues", vmin=0, vmax=1.3, interpolation="nearest")
+    left.set_xlabel("machine")
+    left.set_ylabel("port")
+    often = np.array(inst.arrivals).mean(axis=0)
+    right.barh(np.arange(len(inst.ports)), often, color=COLOURS[0])
+    right.set_xlabel("jobs per slot")
+    right.grid(color=GRID, axis="x")
+    right.set_axisbelow(True)
+    left.set_title(f"{int(edges.sum())} edges", fontsize=9)
+    return figure

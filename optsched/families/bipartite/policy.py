@@ -1,0 +1,143 @@
+"""OGASched (Algorithm 1): online gradient ascent with the exact projection.
+
+    y(t+1) = Proj_Y( y(t) + eta_t grad q(x(t), y(t)) )                      (31)
+
+A decision is made before the jobs of its slot are known (``information = "before"``); they only
+shape the next one. Step sizes:
+
+    decay       eta_1 = eta, eta_{t+1} = decay eta_t           Table II: 25 and 0.9999
+    constant    eta
+    theory      diam (53) / (gradient bound (50) sqrt(T)), for which the regret is at most (41)
+    adaptive    (55): diam / (norm of the current gradient, sqrt(T)); no move where the norm is 0
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.bipartite.instance import Floats, Platform, Slot
+from optsched.families.bipartite.projection import Live, add_up, ascend, gradient_norm
+from optsched.problem import Information, InputError, Prior
+from optsched.streams import Streams
+
+Step: TypeAlias = Literal["decay", "constant", "theory", "adaptive"]
+STEPS = ("decay", "constant", "theory", "adaptive")
+
+
+class OgaSched:
+    """Online gradient ascent.
+
+    Parameters
+    ----------
+    step : {"decay", "constant", "theory", "adaptive"}
+        Rule of the step size.
+    eta : float
+        First step (decay) or every step (constant).
+    decay : float
+        Factor from slot to slot.
+    start_at : array of shape (N,), optional
+        y(1), a decision in Y; by default nothing is given to anybody.
+    """
+
+    information: Information = "before"
+
+    def __init__(
+        self,
+        step: Step = "decay",
+        *,
+        eta: float = 25.0,
+        decay: float = 0.9999,
+        start_at: NDArray[np.float64] | None = None,
+    ) -> None:
+        if step not in STEPS:
+            raise InputError(f"step is {step!r}, expected one of: {', '.join(STEPS)}")
+        if not 0 < eta < math.inf or not 0 < decay < math.inf:
+            raise InputError(f"eta is {eta}, decay is {decay}, expected positive numbers")
+        self.name = "ogasched" if step == "decay" else f"ogasched-{step}"
+        self.options: dict[str, Any] = {"step": step, "eta": eta, "decay": decay}
+        self._first = start_at
+
+    def prior(self, instance: Platform) -> Prior:
+        """Return the step rule and, beside the theory's step only, the bound (41) on the regret.
+
+        Only the platform and the number of slots enter.
+        """
+        step = self.options["step"]
+        if step in ("decay", "constant"):
+            return {n: self.options[n] for n in ("eta", "decay")[: 1 + (step == "decay")]}
+        diam, gradient = diameter(instance), gradient_bound(instance)
+        root = math.sqrt(instance.horizon)
+        if step == "adaptive":
+            return {"diameter": diam, "slots": instance.horizon}
+        eta = diam / (gradient * root) if gradient > 0 else 0.0
+        return {"eta": eta, "regret_guarantee": diam * gradient * root}
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
+        """Take y(1)."""
+        a = public.arrays
+        first = np.zeros(a.channels) if self._first is None else np.array(self._first, float)
+        if first.shape != (a.channels,):
+            raise InputError(
+                f"start_at has the shape {first.shape}, expected ({a.channels},), one amount "
+                "per channel"
+            )
+        self._live = Live(a)
+        self._y = first[self._live.where]
+        self._totals = np.zeros((a.resources, a.copies))
+        add_up(self._y, *self._live.graph[:3], self._totals)
+        self._rho = np.zeros(self._live.rows)
+        self._eta = float(prior.get("eta", 0.0))
+        self._factor = float(prior.get("decay", 1.0))
+        nobody = Slot.without_jobs(a.copies).jobs
+        ascend(  # compiled before decisions are timed; moves nothing
+            self._y, self._y.copy(), nobody, 0.0, self._totals.copy(),
+            self._rho.copy(), *self._live.graph, *self._live.limits,
+        )  # fmt: skip
+        self._scale = (
+            float(prior["diameter"]) / math.sqrt(prior["slots"])
+            if self.options["step"] == "adaptive"
+            else None
+        )
+        if self._scale is not None:
+            gradient_norm(
+                self._y, nobody, self._totals, self._live.rest,
+                *self._live.graph,
+            )  # fmt: skip
+
+    def step(self, event: Slot) -> Floats:
+        """Return the decision made before ``event``; then learn from it."""
+        y, live, jobs = self._y, self._live, event.jobs
+        decision, after = live.spread(y), np.empty_like(y)
+        eta = self._eta
+        if self._scale is not None:
+            norm = gradient_norm(y, jobs, self._totals, live.rest, *live.graph)
+            eta = self._scale / norm if norm > 0 else 0.0
+        ascend(y, after, jobs, eta, self._totals, self._rho, *live.graph, *live.limits)
+        self._y, self._eta = after, eta * self._factor
+        return decision
+
+
+def diameter(platform: Platform) -> float:
+    """Return the bound (53) on the diameter of Y."""
+    a = platform.arrays
+    largest = a.request.max(axis=0)  # (K,)
+    capacity = a.capacity.reshape(-1, a.resources).sum(axis=0)
+    return math.sqrt(2.0 * float(largest @ capacity))
+
+
+def gradient_bound(platform: Platform) -> float:
+    """Return the bound (50) on the norm of the gradient."""
+    a = platform.arrays
+    steepest = [max(u.slope(0.0) for u in machine.utility) for machine in platform.machines]
+    degrees = np.diff(a.start)[:: a.resources]
+    each = float(a.beta.max()) ** 2 + a.resources * np.array(steepest) ** 2
+    return math.sqrt(float(degrees @ each))
+
+
+def regret_guarantee(platform: Platform) -> float:
+    """Return H_G sqrt(T), (41) and (54): holds for the constant step of the theory only."""
+    return diameter(platform) * gradient_bound(platform) * math.sqrt(platform.horizon)

@@ -1,0 +1,85 @@
+"""OGASched, Fig. 5: 100 ports, 1024 machines, T = 10000."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from optsched.drawing import new_figure
+from optsched.families.bipartite.reference import Solver
+from optsched.optimum import solve
+from optsched.papers.bipartite import common
+from optsched.papers.experiment import Cell, Row
+from optsched.simulation import simulate
+
+SLOTS = 10_000
+SAMPLE = 40  # slots of which the best decision is found, to estimate the optimum of all
+
+
+def cells(seeds: int) -> list[Cell]:
+    """Return one cell per instance."""
+    return [common.cell("100 x 1024", seed, preset="large", slots=SLOTS) for seed in range(seeds)]
+
+
+def run(cell: Cell, time_limit: float) -> Row:
+    """Run all schemes; the optimum of every slot is estimated from some slots."""
+    inst = common.instance(cell)
+    runs = {name: simulate(inst, name) for name in common.SCHEMES}
+    stationary = solve(inst, method="stationary", time_limit=time_limit)
+    assert stationary.value is not None
+    assert stationary.bound is not None
+    solver = Solver(inst)
+    chosen = np.linspace(0, inst.horizon - 1, SAMPLE).astype(int)
+    sampled = [solver.solve(inst.jobs[t], 1e-6).value for t in chosen]
+    means = {name: found.value / inst.horizon for name, found in runs.items()}
+    rewards: dict[str, Any] = {name: found.schedule for name, found in runs.items()}
+    return {
+        "rewards": means
+        | {"stationary": stationary.value / inst.horizon, "optimum": float(np.mean(sampled))},
+        "stationary_bound": stationary.bound / inst.horizon,
+        "seconds": {name: found.seconds for name, found in runs.items()},
+        "curves": {name: common.curve(s.rewards)[1] for name, s in rewards.items()},
+    }
+
+
+def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the usual, and the mean curves."""
+    curves = {
+        name: np.mean([row["curves"][name] for row in rows], axis=0).tolist()
+        for name in rows[0]["curves"]
+    }
+    slots = common.curve([0.0] * SLOTS)[0]
+    return common.summarize(rows) | {"slots": slots, "curves": curves}
+
+
+def draw(summary: dict[str, Any]) -> Figure:
+    """Draw average and cumulative rewards."""
+    figure = new_figure(9, 4)
+    left, right = figure.subplots(1, 2)
+    slots = np.array(summary["slots"])
+    for name, average in summary["curves"].items():
+        style = {"color": common.COLOUR[name], "label": common.LABELS[name], "linewidth": 1.2}
+        left.plot(slots, average, **style)
+        right.plot(slots, slots * np.array(average), **style)
+    for axis, label in ((left, "average reward until t"), (right, "cumulative reward")):
+        axis.set_xlabel("slot t")
+        axis.set_ylabel(label)
+        common.finish(axis)
+    left.set_xscale("log")
+    left.legend(frameon=False, fontsize=7)
+    return figure
+
+
+EXPERIMENT = common.experiment(
+    "fig5",
+    "Fig. 5: 100 ports and 1024 machines, T = 10000, beta 0.01-0.015, contention 5",
+    "OGASched is ahead of all baselines at large scale too",
+    cells,
+    draw,
+    run=run,
+    summarize=summarize,
+    seeds=2,
+)

@@ -1,0 +1,83 @@
+"""The exact projection: its optimality conditions, and plain bisection beside it."""
+
+import numpy as np
+import pytest
+
+from optsched.families.bipartite.projection import project
+
+ROWS = 10_000
+
+
+def rows():
+    """Random rows of 1 to 12 numbers; zero requests and capacities, whole numbers and ties too."""
+    rng = np.random.default_rng(0)
+    for _ in range(ROWS):
+        n = int(rng.integers(1, 13))
+        a = rng.uniform(0, 10, n) * (rng.random(n) > 0.2)
+        c = float(rng.uniform(0, 30) * (rng.random() > 0.1))
+        z = rng.uniform(-20, 60, n)
+        if rng.random() < 0.3:
+            a, c = np.round(a), float(round(c))
+        if rng.random() < 0.3:
+            z = np.round(z)
+        yield z, a, c
+
+
+def violation(z, a, c, y):
+    """Return how far the best rho >= 0 is from the conditions y = clip(z - rho, 0, a), ..."""
+    feasible = max(0.0, y.sum() - c, -y.min(), (y - a).max())
+    moved = z - y
+    free = a > 0
+    at_most = moved[free & (y > 1e-12)].min(initial=np.inf)  # rho <= z - y unless y = 0
+    at_least = moved[free & (y < a - 1e-12)].max(initial=0.0)  # rho >= z - y unless y = a
+    slack = at_least if y.sum() < c - 1e-12 else 0.0  # rho = 0 unless the capacity is used up
+    return max(feasible, at_least - at_most, slack)
+
+
+def test_conditions_of_optimality_on_random_rows():
+    worst = max(violation(z, a, c, project(z, a, c)) for z, a, c in rows())
+    assert worst <= 1e-12
+
+
+def bisected(z, a, c):
+    """The projection by 200 halvings of rho, in numpy."""
+    if np.clip(z, 0, a).sum() <= c:
+        return np.clip(z, 0, a)
+    low, high = 0.0, max(z.max(), 0.0)
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.clip(z - middle, 0, a).sum() > c:
+            low = middle
+        else:
+            high = middle
+    return np.clip(z - high, 0, a)
+
+
+def test_bisection_agrees():
+    for z, a, c in list(rows())[:2000]:
+        np.testing.assert_allclose(project(z, a, c), bisected(z, a, c), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("z", "a", "c", "y"),
+    [
+        ([3.0], [5.0], 2.0, [2.0]),  # capacity
+        ([7.0], [5.0], 9.0, [5.0]),  # request
+        ([4.0, 2.0], [9.0, 9.0], 4.0, [3.0, 1.0]),  # both lose the same
+        ([9.0, 2.0], [3.0, 9.0], 4.0, [3.0, 1.0]),  # one stays at its request
+        ([-1.0, 5.0, 5.0], [9.0, 9.0, 9.0], 6.0, [0.0, 3.0, 3.0]),
+        ([5.0, 5.0, 5.0], [9.0, 9.0, 9.0], 0.0, [0.0, 0.0, 0.0]),
+        ([5.0, 4.0, 3.0, 2.0], [9.0, 9.0, 9.0, 9.0], 6.0, [3.0, 2.0, 1.0, 0.0]),
+        ([5.0, 4.0, 3.0, 2.0], [1.0, 1.0, 9.0, 9.0], 4.0, [1.0, 1.0, 1.5, 0.5]),
+    ],
+)
+def test_by_hand(z, a, c, y):
+    np.testing.assert_allclose(project(np.array(z), np.array(a), c), y, atol=1e-15)
+
+
+def test_long_rows():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        z, a = rng.uniform(-5, 30, 300), rng.uniform(0, 10, 300)
+        y = project(z, a, 40.0)
+        assert violation(z, a, 40.0, y) <= 1e-12

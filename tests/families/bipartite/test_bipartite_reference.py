@@ -1,0 +1,129 @@
+"""The optimum: known values, the conic solver beside it, properties, limits of time."""
+
+import numpy as np
+import pytest
+from bipartite_reference import FILES, load
+
+from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.families.bipartite.presets import generate
+from optsched.families.bipartite.reference import Solver, per_pattern
+from optsched.families.bipartite.verify import Judge
+from optsched.optimum import solve
+from optsched.problem import Level, Status
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_known_stationary_optimum(path):
+    inst, known = load(path)
+    np.testing.assert_array_equal(inst.counts, known["counts"])
+    found = solve(inst, method="stationary", gap=1e-9)
+    assert found.value == pytest.approx(known["stationary"]["value"], rel=1e-8)
+    assert found.bound == pytest.approx(known["stationary"]["bound"], rel=1e-8)
+    assert found.bound_level is Level.CERTIFIED
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_known_optimum_of_every_slot(path):
+    inst, known = load(path)
+    found = solve(inst, gap=1e-8)
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(known["per_slot_total"], rel=1e-7)
+    assert found.bound == pytest.approx(sum(known["per_slot"]["bound"]), rel=1e-7)
+    for pattern, _, solved in per_pattern(inst, 1e-8):
+        slot = int(np.flatnonzero((inst.jobs == inst.patterns[0][pattern]).all(axis=1))[0])
+        assert solved.value == pytest.approx(known["per_slot"]["value"][slot], rel=1e-7, abs=1e-9)
+
+
+KINDS = {
+    "mixed": ("linear", "log", "reciprocal", "poly"),
+    "linear": ("linear",),
+    "log": ("log",),
+    "reciprocal": ("reciprocal",),
+    "poly": ("poly",),
+}
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_closed_gaps_on_many_instances(kinds):
+    for seed in range(200):
+        inst = generate("small", seed=seed, utilities=KINDS[kinds], contention=1.0 + seed % 5)
+        solved = Solver(inst).solve(inst.counts, 1e-8)
+        assert solved.bound >= solved.value
+        assert solved.bound - solved.value <= 1e-7 * abs(solved.value) + 1e-9
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_closed_gaps_at_the_size_of_the_paper(kinds):
+    inst = generate("paper", seed=1, slots=50, utilities=KINDS[kinds])
+    for weight in (inst.counts, inst.jobs[0]):
+        solved = Solver(inst).solve(weight, 1e-8)
+        assert solved.bound - solved.value <= 1e-7 * solved.value
+        judge = Judge(inst)
+        judge.slot(0, inst.jobs[0], solved.y)
+        assert judge.verdict().feasible
+
+
+def test_dense_graph():
+    inst = generate("paper", seed=1, slots=20, density=10.0, machines=40)
+    solved = Solver(inst).solve(inst.counts, 1e-8)
+    assert solved.bound - solved.value <= 1e-8 * solved.value
+
+
+def test_extreme_data():
+    """No jobs; no capacity; no request; no overhead; a port without machines."""
+    base = generate("small", seed=0).model_dump()
+    nobody = base | {"arrivals": [[0] * 4] * 40}
+    empty = base | {"machines": [m | {"capacity": (0, 0, 0)} for m in base["machines"]]}
+    modest = base | {"ports": [p | {"request": (0, 0, 0)} for p in base["ports"]]}
+    for content in (nobody, empty, modest):
+        found = solve(BipartiteInstance.model_validate(content))
+        assert found.value == pytest.approx(0, abs=1e-6)
+        assert found.bound == pytest.approx(0, abs=1e-3)  # the tolerance of zero capacities
+    free = BipartiteInstance.model_validate(base | {"overhead": (0, 0, 0)})
+    assert solve(free).status is Status.OPTIMAL
+    lonely = base | {
+        "machines": [m | {"ports": [p for p in m["ports"] if p != 2]} for m in base["machines"]]
+    }
+    assert solve(BipartiteInstance.model_validate(lonely)).status is Status.OPTIMAL
+
+
+def test_without_time_the_stationary_decision_is_the_answer():
+    inst = generate("small", seed=3)
+    hurried = solve(inst, time_limit=0.0)
+    best = solve(inst)
+    still = solve(inst, method="stationary")
+    assert hurried.status is Status.FEASIBLE
+    assert still.value * (1 - 1e-6) <= hurried.value <= best.value
+    assert hurried.bound >= best.bound * (1 - 1e-9)
+    assert hurried.bound_level is Level.CERTIFIED
+
+
+def test_a_second_solver_agrees():
+    inst = generate("small", seed=2, slots=12)
+    claimed = solve(inst, method="cvxpy", check="claimed")
+    best = solve(inst)
+    assert claimed.bound == pytest.approx(best.value, rel=1e-6)
+    assert claimed.value == pytest.approx(best.value, rel=1e-5)
+
+
+def test_shares_and_prices_are_prices():
+    inst = generate("counts", seed=1)
+    solved = Solver(inst).solve(inst.counts, 1e-8)
+    assert (solved.share >= 0).all()
+    assert (solved.nu >= 0).all()
+    np.testing.assert_allclose(solved.share.sum(axis=1), 1.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["auto", "stationary"])
+def test_shadow_prices_are_what_one_more_unit_is_worth(method):
+    inst = generate("small", seed=1, utilities=("log",))
+    best = solve(inst, method=method, gap=1e-9)
+    first = best.shadow_prices[0]
+    assert first["price"] == max(p["price"] for p in best.shadow_prices)
+    content = inst.model_dump()
+    machine = content["machines"][first["machine"]]
+    k = inst.resources.index(first["resource"])
+    more = 0.01
+    machine["capacity"] = tuple(c + more * (j == k) for j, c in enumerate(machine["capacity"]))
+    richer = solve(BipartiteInstance.model_validate(content), method=method, gap=1e-9)
+    assert richer.value - best.value == pytest.approx(more * first["price"], rel=0.05)
