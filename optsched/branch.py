@@ -100,6 +100,8 @@ class BranchAndPrice:
     relaxed : callable
         Called with the relaxation of every node, while the problem is at that node: the place to
         look for schedules.
+    start : array of shape (rows,), optional
+        Prices at which the root begins; 0 by default.
     """
 
     def __init__(
@@ -111,15 +113,16 @@ class BranchAndPrice:
         proved: Callable[[Tree], None],
         relaxed: Callable[[Relaxation], None],
         threads: int = 1,
+        start: Floats | None = None,
     ) -> None:
         self.problem = problem
         self.target, self.stop = target, stop
         self.proved, self.relaxed = proved, relaxed
         self.threads = threads
-        start = problem.at(problem.root())
-        self.master = Master(start, threads=threads)
-        prices = np.zeros(self.master.rows)
-        bound = lagrangian(start, prices, start.price(prices, self._no_columns()).best)
+        here = problem.at(problem.root())
+        self.master = Master(here, threads=threads)
+        prices = np.zeros(self.master.rows) if start is None else start
+        bound = lagrangian(here, prices, here.price(prices, self._no_columns()).best)
         self.tree = Tree([TreeNode(problem.root(), bound, prices)])
         self.best = bound
         self.open: list[tuple[float, int]] = [(-bound, 0)]

@@ -40,6 +40,7 @@ class Column:
     rows: Ints  # rows used, ascending
     usage: Floats  # the amounts, same shape
     choice: Any = None  # what it means to the family
+    tag: bytes = b""  # tells apart columns of equal value and usage that mean different things
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Master:
     def __init__(self, problem: Decomposition, *, threads: int = 1, interior: bool = False) -> None:
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.columns: list[Column] = []
-        self.known: set[tuple[int, float, bytes, bytes]] = set()
+        self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.h = solvers.highs(threads=threads)
         self.interior = interior
         if interior:
@@ -127,7 +128,7 @@ class Master:
         """Add the columns that are new; return how many."""
         fresh = []
         for c in columns:
-            key = (c.block, c.value, c.rows.tobytes(), c.usage.tobytes())
+            key = (c.block, c.value, c.rows.tobytes(), c.usage.tobytes(), c.tag)
             if key not in self.known:
                 self.known.add(key)
                 fresh.append(c)

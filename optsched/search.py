@@ -49,6 +49,9 @@ def improve(
     *,
     done: Callable[[], float],
     found: Callable[[], None],
+    choose: Callable[[], list[int]] | None = None,
+    scale: float | None = None,
+    keep: Callable[[], Callable[[], None]] | None = None,
 ) -> None:
     """Improve ``board`` by simulated annealing over destroy-and-repair moves.
 
@@ -66,6 +69,14 @@ def improve(
         Share of the time that has passed; the search ends at 1.
     found : callable
         Called whenever the board is better than ever before.
+    choose : callable, optional
+        Returns the jobs that are taken out; by default some are drawn, half the time those in the
+        way of a rejected job.
+    scale : float, optional
+        What temperatures are relative to; by default the best value.
+    keep : callable, optional
+        Returns what brings the present state back; by default a move is taken back job by job.
+        Needed where an insertion may move other jobs.
     """
     jobs = [i for i, w in enumerate(worth) if w > 0]
     if not jobs:
@@ -73,12 +84,20 @@ def improve(
     best = board.value
     while (passed := done()) < 1.0:
         before = board.value
+        back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
-        out, wanted = _destroy(board, rejected, worth, windows, rng)
+        if choose is None:
+            out, wanted = _destroy(board, rejected, worth, windows, rng)
+        else:
+            out, wanted = choose(), []
         taken = {i: board.remove(i) for i in out}
         inserted = _repair(board, [*wanted, *out], rejected, worth, factors, rng)
-        heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed * max(abs(best), 1e-12)
+        heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
+        heat *= max(abs(best), 1e-12) if scale is None else scale
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
+            if back is not None:
+                back()
+                continue
             for i in inserted:
                 board.remove(i)
             for i, plan in taken.items():

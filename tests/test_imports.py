@@ -46,7 +46,7 @@ def room(name: str) -> str:
     if first != "families" or len(rest) < 2:
         return first
     part = rest[1]
-    if part in SOURCES:
+    if part in SOURCES or part == "modes":
         return "families/*/sources"
     for known in ("instance", "verify", "certificate"):
         if part == known or part.startswith(f"{known}_"):

@@ -110,7 +110,7 @@ def test_broken_results_file(tmp_path):
 def test_cells_have_names_of_their_own():
     for experiment in EXPERIMENTS.values():
         cells = [json.dumps(cell, sort_keys=True) for cell in experiment.cells(2)]
-        assert len({*cells}) == len(cells) > 10
+        assert len({*cells}) == len(cells) > 1
 
 
 def test_fig4_has_a_hundred_jobs_of_each_kind():

@@ -166,4 +166,4 @@ def test_plans_can_be_loaded_again():
     other.start()
     other.load(best)
     assert other.board.value == pytest.approx(sum(p.value for p in best.values()))
-    assert other.schedule(other.board.plans) == area.schedule(best)
+    assert other.schedule(other.plans()) == area.schedule(best)

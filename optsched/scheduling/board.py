@@ -1,13 +1,15 @@
 """A cluster filled by hand: insert a job by its best schedule at prices, take it out again.
 
-Serves the neighbourhood search of families whose workers and parameter servers sit apart. Every
-state is feasible on single machines.
+Serves the neighbourhood search: `PlanBoard` keeps the books of any family with workers and
+parameter servers, `Board` inserts jobs where the two sit apart. Every state is feasible on single
+machines.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -33,7 +35,49 @@ class Plan:
     entries: NDArray[np.int64]  # (n, 4)
 
 
-class Board:
+class PlanBoard:
+    """Plans that share machines: what is free, and who runs where.
+
+    Parameters
+    ----------
+    requests : sequence
+        The jobs; ``worker_demand`` and ``ps_demand`` of shape (R,).
+    free : pair of arrays of shape (T, R, H) and (T, R, K)
+        What is free for workers, and for PS; one and the same array if they share machines.
+    """
+
+    def __init__(self, requests: Sequence[Any], free: tuple[Floats, Floats]) -> None:
+        self.requests = requests
+        self.free = free
+        self.plans: dict[int, Plan] = {}
+        self.value = 0.0
+
+    def remove(self, i: int) -> Plan:
+        """Take job i out and return its plan."""
+        plan = self.plans.pop(i)
+        self._use(i, plan, 1.0)
+        self.value -= plan.value
+        return plan
+
+    def restore(self, i: int, plan: Plan) -> None:
+        """Put job i where ``plan`` says; the place must be free."""
+        self.plans[i] = plan
+        self._use(i, plan, -1.0)
+        self.value += plan.value
+
+    def _use(self, i: int, plan: Plan, sign: float) -> None:
+        request = self.requests[i]
+        book(
+            plan.entries,
+            request.worker_demand,
+            request.ps_demand,
+            self.free[0],
+            self.free[1],
+            sign,
+        )
+
+
+class Board(PlanBoard):
     """The state of a neighbourhood search.
 
     Parameters
@@ -55,10 +99,7 @@ class Board:
         prices: tuple[Floats, Floats],
         factors: Sequence[tuple[float, float]],
     ) -> None:
-        self.requests = requests
-        self.free = (free[0].copy(), free[1].copy())
-        self.plans: dict[int, Plan] = {}
-        self.value = 0.0
+        super().__init__(requests, (free[0].copy(), free[1].copy()))
         ones = tuple(np.ones(f.shape[2], np.int64) for f in free)
         self.sides = [
             tuple(
@@ -85,30 +126,6 @@ class Board:
         value = float(request.utility[best.completion])
         self.restore(i, Plan(value, best.completion, entries))
         return True
-
-    def remove(self, i: int) -> Plan:
-        """Take job i out and return its plan."""
-        plan = self.plans.pop(i)
-        self._use(i, plan, 1.0)
-        self.value -= plan.value
-        return plan
-
-    def restore(self, i: int, plan: Plan) -> None:
-        """Put job i where ``plan`` says; the place must be free."""
-        self.plans[i] = plan
-        self._use(i, plan, -1.0)
-        self.value += plan.value
-
-    def _use(self, i: int, plan: Plan, sign: float) -> None:
-        request = self.requests[i]
-        book(
-            plan.entries,
-            request.worker_demand,
-            request.ps_demand,
-            self.free[0],
-            self.free[1],
-            sign,
-        )
 
 
 def plan_entries(

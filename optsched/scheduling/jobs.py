@@ -14,13 +14,18 @@ from optsched.resources import exact
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
 
 
-class TrainingJob(Frozen):
-    """A job that trains a model on chunks of data, known to nobody before it arrives."""
+class ChunkedJob(Frozen):
+    """A job that passes over chunks of data, known to nobody before it arrives."""
 
     arrival: NonNegativeInt = Field(description="slot of arrival; the first slot is 0")
     epochs: PositiveInt = Field(description="passes over the data")
     chunks: PositiveInt = Field(description="data chunks, so the most workers in a slot")
     batches_per_chunk: PositiveInt = Field(description="mini-batches in a chunk")
+
+
+class TrainingJob(ChunkedJob):
+    """A job that trains a model with one kind of worker."""
+
     batch_time: NonNegativeFloat = Field(description="time of a mini-batch on one worker, slots")
     gradient_mb: NonNegativeFloat = Field(description="size of the gradients, MB")
 
@@ -35,10 +40,10 @@ class Arrivals:
     """What happens at the beginning of a slot: the jobs that arrive, by index, in index order."""
 
     slot: int
-    jobs: Mapping[int, TrainingJob]
+    jobs: Mapping[int, ChunkedJob]
 
 
-def arrivals_by_slot(jobs: Sequence[TrainingJob], horizon: int) -> Iterator[Arrivals]:
+def arrivals_by_slot(jobs: Sequence[ChunkedJob], horizon: int) -> Iterator[Arrivals]:
     """Walk the horizon slot by slot, handing over every job in the slot in which it arrives."""
     for t in range(horizon):
         yield Arrivals(t, {i: job for i, job in enumerate(jobs) if job.arrival == t})

@@ -13,10 +13,20 @@ from numba import njit
 
 from optsched.scheduling.slots import Floats, Ints
 
+NO_LIMIT = 2**62
+STEPS = 60  # of the search for surrogate weights
+
 
 @njit(cache=True)
 def best_pattern(
-    value: Floats, demand: Floats, capacity: Floats, lower: Ints, upper: Ints, out: Ints
+    value: Floats,
+    demand: Floats,
+    capacity: Floats,
+    lower: Ints,
+    upper: Ints,
+    out: Ints,
+    nodes: int = NO_LIMIT,
+    steps: int = STEPS,
 ) -> float:
     """Maximize ``value @ y`` with ``lower <= y <= upper`` and ``demand.T @ y <= capacity``.
 
@@ -28,12 +38,17 @@ def best_pattern(
     capacity : array of shape (R,)
     lower, upper : arrays of shape (I,)
     out : array of shape (I,)
-        Receives a best pattern.
+        Receives a best pattern, the best that was found if ``nodes`` ended the search.
+    nodes : int
+        How many nodes the search may visit.
+    steps : int
+        Of `resource_prices`; 0 looks at all resources together only, which is quick.
 
     Returns
     -------
     float
-        The greatest value, -inf if ``lower`` does not fit.
+        The greatest value, an upper bound on it if ``nodes`` ended the search; -inf if ``lower``
+        does not fit.
     """
     jobs, resources = demand.shape
     free = capacity.copy()
@@ -62,25 +77,30 @@ def best_pattern(
                 n += 1
     if n == 0:
         return base
-    # one surrogate resource: whose fractional knapsack is the tightest (the last: all together)
+    # one surrogate resource: whose fractional knapsack is the tightest (each resource alone, all
+    # together, all at prices)
     size = np.empty(n)
     chosen = np.empty(n)
     order = np.empty(n, np.int64)
+    weight = np.zeros(resources)
     tightest = np.inf
-    for q in range(resources + 1):
-        together = q == resources
-        if not together and free[q] <= 0.0:
+    for q in range(resources if steps == 0 else 0, resources + (1 if steps == 0 else 2)):
+        if q < resources:
+            weight[:] = 0.0
+            weight[q] = 1.0 if free[q] > 0.0 else 0.0
+        elif q == resources:
+            for r in range(resources):
+                weight[r] = 1.0 if free[r] > 0.0 else 0.0
+        else:
+            resource_prices(value, demand, free, item[:n], most, steps, weight)
+        room = weight.sum()
+        if room <= 0.0:
             continue
         for k in range(n):
             size[k] = 0.0
             for r in range(resources):
-                if (together or q == r) and free[r] > 0.0:
-                    size[k] += demand[item[k], r] / free[r]
-        room = 1.0
-        if together:
-            room = 0.0
-            for r in range(resources):
-                room += 1.0 if free[r] > 0.0 else 0.0
+                if weight[r] > 0.0:
+                    size[k] += weight[r] * demand[item[k], r] / free[r]
         density = np.empty(n)
         for k in range(n):
             density[k] = -value[item[k]] / size[k] if size[k] > 0.0 else -np.inf
@@ -97,7 +117,51 @@ def best_pattern(
             tightest = bound
             chosen[:] = size / room
             order[:] = ranked
-    return base + _depth_first(value, demand, free, item, most, chosen, order, n, out)
+    return base + _depth_first(value, demand, free, item, most, chosen, order, n, nodes, out)
+
+
+@njit(cache=True)
+def resource_prices(
+    value: Floats, demand: Floats, free: Floats, item: Ints, most: Ints, steps: int, best: Floats
+) -> None:
+    """Find prices of all that is free of each resource at which the relaxed knapsack is tight.
+
+    Subgradient steps on  sum_r u_r + sum_k most_k max(0, value_k - sum_r u_r demand_kr / free_r);
+    ``best`` receives the best u.
+    """
+    resources = free.size
+    u, slope = np.zeros(resources), np.empty(resources)
+    top = 0.0
+    for k in range(item.size):
+        top = max(top, most[k] * value[item[k]])
+    for r in range(resources):
+        u[r] = top / resources if free[r] > 0.0 else 0.0
+    least = np.inf
+    for step in range(steps):
+        bound = u.sum()
+        slope[:] = 1.0
+        for k in range(item.size):
+            rest = value[item[k]]
+            for r in range(resources):
+                if u[r] > 0.0:
+                    rest -= u[r] * demand[item[k], r] / free[r]
+            if rest > 0.0:
+                bound += most[k] * rest
+                for r in range(resources):
+                    if free[r] > 0.0:
+                        slope[r] -= most[k] * demand[item[k], r] / free[r]
+        if bound < least:
+            least = bound
+            best[:] = u
+        norm = 0.0
+        for r in range(resources):
+            if free[r] > 0.0 and (u[r] > 0.0 or slope[r] < 0.0):
+                norm += slope[r] * slope[r]
+        if norm <= 0.0:
+            return
+        for r in range(resources):
+            if free[r] > 0.0:
+                u[r] = max(0.0, u[r] - top / (1.0 + step) / math.sqrt(norm) * slope[r])
 
 
 @njit(cache=True)
@@ -110,9 +174,13 @@ def _depth_first(
     size: Floats,
     order: Ints,
     n: int,
+    nodes: int,
     out: Ints,
 ) -> float:
-    """Search all patterns, densest job first; cut where the surrogate knapsack promises no more."""
+    """Search all patterns, densest job first; cut where the surrogate knapsack promises no more.
+
+    Returns the best value, or the greatest promise that is still open after ``nodes`` nodes.
+    """
     resources = free.size
     level_free = np.empty((n + 1, resources))
     level_free[0] = free
@@ -122,6 +190,8 @@ def _depth_first(
     y = np.zeros(n, np.int64)
     best = -1.0
     best_y = np.zeros(n, np.int64)
+    promised = np.zeros(n)  # by the branch that is being searched, at every level
+    bound = -1.0
     k = 0
     descend = True
     while k >= 0:
@@ -160,6 +230,11 @@ def _depth_first(
                 break
             left -= fits * size[other]
             promise += fits * value[item[other]]
+        promised[k] = promise
+        nodes -= 1
+        if nodes < 0:
+            bound = promised[: k + 1].max()
+            break
         if promise <= best * (1.0 + 1e-12):
             # fewer of this job leave at most its density for the others: nothing better below
             k -= 1
@@ -169,7 +244,7 @@ def _depth_first(
         descend = True
     for k in range(n):
         out[item[order[k]]] += best_y[k]
-    return best
+    return max(best, bound)
 
 
 @njit(cache=True)
@@ -181,6 +256,7 @@ def best_patterns(
     upper: Ints,
     best: Floats,
     out: Ints,
+    nodes: int = NO_LIMIT,
 ) -> None:
     """Solve `best_pattern` for many machines.
 
@@ -188,7 +264,7 @@ def best_patterns(
     ``out`` (B, I).
     """
     for b in range(value.shape[0]):
-        best[b] = best_pattern(value[b], demand, capacity[b], lower[b], upper[b], out[b])
+        best[b] = best_pattern(value[b], demand, capacity[b], lower[b], upper[b], out[b], nodes)
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from optsched.solvers.common import Status, interruptible
@@ -14,6 +14,15 @@ def cp_program() -> Any:
     from ortools.sat.python import cp_model
 
     return cp_model.CpModel()
+
+
+def cp_domain(values: Sequence[int]) -> Any:
+    """Return the domain of an integer that may be any of ``values``."""
+    from ortools.sat.python import cp_model
+
+    if isinstance(values, range) and values.step == 1 and len(values):
+        return cp_model.Domain(values.start, values.stop - 1)
+    return cp_model.Domain.from_values([int(x) for x in values])
 
 
 def cp_solver(

@@ -114,3 +114,15 @@ def test_windowed_costs_try_every_job(seed):
         assert (lower[first : end + 1] <= found).all()
         assert (found <= upper[first : end + 1]).all()
         assert amount[:first].sum() == amount[end + 1 :].sum() == 0
+
+
+@given(SEEDS, st.integers(0, 5))
+def test_a_search_that_ends_early_promises_no_less(seed, nodes):
+    value, demand, capacity, lower, upper = knapsack(seed)
+    out = np.zeros(value.size, np.int64)
+    best = best_pattern(value, demand, capacity, lower, upper, out)
+    promise = best_pattern(value, demand, capacity, lower, upper, out, nodes)
+    assert promise >= best * (1 - 1e-12)
+    if best > -np.inf:
+        assert (out @ demand <= capacity).all()
+        assert value @ out <= best * (1 + 1e-12)

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 NONE = 2**62  # the cost of a schedule that does not exist
+NODES = 20_000  # of the search for the best load of a machine
+STEPS = 60  # of the search for multipliers
 
 
 @njit(cache=True)
@@ -204,13 +206,54 @@ def relaxed(
 
 
 @njit(cache=True)
-def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
-    """Return the worth of the best load of one machine.
+def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> Ints:
+    """Return how much of a unit of each resource to count, so that one sum of all is a tight limit.
 
-    That is max value . y over integers 0 <= y <= most with y @ demand <= capacity.
+    Whole numbers >= 0, and any are valid: they are sought in floats, by subgradient steps on the
+    relaxation sum_r u_r + sum_i most_i max(0, value_i - sum_r u_r demand_ir / capacity_r).
+    """
+    resources = len(capacity)
+    share = np.zeros(demand.shape)
+    for r in range(resources):
+        if capacity[r] > 0:
+            share[:, r] = demand[:, r] / capacity[r]
+    top = 0.0
+    for i in range(len(value)):
+        top = max(top, float(most[i]) * value[i])
+    u = np.full(resources, top / resources)
+    best, least = u.copy(), np.inf
+    for step in range(STEPS):
+        bound, slope = u.sum(), np.ones(resources)
+        for i in range(len(value)):
+            rest = value[i] - (share[i] * u).sum()
+            if rest > 0.0:
+                bound += most[i] * rest
+                slope -= most[i] * share[i]
+        if bound < least:
+            least = bound
+            best[:] = u
+        norm = np.sqrt((slope * slope).sum())
+        if norm == 0.0:
+            break
+        u = np.maximum(0.0, u - top / (1.0 + step) / norm * slope)
+    units = np.zeros(resources, np.int64)
+    total = best.sum()
+    for r in range(resources):
+        if capacity[r] > 0 and total > 0.0:
+            units[r] = int(best[r] / total * 2.0**50 / capacity[r])
+    return units
+
+
+@njit(cache=True)
+def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
+    """Return the worth of the best load of one machine, or more.
+
+    That is max value . y over integers 0 <= y <= most with y @ demand <= capacity; more only if
+    the search would take too long.
 
     Depth-first search; a node is cut where one of the relaxations to a single constraint (each
-    resource alone, and their sum relative to the capacities) leaves nothing to gain.
+    resource alone, their sum relative to the capacities, and at multipliers) leaves nothing to
+    gain.
 
     Parameters
     ----------
@@ -219,8 +262,8 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     capacity : shape (R,)
     """
     resources = len(capacity)
-    weight = np.zeros((resources + 1, len(value)), np.int64)  # demand in each relaxation
-    left = np.zeros(resources + 1, np.int64)
+    weight = np.zeros((resources + 2, len(value)), np.int64)  # demand in each relaxation
+    left = np.zeros(resources + 2, np.int64)
     kept = np.zeros(len(value), np.int64)
     n = 0
     for i in range(len(value)):
@@ -238,6 +281,12 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
         for j in range(n):
             weight[r, j] = demand[kept[j], r]
             weight[resources, j] += share * weight[r, j]
+    items = kept[:n]
+    units = multipliers(value[items], most[items], demand[items], capacity)
+    for r in range(resources):
+        left[resources + 1] += units[r] * capacity[r]
+        for j in range(n):
+            weight[resources + 1, j] += units[r] * weight[r, j]
     best: int = _search(value[kept[:n]], most[kept[:n]], weight[:, :n].copy(), left)
     return best
 
@@ -261,15 +310,18 @@ def _by_density(value: Ints, weight: Ints) -> Ints:
 
 @njit(cache=True)
 def _search(value: Ints, most: Ints, weight: Ints, left: Ints) -> int:
-    first = _by_density(value, weight[-1])  # the search takes the densest items first
+    first = _by_density(value, weight[-2])  # the search takes the densest items first
     value, most, weight = value[first], most[first], weight[:, first].copy()
     n, relaxations = len(value), len(left)
     order = np.empty((relaxations, n), np.int64)
     for q in range(relaxations):
         order[q] = _by_density(value, weight[q])
+    ceiling = NONE  # what the relaxations promise before anything is decided
+    for q in range(relaxations):
+        ceiling = min(ceiling, relaxed(0, value, most, weight[q], order[q], left[q], NONE))
     taken = np.zeros(n, np.int64)
     k, best, worth = 0, 0, 0
-    while True:
+    for _ in range(NODES):
         alive = k < n
         if alive:
             for q in range(relaxations - 1, -1, -1):
@@ -299,3 +351,4 @@ def _search(value: Ints, most: Ints, weight: Ints, left: Ints) -> int:
         for q in range(relaxations):
             left[q] += weight[q, k]
         k += 1
+    return ceiling

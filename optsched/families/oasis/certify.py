@@ -20,6 +20,7 @@ from optsched.families.oasis.certificate import (
     WorkersSplit,
     to_grid,
 )
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.slot_blocks import SlotBlocks
 from optsched.families.oasis.slot_nodes import Completion, Machine, Workers
 
@@ -41,14 +42,25 @@ def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificat
     return OasisCertificate.root(problem.inst, CapacityPrices.of(worker, ps), bits)
 
 
+def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCertificate:
+    """Certify by one set of prices of workers and PS, (I, T) each."""
+    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for p in prices))
+    worker, ps = (to_grid(p, bits) for p in prices)
+    return OasisCertificate.root(inst, SlotPrices.of(worker, ps), bits)
+
+
+def _slot_bits(inst: OasisInstance, dearest: float) -> int:
+    """Return a grid on which a schedule stays below 2**60 at such prices."""
+    most = max((job.chunks for job in inst.jobs), default=1)
+    room = 60 - math.ceil(math.log2(max(1.0, 2.0 * inst.horizon * most * dearest)))
+    return max(0, min(SLOT_BITS, room))
+
+
 def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
-    dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
-    most = max((job.chunks for job in inst.jobs), default=1)
-    room = 60 - math.ceil(math.log2(max(1.0, 2.0 * inst.horizon * most * dearest)))
-    bits = max(0, min(SLOT_BITS, room))
+    bits = _slot_bits(inst, max(float(node.prices.max(initial=0.0)) for node in tree.nodes))
     nodes: list[Node] = []
     held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
     for k, node in enumerate(tree.nodes):

@@ -6,6 +6,9 @@ is at least the share of the job that is completed by then".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
@@ -13,8 +16,11 @@ from scipy.sparse import coo_array, csc_array
 from optsched import solvers
 from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES, CapacityBlocks
+from optsched.families.oasis.facts import most_workers
 
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
+LEAST_JOB = 1e-4  # of what all jobs can earn, below which a job is left out
+LEAST_UTILITY = 0.02  # of what a job can earn, below which a completion is left out
 
 
 def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: float) -> Floats:
@@ -27,22 +33,51 @@ def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: flo
     program = _Matrix(problem)
     if not program.columns:  # no job can finish: nothing is worth anything
         return np.zeros(problem.rhs.size)
+    duals, _ = solve_program(program, threads=threads, time_limit=time_limit)
+    return program.prices(duals)
+
+
+def solve_program(program: _Matrix, *, threads: int, time_limit: float) -> tuple[Floats, Floats]:
+    """Return the duals of the rows and the columns' values, as an interior point leaves them."""
     h = solvers.highs(threads=threads, time_limit=time_limit)
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
     h.setOptionValue("ipm_optimality_tolerance", ACCURACY)
     solvers.load(h, *program.matrices())
     solvers.run(h)
-    duals = -solvers.row_duals(h)[: problem.rhs.size]
-    # units of demand are large numbers: the program scales its capacity rows to 1
-    return np.maximum(duals, 0.0) / np.where(problem.rhs > 0, problem.rhs, 1.0)
+    return np.maximum(-solvers.row_duals(h), 0.0), np.array(h.getSolution().col_value)
+
+
+def most_earned(problem: CapacityBlocks) -> Floats:
+    """Return what each job earns by the earliest completion on empty machines, shape (I,)."""
+    out = np.zeros(problem.jobs)
+    for i, request in enumerate(problem.requests):
+        most = most_workers(problem.inst, problem.inst.jobs[i])
+        if most:
+            first = request.arrival - (-request.work // most) - 1
+            out[i] = request.utility[first] if first < problem.slots else 0.0
+    return out
+
+
+@dataclass(frozen=True)
+class JobColumns:
+    """Where a job's variables are."""
+
+    slots: Ints  # (S,)
+    is_open: Ints  # (S,)
+    hosted: tuple[Ints, Ints]  # workers and PS: (S, C) of each side
 
 
 class _Matrix:
-    """The constraint matrix, as triplets; all rows are `<=`."""
+    """The constraint matrix, as triplets; all rows are `<=`.
 
-    def __init__(self, problem: CapacityBlocks) -> None:
+    ``jobs`` are those that take part, by default all that can earn something.
+    """
+
+    def __init__(self, problem: CapacityBlocks, jobs: Iterable[int] | None = None) -> None:
         self.problem = problem
+        self.earned = most_earned(problem)
+        self.where: dict[int, JobColumns] = {}
         self.cost: list[NDArray[np.float64]] = []
         self.row: list[Ints] = []
         self.col: list[Ints] = []
@@ -50,8 +85,14 @@ class _Matrix:
         self.columns = 0
         self.rows = problem.rhs.size
         self.upper: list[Floats] = [np.where(problem.rhs > 0, 1.0, 0.0)]
-        for i in range(problem.jobs):
+        worth = self.earned > LEAST_JOB * self.earned.sum()
+        for i in np.flatnonzero(worth).tolist() if jobs is None else sorted(jobs):
             self.job(i)
+
+    def prices(self, duals: Floats) -> Floats:
+        """Return the prices on capacity among the duals: the rows are scaled to 1."""
+        rhs = self.problem.rhs
+        return duals[: rhs.size] / np.where(rhs > 0, rhs, 1.0)
 
     def put(self, row: Ints, col: Ints, val: Floats | float) -> None:
         shape = np.broadcast_shapes(np.shape(row), np.shape(col), np.shape(val))
@@ -74,7 +115,7 @@ class _Matrix:
         problem = self.problem
         request, job = problem.requests[i], problem.inst.jobs[i]
         f = request.utility
-        slots = np.flatnonzero(f > NEGLIGIBLE * f.max(initial=0.0))
+        slots = np.flatnonzero(f > max(LEAST_UTILITY * self.earned[i], NEGLIGIBLE * f.max()))
         fits = [
             self._fits(side, demand, job.chunks)
             for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True)
@@ -89,14 +130,16 @@ class _Matrix:
         self.chain(is_open, first - slots[0])
         worker = self.new_columns(np.zeros((slots.size, fits[0].size)))
         served = self.new_columns(np.zeros((slots.size, fits[1].size)))
+        self.where[i] = JobColumns(slots, is_open, (worker, served))
         self.load(0, slots, worker, request.worker_demand, fits[0])
         self.load(1, slots, served, request.ps_demand, fits[1])
         n = slots.size
         limit = self.new_rows(np.zeros(n))  # workers <= most open
         self.put(limit[:, None], worker, 1.0)
         self.put(limit, is_open, -float(most))
-        ratio = job.worker_bandwidth / job.ps_bandwidth
-        bandwidth = self.new_rows(np.zeros(n))  # b workers <= B PS
+        # whole PS: at best so many per worker, which is b / B or more
+        ratio = float((request.ps_needed[1 : most + 1] / np.arange(1, most + 1)).min())
+        bandwidth = self.new_rows(np.zeros(n))  # ratio workers <= PS
         self.put(bandwidth[:, None], worker, ratio)
         self.put(bandwidth[:, None], served, -1.0)
         # done[t], the share of the work done by slot t, is at least the share completed by then

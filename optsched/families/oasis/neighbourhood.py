@@ -1,33 +1,47 @@
-"""Neighbourhood search of family `oasis`: jobs go in and out of single machines at dual prices."""
+"""Neighbourhood search of family `oasis`: jobs go in and out of single machines at dual prices.
+
+A relaxation tells which jobs to try first. Schedules are built from many orders of the jobs, and
+the best of them is improved by taking jobs out and putting jobs in.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
 
 from optsched.colgen import Floats
-from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, over_slots, requests
+from optsched.families.oasis.capacity_blocks import requests
+from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
+from optsched.families.oasis.tightening import Guide
 from optsched.progress import Progress
-from optsched.scheduling.board import Board, Plan
+from optsched.scheduling.board import Plan
+from optsched.scheduling.packed_board import PackedBoard
 from optsched.search import construct, improve
 from optsched.streams import Streams
 
-FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
-    (0.0, 0.0),
-    (0.1, 0.0),
-    (0.3, 0.0),
-    (0.6, 0.0),
-    (1.0, 0.0),
-    (0.1, 1.0),
-    (0.3, 1.0),
-    (0.6, 1.0),
-    (0.3, 0.5),
-    (1.0, 1.0),
+FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
+    (0.0, False),
+    (0.1, False),
+    (0.3, False),
+    (0.6, False),
+    (0.9, False),
+    (1.0, False),
+    (0.3, True),
+    (0.9, True),
+    (1.0, True),
 )
+FULL = 5  # the factor of full prices
+BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
+BUILDING = 0.2  # share of the time for building schedules
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
+LEAST = 1e-6  # a job that earns less than this share of what all can earn is not tried
+HOPEFUL = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
+NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
 
 class Neighbourhood:
@@ -38,25 +52,77 @@ class Neighbourhood:
     inst : OasisInstance
     prices : pair of arrays of shape (T, R, H) and (T, R, K)
         Per unit of demand, on single machines.
+    guide : Guide, optional
+        What a relaxation says of the jobs; without it, all are alike, and the prices of workers
+        follow from ``prices``.
     """
 
-    def __init__(self, inst: OasisInstance, prices: tuple[Floats, Floats]) -> None:
+    def __init__(
+        self, inst: OasisInstance, prices: tuple[Floats, Floats], guide: Guide | None = None
+    ) -> None:
         self.inst = inst
         arrays = inst.arrays
-        free = (
-            over_slots(arrays.worker_capacity.astype(float), inst.horizon),
-            over_slots(arrays.ps_capacity.astype(float), inst.horizon),
+        capacity = (arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float))
+        demand = (arrays.worker_demand.astype(float), arrays.ps_demand.astype(float))
+        self.board = PackedBoard(
+            requests(inst),
+            capacity,
+            (
+                guide.prices
+                if guide is not None
+                else (
+                    _per_worker(prices[0], demand[0], capacity[0]),
+                    _per_worker(prices[1], demand[1], capacity[1]),
+                )
+            ),
+            (_free_worth(prices[0], capacity[0]), _free_worth(prices[1], capacity[1])),
+            FACTORS,
         )
-        self.board = Board(requests(inst), free, prices, FACTORS)
         best = arrays.utility.max(axis=1, initial=0.0)
-        self.worth = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
         useful = arrays.utility > NEAR * best[:, None]
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
+        shortest = self._shortest()
+        first = np.minimum(arrays.arrival + shortest - 1, inst.horizon - 1)
+        earned = np.take_along_axis(arrays.utility, first[:, None], axis=1)[:, 0]
+        earned[(shortest == 0) | (arrays.arrival + shortest > inst.horizon)] = 0.0
+        self.worth = np.where(earned > LEAST * earned.sum(), earned, 0.0)
+        # jobs that fill their time leave no choice
+        self.rigid = shortest / np.maximum(last - arrays.arrival + 1, 1)
+        self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
+        self.earned = self.worth if guide is None else guide.value
+        self.builders = BUILDERS[guide is not None]
+        if guide is not None:
+            self.board.hopeful = guide.share > HOPEFUL
+
+    def _shortest(self) -> Floats:
+        """Return the slots that each job needs on empty machines; 0: it can never run."""
+        most = np.array([most_workers(self.inst, job) for job in self.inst.jobs], np.int64)
+        return np.where(most > 0, -(-self.inst.arrays.work // np.maximum(most, 1)), 0)
 
     def start(self) -> None:
         """Insert the jobs at the full prices, the most valuable first."""
-        construct(self.board, np.argsort(-self.worth, kind="stable").tolist(), len(FACTORS) - 1)
+        construct(self.board, self._jobs(np.argsort(-self.worth, kind="stable")), FULL)
+
+    def _jobs(self, order: NDArray[np.int64]) -> list[int]:
+        return [i for i in order.tolist() if self.worth[i] > 0]
+
+    def build(self, rng: Generator, done: Callable[[], float], found: Callable[[], None]) -> None:
+        """Build schedules from random orders near the relaxation's; end with the best."""
+        best, keep = self.board.value, self.board.keep()
+        jobs = len(self.inst.jobs)
+        while done() < 1.0:
+            share = np.rint(np.clip(self.share + rng.normal(0, NOISE[0], jobs), 0, 1))
+            key = self.rigid if rng.random() < 0.6 else self.earned
+            key = key * np.exp(rng.normal(0, NOISE[1], jobs))
+            factor = int(rng.choice(self.builders))
+            for i in list(self.board.plans):
+                self.board.remove(i)
+            construct(self.board, self._jobs(np.lexsort((-key, -share))), factor)
+            if self.board.value > best * (1 + 1e-12):
+                best, keep = self.board.value, self.board.keep()
+                found()
+        keep()
 
     def load(self, plans: Mapping[int, Plan]) -> None:
         """Replace the state by ``plans``."""
@@ -69,29 +135,37 @@ class Neighbourhood:
         self, monitor: Progress, *, seed: int, start: int, done: Callable[[], float]
     ) -> dict[int, Plan]:
         """Search from the present state; report every better schedule; return the best plans."""
-        best = dict(self.board.plans)
-        value = self.board.value
+        board = self.board
+        best = self.plans()
+        value = board.value
         monitor.incumbent(value, self.schedule(best))
         reported = monitor.seconds()
+        rng = Streams(seed)("neighbourhood", start)
 
         def found() -> None:
             nonlocal best, value, reported
-            best, value = dict(self.board.plans), self.board.value
+            best, value = self.plans(), board.value
             if monitor.seconds() > reported + REPORT_SECONDS:
                 monitor.incumbent(value, self.schedule(best))
                 reported = monitor.seconds()
 
+        self.build(rng, lambda: done() / BUILDING, found)
         improve(
-            self.board,
+            board,
             self.worth.tolist(),
             self.windows,
             len(FACTORS),
-            Streams(seed)("neighbourhood", start),
-            done=done,
+            rng,
+            done=lambda: (done() - BUILDING) / (1 - BUILDING),
             found=found,
+            keep=board.keep,
         )
         monitor.incumbent(value, self.schedule(best))
         return best
+
+    def plans(self) -> dict[int, Plan]:
+        """Return where the jobs run at present."""
+        return {i: self.board.plan(i) for i in self.board.plans}
 
     def schedule(self, plans: Mapping[int, Plan]) -> OasisSchedule:
         """Turn plans into a schedule."""
@@ -117,3 +191,21 @@ def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
             )
         )
     return out[0], out[1]
+
+
+def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
+    """Return the price of one worker (PS) on the cheapest machine with room for it, (I, T)."""
+    out = np.zeros((demand.shape[0], prices.shape[0]))
+    for i, d in enumerate(demand):
+        fits = (d <= capacity).all(axis=1)
+        if fits.any():
+            out[i] = np.einsum("trh,r->th", prices[:, :, fits], d).min(axis=1)
+    return out
+
+
+def _free_worth(prices: Floats, capacity: Floats) -> Floats:
+    """Return the worth of a free unit, (T, R, H): its price, and a little for every resource."""
+    whole = np.maximum(capacity.sum(axis=0), 1.0)
+    all_of_it = np.maximum((prices * capacity.T).sum(axis=(1, 2)), 1e-9)  # (T,)
+    worth: Floats = prices + 0.05 * all_of_it[:, None, None] / whole[None, :, None]
+    return worth

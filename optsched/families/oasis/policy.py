@@ -15,16 +15,11 @@ import numpy as np
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
 from optsched.problem import Information, Prior
 from optsched.resources import ceil_tol, exact
-from optsched.scheduling.board import plan_entries
 from optsched.scheduling.jobs import Arrivals, transfer_slots
-from optsched.scheduling.ledger import Ledger
-from optsched.scheduling.oracle import Machines, Oracle, Request
+from optsched.scheduling.oracle import Request
 from optsched.scheduling.placement import Placement
-from optsched.scheduling.posted_prices import PostedPrices, ln_or_none
-from optsched.scheduling.slots import Ints
+from optsched.scheduling.separated import LnBounds, Prospect, SeparatedScheduler, ln_bounds
 from optsched.streams import Streams
-
-ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility
 
 
 class Oasis:
@@ -91,50 +86,25 @@ class Oasis:
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Open the prices at L."""
         self.platform = public
-        self.workers = Ledger(public.worker_capacity, public.horizon)
-        self.ps = Ledger(public.ps_capacity, public.horizon)
-        self.worker_prices = PostedPrices(self.workers, prior["ln_U1"], prior["ln_L1"])
-        self.ps_prices = PostedPrices(self.ps, prior["ln_U2"], prior["ln_L2"])
-        machines = max(len(public.worker_capacity), len(public.ps_capacity))
-        self.oracle = Oracle(public.horizon, machines, prior["most_workers"], prior["most_work"])
-        self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
+        self.scheduler = SeparatedScheduler(
+            public.worker_capacity,
+            public.ps_capacity,
+            public.horizon,
+            (prior["ln_U1"], prior["ln_L1"]),
+            (prior["ln_U2"], prior["ln_L2"]),
+            prior["most_workers"],
+            prior["most_work"],
+        )
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
         """Decide on the arrivals; run what was planned for this slot."""
         for i, job in event.jobs.items():
             self.admit(i, job)  # type: ignore[arg-type]
-        return self.plans.pop(event.slot, {})
+        return self.scheduler.due(event.slot)
 
     def admit(self, i: int, job: OasisJob) -> float | None:
         """Plan job i if its best schedule pays; return its payoff, None if it is rejected."""
-        request = self.request(job)
-        workers = Machines(
-            self.worker_prices.per_unit(), self.workers.free, self._ones(self.workers)
-        )
-        ps = Machines(self.ps_prices.per_unit(), self.ps.free, self._ones(self.ps))
-        best = self.oracle.best(request, workers, ps)
-        if best is None or best.payoff <= ADMISSION * request.utility[best.completion]:
-            return None
-        entries = plan_entries(request, best.amount, best.completion, workers, ps)
-        self._book(i, entries, request)
-        return best.payoff
-
-    def _book(self, i: int, entries: Ints, request: Request) -> None:
-        """Use what the rows [side, slot, machine, number] say; note the plan; raise the prices."""
-        for side, (ledger, prices, demand) in enumerate(
-            (
-                (self.workers, self.worker_prices, request.worker_demand),
-                (self.ps, self.ps_prices, request.ps_demand),
-            )
-        ):
-            mine = entries[entries[:, 0] == side]
-            ledger.take(mine[:, 1], mine[:, 2], mine[:, 3, None] * demand[None, :])
-            prices.refresh_at(mine[:, 1:3])
-        placed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
-        for side, t, h, number in entries.tolist():
-            placed.setdefault(t, ({}, {}))[side][h] = number
-        for t, (workers, ps) in placed.items():
-            self.plans.setdefault(t, {})[i] = Placement(workers, ps)
+        return self.scheduler.admit(i, self.request(job))
 
     def request(self, job: OasisJob) -> Request:
         """Translate a job into the oracle's terms."""
@@ -146,15 +116,11 @@ class Oasis:
             arrival=job.arrival,
             work=_size(job, platform, self.granularity),
             units=_units(job, platform, self.granularity),
-            worker_demand=self.workers.units(job.worker_demand),
-            ps_demand=self.ps.units(job.ps_demand),
+            worker_demand=self.scheduler.workers.units(job.worker_demand),
+            ps_demand=self.scheduler.ps.units(job.ps_demand),
             ps_needed=np.array(ps_table(job), np.int64),
             utility=utility,
         )
-
-    @staticmethod
-    def _ones(side: Ledger) -> np.ndarray[Any, np.dtype[np.int64]]:
-        return np.ones(len(side.capacity), np.int64)
 
 
 def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:  # noqa: ARG001
@@ -192,33 +158,11 @@ def _units(
     return np.array(units, np.int64)
 
 
-def _ln_bounds(
-    inst: OasisInstance, side: str, floor: float
-) -> tuple[list[float | None], float | None]:
+def _ln_bounds(inst: OasisInstance, side: str, floor: float) -> LnBounds:
     """Return ln U^r of (23)/(24) for every resource, and ln L of (25)/(26)."""
-    demands = [getattr(job, f"{side}_demand") for job in inst.jobs]
+    jobs = [
+        Prospect(getattr(job, f"{side}_demand"), work, shortest, job.arrival, job.utility.log)
+        for job, work, shortest in zip(inst.jobs, inst.work, inst.shortest, strict=True)
+    ]
     capacity = inst.worker_capacity if side == "worker" else inst.ps_capacity
-    upper = [-math.inf] * len(inst.resources)
-    least, fraction = math.inf, math.inf
-    for job, demand, work, shortest in zip(
-        inst.jobs, demands, inst.work, inst.shortest, strict=True
-    ):
-        first = job.utility.log(shortest - 1)
-        for r, d in enumerate(demand):
-            if d > 0:
-                upper[r] = max(upper[r], first - math.log(d))
-        total = sum(demand)
-        if total == 0:
-            continue
-        fraction = min(fraction, math.log(work * total))
-        longest = inst.horizon - 1 - job.arrival  # counts for a job that can never finish, too
-        delays = range(min(shortest - 1, longest), longest + 1)
-        enough = first + math.log(floor) if floor > 0 else -math.inf
-        earned = [x for x in map(job.utility.log, delays) if x > -math.inf and x >= enough]
-        if earned:
-            least = min(least, min(earned) - math.log(work * total))
-    whole = math.fsum(c for row in capacity for c in row)
-    if not (math.isfinite(least) and whole > 0):
-        return [None] * len(inst.resources), None
-    inverse_eta = fraction - math.log(inst.horizon * whole)
-    return [ln_or_none(u) for u in upper], inverse_eta + least - math.log(4)
+    return ln_bounds(jobs, capacity, inst.horizon, floor)

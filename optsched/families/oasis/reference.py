@@ -3,20 +3,21 @@
 - `column_generation`: prices on capacity, from the compact linear program, improved to convergence;
 - `branch_and_price`: prices per worker and slot, which know how workers pack, in a branching tree;
 - `neighbourhood`: schedules only;
-- `auto`: the tree where it is small enough, else prices on capacity and the search, in turns.
+- `auto`: the tree where it is small enough, else the tightened compact program and the search.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Floats, Master, Relaxation, generate_columns, lagrangian
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
-from optsched.families.oasis.certify import certify_capacity, certify_tree
+from optsched.families.oasis.certify import certify_capacity, certify_slots, certify_tree
 from optsched.families.oasis.compact import compact
 from optsched.families.oasis.compact_lp import compact_prices
 from optsched.families.oasis.cpsat import cpsat
@@ -25,6 +26,7 @@ from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.pattern_program import PatternProgram
 from optsched.families.oasis.slot_repair import SlotRepair
 from optsched.families.oasis.slot_tree import SlotTree
+from optsched.families.oasis.tightening import Guide, Tightening
 from optsched.problem import Method
 from optsched.progress import Progress
 from optsched.streams import Streams
@@ -35,8 +37,10 @@ FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, 
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
 REPAIR_SHARE = 0.4  # of the time may go into schedules with the completions of a relaxation
+TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program
+SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
+LEAST_GAIN = 5e-4  # of the bound, by which a round of tightening must lower it
 RESTART_SECONDS = 60.0  # one annealing run of the search
-LONG = 200.0  # seconds from which on column generation is worth its time
 
 
 class _Search:
@@ -47,6 +51,7 @@ class _Search:
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
         self.prices: Floats | None = None
+        self.guide: Guide | None = None
         self.starts = 0
         self.short = min(0.5, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
         self.master: Master | None = None
@@ -62,6 +67,27 @@ class _Search:
         prices = compact_prices(self.capacity, threads=self.threads, time_limit=self.monitor.left())
         best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
         self.prove(lagrangian(self.capacity, prices, best), prices)
+
+    def tighten(self, seconds: float) -> None:
+        """Bound by the compact program and what single machines can host; learn where to search."""
+        until = time.perf_counter() + min(seconds, self.monitor.left())
+        tightening = Tightening(self.capacity, threads=self.threads)
+        idle = 0  # rounds without much gain
+        while not tightening.done and idle < 2 and not self.monitor.closed():
+            began, former = time.perf_counter(), tightening.bound
+            tightening.round(self.monitor.left())
+            prices, self.guide = tightening.capacity_prices, tightening.guide
+            if prices is not None and self.prices is None:
+                best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+                self.prove(lagrangian(self.capacity, prices, best), prices)
+            if self.guide is not None:
+                make = partial(certify_slots, self.inst, self.guide.prices)
+                self.monitor.proved(tightening.bound, make)
+            idle = 0 if tightening.bound < former * (1 - LEAST_GAIN) else idle + 1
+            now = time.perf_counter()
+            lasts = (now - began) * (SECOND_ROUND if np.isinf(former) else 1.0)
+            if now + lasts > until:
+                return
 
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""
@@ -90,7 +116,7 @@ class _Search:
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = self.capacity.by_machine(self.prices)
-        area = Neighbourhood(self.inst, spread)
+        area = Neighbourhood(self.inst, spread, self.guide)
         area.start()
         began = time.perf_counter()
         seconds = max(1e-3, min(seconds, self.monitor.left()))
@@ -132,14 +158,12 @@ def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> 
     search.improve(min(search.short, monitor.left() / 4))
     if monitor.stop():
         return
-    search.compact_bound()
     if SlotTree(inst).rows // len(SIDES) <= SMALL:
+        search.compact_bound()
         search.improve(min(2 * search.short, monitor.left() / 4))
         _branch(search)
         return
-    if monitor.left() > LONG:  # time enough to improve the prices before the last search
-        search.improve(monitor.left() / 4)
-        search.generate(monitor.left() / 2)
+    search.tighten(TIGHTEN_SHARE * monitor.left())
     search.improve(monitor.left())
 
 

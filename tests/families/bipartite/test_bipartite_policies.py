@@ -129,6 +129,24 @@ def test_packing_and_spreading_choose_other_machines():
     np.testing.assert_allclose(played(inst, Spreading())[0], [[2, 0, 0, 2]])
 
 
+def test_scores_are_means_over_the_resources_that_a_machine_has():
+    # used: machine 0 has 2 of 8 cores and 2 of 8 GPUs, mean 1/4; machine 1 has 3 of 8 cores, no GPU
+    utility = ({"kind": "linear", "alpha": 1.0},) * 2
+    inst = BipartiteInstance(
+        horizon=1,
+        resources=("cpu", "gpu"),
+        overhead=(0.0, 0.0),
+        ports=(Port(request=(2, 2)), Port(request=(3, 0)), Port(request=(1, 0))),
+        machines=(
+            Machine(capacity=(8, 8), ports=(0, 2), utility=utility),
+            Machine(capacity=(8, 0), ports=(1, 2), utility=utility),
+        ),
+        arrivals=((1, 1, 1),),
+    )
+    np.testing.assert_allclose(played(inst, BinPacking())[0], [[2, 0, 2, 0, 3, 1, 0, 0]])
+    np.testing.assert_allclose(played(inst, Spreading())[0], [[2, 1, 2, 0, 3, 0, 0, 0]])
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_no_policy_sees_the_future(name):
     inst = generate("counts", seed=3)

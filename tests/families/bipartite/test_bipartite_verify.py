@@ -63,6 +63,7 @@ def test_rewards_by_hand(tiny):
     [
         (0, -0.5, r"\(5\) broken by 0.5 at port 0, machine 0, cpu, slot 1: is -0.5"),
         (2, 1.5, r"\(5\) broken by 0.5 at port 0, machine 0, gpu, slot 1: is 1.5, .* at most 1"),
+        (4, 2.5, r"\(5\) broken by 0.5 at port 1, machine 1, cpu, slot 1: is 2.5, .* at most 2"),
         (1, 2.0, r"\(6\) broken by 1 at machine 0, cpu, slot 1"),
         (5, 1.0, r"\(6\) broken by 1 at machine 1, gpu, slot 1"),
         (3, np.nan, r"\(4\) broken by 1 at port 1, machine 0, gpu, slot 1: is nan"),

@@ -8,8 +8,9 @@ import pytest
 from oasis_reference import FILES, load, schedule
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
-from optsched.families.oasis.policy import ADMISSION, Oasis
+from optsched.families.oasis.policy import Oasis
 from optsched.resources import MachineClass
+from optsched.scheduling.separated import ADMISSION
 from optsched.simulation import simulate
 from optsched.streams import Streams
 

@@ -1,0 +1,102 @@
+"""How often the optimum is proved, beside CP-SAT and HiGHS alone.
+
+    python benchmarks/completion_exact.py        (up to an hour)
+
+Instances of preset `mid`: 10 jobs on 4 to 8 servers, 15 jobs on 6 to 8 servers. Closed means a
+relative gap of at most 1e-6 between the judge's value and a bound; of the method `auto` the bound's
+certificate has been re-evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench import Benchmark, Row, Summary, Target, parse, parser
+from render import number, percent
+
+from optsched.families.completion.presets import generate
+from optsched.optimum import solve
+from optsched.problem import Status
+
+SIZES = {10: (20, (4, 6, 8)), 15: (30, (6, 7, 8))}  # jobs: slots, servers
+LIMITS = {10: 30.0, 15: 90.0}
+ALONE = 60.0
+METHODS = {
+    "auto": "column generation by class of servers, neighbourhood search, branch and price, then "
+    "CP-SAT on what the prices leave; one thread",
+    "cpsat": "CP-SAT alone: optional modes, one interval per job, cumulative servers; one thread, "
+    "60 s",
+    "compact": "HiGHS alone: the time-indexed program (2); one thread, 60 s",
+}
+
+
+def measure(cell: Row) -> Row:
+    """Solve one instance by one method."""
+    inst = generate(
+        "mid",
+        seed=cell["seed"],
+        jobs=cell["jobs"],
+        machines=cell["machines"],
+        slots=cell["slots"],
+    )
+    level = "certified" if cell["method"] == "auto" else "claimed"
+    found = solve(inst, method=cell["method"], time_limit=cell["time_limit"], check=level)
+    return {
+        "value": found.value,
+        "bound": found.bound,
+        "gap": found.gap,
+        "closed": found.status is Status.OPTIMAL,
+        "seconds": found.seconds,
+    }
+
+
+def summarize(rows: list[Row]) -> Summary:
+    """Return the share that is closed by size and method."""
+    lines, targets = [], []
+    for jobs in SIZES:
+        for method in METHODS:
+            mine = [r for r in rows if r["jobs"] == jobs and r["method"] == method]
+            if not mine:
+                continue
+            gaps = [r["gap"] for r in mine if r["gap"] is not None]
+            worst = max(gaps) if len(gaps) == len(mine) else None
+            mean = sum(r["seconds"] for r in mine) / len(mine)
+            share = sum(r["closed"] for r in mine) / len(mine)
+            figures = (percent(share), percent(worst), number(mean))
+            lines.append([jobs, method, len(mine), *figures])
+            if method == "auto":
+                what = f"{jobs} jobs: closed and certified within {LIMITS[jobs]:g} s"
+                targets.append(Target(what, "%", share, must=0.9, aim=1.0, at_least=True))
+    columns = ("jobs", "method", "instances", "closed", "largest gap", "mean s")
+    return Summary(columns, lines, tuple(targets))
+
+
+BENCHMARK = Benchmark(
+    "completion_exact",
+    "Optima of family completion",
+    "How often is the optimum proved?",
+    METHODS,
+    summarize,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> Row:
+    """Measure and store."""
+    p = parser(__doc__)
+    p.add_argument("--methods", nargs="+", default=list(METHODS))
+    p.add_argument("--alone", type=int, default=3, help="instances of the methods alone, per size")
+    options = parse(p, __file__, argv)
+    cells = []
+    for jobs, (slots, machines) in SIZES.items():
+        for method in options.methods:
+            for seed in range(options.seeds if method == "auto" else options.alone):
+                limit = LIMITS[jobs] if method == "auto" else ALONE
+                size = {"jobs": jobs, "slots": slots, "machines": machines[seed % len(machines)]}
+                cells.append({"seed": seed, **size, "method": method, "time_limit": limit})
+    for method in METHODS:
+        solve(generate("small", seed=0), method=method, time_limit=5.0)
+    return BENCHMARK.run(cells, measure, options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,225 @@
+"""How long one call of the oracle takes, beside plain enumeration; how often Algorithm 4 misses.
+
+    python benchmarks/completion_oracle.py        (some minutes)
+
+The jobs of an instance (T = 150, 150 servers, 8 worker types, 10 PS types) ask for their cheapest
+schedule by weighted completion and cost, once on the six classes of servers at the duals of column
+generation, once on single servers whose prices differ by a random factor of 0.8 to 1.2. Compiled
+code is warm. A time is the least of some passes over all jobs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from bench import Benchmark, Row, Summary, Target, parse, parser
+from numba import njit
+from render import number, percent
+
+from optsched.colgen import Master, generate_columns
+from optsched.families.completion.blocks import Jobs, ServerBlocks
+from optsched.families.completion.instance import Ints
+from optsched.families.completion.oracle import Floats, PricedServers, best_schedule
+from optsched.families.completion.presets import generate
+from optsched.streams import Streams
+
+SPREAD = 0.2  # of the prices of equal servers
+SPAN = 8  # slots of the time grid whose duals are used
+SECONDS = 6.0  # of column generation
+GOALS = {"classes": ((0.1, 0.03), (5.0, None)), "distinct": ((0.3, 0.1), (8.0, None))}
+METHODS = {
+    "optsched": "`best_schedule`: completions in rising order, bounds by prefix sums, only as many "
+    "servers sorted as the workers need",
+    "plain": "numba: all modes, starts and PS hosts; for each the servers are sorted by price",
+    "printed": "`best_schedule(printed=True)`: distributed placements as Algorithm 4 prints them",
+}
+
+
+@njit(cache=True)
+def plain_value(
+    modes: Ints,  # (G, 5): worker type, q, workers, duration, mask
+    arrival: int,
+    weight: float,
+    deadline: int,
+    worker_cost: Floats,
+    ps_cost: Floats,
+    room: Ints,  # (M, H)
+    free: Ints,  # (H, R)
+    count: Ints,
+    e: Ints,
+    z: Ints,
+    needed: Ints,
+) -> float:
+    """Return the least weight * completion + cost within the deadline."""
+    servers, slots, best = count.size, worker_cost.shape[1] - 1, np.inf
+    for k in range(modes.shape[0]):
+        m, q, n, d, mask = modes[k]
+        for t in range(arrival, deadline - d + 1):
+            a, b = min(t, slots), min(t + d, slots)
+            unit = worker_cost[m, b] - worker_cost[m, a]
+            order = np.argsort(unit)
+            for p in range(z.shape[0]):
+                if not (mask >> p) & 1:
+                    continue
+                for h in range(servers):
+                    ps = ps_cost[p, b, h] - ps_cost[p, a, h]
+                    for g in range(n if q == 1 else 0, (n if q == 1 else n - 1) + 1):
+                        s = needed[m, p, n - g]
+                        fits = True
+                        for r in range(e.shape[1]):
+                            fits &= g * e[m, r] + s * z[p, r] <= free[h, r]
+                        if not fits:
+                            continue
+                        left, cost = n - g, g * unit[h] + s * ps
+                        for i in order:
+                            if left == 0:
+                                break
+                            have = room[m, i] * (count[i] - (1 if i == h else 0))
+                            cost += min(left, have) * unit[i]
+                            left -= min(left, have)
+                        if left == 0:
+                            best = min(best, weight * (t + d) + cost)
+    return best
+
+
+def sides(jobs: Jobs, seed: int) -> dict[str, PricedServers]:
+    """Return the classes at dual prices, and single servers at prices near them."""
+    horizon = jobs.inst.horizon
+    problem = ServerBlocks(jobs, 2 * horizon, SPAN)
+    until = time.perf_counter() + SECONDS
+    found = generate_columns(
+        problem, Master(problem, interior=True), stop=lambda _: time.perf_counter() > until
+    )
+    prices = problem.per_slot(found.prices)
+    factor = Streams(seed)("price factor").uniform(1 - SPREAD, 1 + SPREAD, len(jobs.capacity))
+    single = np.ascontiguousarray(prices[:, jobs.class_of] * factor[:, None])
+    return {
+        "classes": PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count),
+        "distinct": PricedServers.of(jobs.types, single, jobs.capacity, jobs.cluster.ones),
+    }
+
+
+def measure(cell: Row) -> Row:
+    """Time all jobs of one instance on both kinds of servers."""
+    inst = generate("paper", seed=cell["seed"], jobs=cell["jobs"], machines=cell["machines"])
+    jobs, row = Jobs(inst), {}
+    for name, servers in sides(jobs, cell["seed"]).items():
+        asked = range(len(inst.jobs))
+        best = [np.inf] * len(inst.jobs)
+        values = {}
+        for _ in range(cell["repeats"]):
+            for j in asked:
+                began = time.perf_counter()
+                found = ask(jobs, j, servers, printed=False)
+                best[j] = min(best[j], time.perf_counter() - began)
+                values[j] = found
+        some = asked[: cell["plain"]] if name == "distinct" else asked
+        plain_times, wrong = [], 0
+        for j in some:
+            began = time.perf_counter()
+            value = plain(jobs, j, servers)
+            plain_times.append(time.perf_counter() - began)
+            wrong += abs(value - values[j]) > 1e-6 * value
+        single = some if name == "distinct" else []  # Algorithm 4 knows single servers only
+        missed = [ask(jobs, j, servers, printed=True) > values[j] * (1 + 1e-9) for j in single]
+        row |= {
+            f"{name}_ms": [1e3 * x for x in best],
+            f"{name}_plain_ms": [1e3 * x for x in plain_times],
+            f"{name}_wrong": wrong,
+            f"{name}_missed": missed,
+        }
+    return row
+
+
+def ask(jobs: Jobs, j: int, servers: PricedServers, *, printed: bool) -> float:
+    """Return the least value of job j."""
+    found = best_schedule(
+        jobs.types,
+        jobs.modes[j],
+        servers,
+        arrival=int(jobs.arrival[j]),
+        weight=float(jobs.weight[j]),
+        deadline=int(jobs.arrival[j]) + jobs.inst.horizon,
+        printed=printed,
+    )
+    return np.inf if found is None else found.value
+
+
+def plain(jobs: Jobs, j: int, servers: PricedServers) -> float:
+    """Return the same by plain enumeration."""
+    modes = jobs.modes[j]
+    columns = (modes.worker_type, modes.together, modes.workers, modes.duration, modes.mask)
+    return float(
+        plain_value(
+            np.stack(columns, axis=1),
+            int(jobs.arrival[j]),
+            float(jobs.weight[j]),
+            int(jobs.arrival[j]) + jobs.inst.horizon,
+            servers.worker_cost,
+            servers.ps_cost,
+            servers.state.room[0, 0].astype(np.int64),
+            servers.state.free[0, 0],
+            servers.count,
+            jobs.types.worker_demand,
+            jobs.types.ps_demand,
+            jobs.types.ps_needed,
+        )
+    )
+
+
+def summarize(rows: list[Row]) -> Summary:
+    """Return quantiles over all jobs."""
+    lines, targets = [], []
+    for name in GOALS:
+        ours = [x for r in rows for x in r[f"{name}_ms"]]
+        other = [x for r in rows for x in r[f"{name}_plain_ms"]]
+        if not ours:
+            continue
+        middle, high = float(np.median(ours)), float(np.quantile(ours, 0.99))
+        wrong = sum(r[f"{name}_wrong"] for r in rows)
+        misses = [x for r in rows for x in r[f"{name}_missed"]]
+        missed = sum(misses) / len(misses) if misses else None
+        figures = (middle, high, max(ours), float(np.median(other)))
+        lines.append([name, len(ours), *map(number, figures), wrong, percent(missed)])
+        for (must, aim), figure, what in zip(
+            GOALS[name], (middle, high), ("median", "99 % quantile"), strict=True
+        ):
+            targets.append(Target(f"{name}, {what}", "ms", figure, must=must, aim=aim))
+    columns = ("servers", "calls", "median ms", "99 % ms", "worst ms", "plain median ms")
+    return Summary((*columns, "differ from plain", "Algorithm 4 misses"), lines, tuple(targets))
+
+
+BENCHMARK = Benchmark(
+    "completion_oracle",
+    "The oracle of family completion",
+    "How long does one call take?",
+    METHODS,
+    summarize,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> Row:
+    """Measure and store."""
+    p = parser(__doc__, seeds=3)
+    p.add_argument("--jobs", type=int, default=100)
+    p.add_argument("--machines", type=int, default=150, help="servers")
+    p.add_argument("--repeats", type=int, default=3, help="the least time of so many counts")
+    p.add_argument("--plain", type=int, default=10, help="jobs of plain enumeration, distinct")
+    options = parse(p, __file__, argv)
+    names = ("jobs", "machines", "repeats", "plain")
+    cells = [
+        {"seed": seed, **{n: getattr(options, n) for n in names}}
+        for seed, _ in product(range(options.seeds), [0])
+    ]
+    warm = Jobs(generate("small", seed=0))
+    for servers in sides(warm, 0).values():
+        ask(warm, 0, servers, printed=False)
+        plain(warm, 0, servers)
+    return BENCHMARK.run(cells, measure, options)
+
+
+if __name__ == "__main__":
+    main()

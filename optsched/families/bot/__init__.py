@@ -1,0 +1,65 @@
+"""Proportionally fair throughput of bags of tasks on heterogeneous platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optsched.families.bot.baselines import BASELINES
+from optsched.families.bot.certificate import BotCertificate, check
+from optsched.families.bot.facts import describe, guarantee, headline, shadow_prices, warnings
+from optsched.families.bot.fairness import measure
+from optsched.families.bot.instance import BotInstance, BotSchedule
+from optsched.families.bot.online import assemble, events
+from optsched.families.bot.policy import Adaptive, Naive
+from optsched.families.bot.presets import PRESETS
+from optsched.families.bot.reference import METHODS
+from optsched.families.bot.sources import generate, open_trace
+from optsched.families.bot.verify import verify
+from optsched.problem import Family
+
+
+def _program(inst: BotInstance) -> Any:
+    from optsched.models.bot import bot_program  # here, since CVXPY takes a while to import
+
+    return bot_program(inst)
+
+
+def _pictures(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Mapping[str, Any]:
+    from optsched.families.bot.pictures import pictures  # here, since drawing loads slowly
+
+    return pictures(inst, schedules)
+
+
+FAMILY = Family(
+    name="bot",
+    title="Fair bags of tasks: steady-state throughput on heterogeneous platforms",
+    paper="Bertin, Hunold, Legrand, Touati: Fair scheduling of bag-of-tasks applications using "
+    "distributed Lagrangian optimization. JPDC 2013, hal-00872473",
+    sense="max",
+    instance=BotInstance,
+    schedule=BotSchedule,
+    certificate=BotCertificate,
+    presets=PRESETS,
+    sizes=("nodes", "applications"),
+    generate=generate,
+    open_trace=open_trace,
+    samples={"source": "platform.csv", "profiles": ("applications.csv",)},
+    verify=verify,
+    check=check,
+    events=events,
+    public=BotInstance.platform,
+    assemble=assemble,
+    policies={Adaptive.name: Adaptive, Naive.name: Naive, **BASELINES},
+    methods=METHODS,
+    program=_program,
+    headline=headline,
+    describe=describe,
+    warnings=warnings,
+    guarantee=guarantee,
+    pictures=_pictures,
+    second={"geometric": "exponential", "exponential": "geometric"},
+    measure=measure,
+    absolute_gap=True,
+    shadow_prices=shadow_prices,
+)

@@ -1,0 +1,110 @@
+"""What `show` and comparisons say of an instance of family `bot`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.families.bot.certificate import BotCertificate
+from optsched.families.bot.instance import BotInstance
+from optsched.problem import Prior
+
+
+def headline(inst: BotInstance) -> str:
+    """Return the size in a phrase."""
+    n, k = len(inst.speed), len(inst.applications)
+    return f"{n} node{'s' * (n != 1)}, {k} application{'s' * (k != 1)}"
+
+
+def describe(inst: BotInstance) -> Mapping[str, Any]:
+    """Return facts: sizes, speeds, bandwidths, and what each application costs."""
+    speed = np.array(inst.speed)
+    working = speed[speed > 0]
+    facts: dict[str, Any] = {
+        "nodes": len(speed),
+        "links": len(inst.links),
+        "shape": "tree" if inst.is_tree else "with cycles, routes given",
+        "hops from a master, at most": max(
+            int(_depth(way.order, way.before)) for way in inst.deployments
+        ),
+        "speed, flop/s": f"{working.min():.4g} to {working.max():.4g}, {speed.sum():.4g} in all",
+        "utility": {1.0: "proportional fairness", 0.0: "total throughput", "inf": "max-min"}.get(
+            inst.alpha, f"alpha-fairness, alpha {inst.alpha}"
+        ),
+    }
+    if inst.links:
+        width = inst.bandwidth[inst.bandwidth > 0]
+        facts["bandwidth, byte/s"] = (
+            f"{width.min():.4g} to {width.max():.4g}" if len(width) else "0"
+        )
+    for k, app in enumerate(inst.applications):
+        where = inst.names[app.master] if inst.names else f"node {app.master}"
+        name = f" ({app.name})" if app.name else ""
+        facts[f"application {k}{name}"] = (
+            f"at {where}: {app.flop:.4g} flop, {app.bytes:.4g} bytes"
+            + (f", {app.return_bytes:.4g} back" if app.return_bytes else "")
+            + f" per task, {int(inst.deployments[k].present.sum())} nodes"
+        )
+    return facts
+
+
+def _depth(order: Any, before: Any) -> int:
+    hops = [0] * len(before)
+    for n in order[1:].tolist():
+        hops[n] = hops[before[n]] + 1
+    return max(hops)
+
+
+def warnings(inst: BotInstance) -> Sequence[str]:
+    """Return what is legal and probably not meant."""
+    found = []
+    for k, way in enumerate(inst.deployments):
+        reached = int(way.present.sum())
+        if reached == 1 and len(inst.speed) > 1:
+            found.append(
+                f"application {k}: only node {int(way.present.argmax())} can run its tasks"
+            )
+    idle = np.flatnonzero((np.array(inst.speed) > 0) & ~inst.present.any(axis=0))
+    if len(idle):
+        found.append(
+            f"{len(idle)} node{'s' * (len(idle) > 1)} that no application may use, "
+            f"the first is {idle[0]}"
+        )
+    return found
+
+
+def guarantee(inst: BotInstance, policy: str, prior: Prior) -> float | None:  # noqa: ARG001
+    """Return None: the theory promises convergence in the limit, and no ratio."""
+    return None
+
+
+def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mapping[str, Any]]:
+    """Return what one more unit of speed or bandwidth would be worth, the dearest first.
+
+    The prices of a certificate may all be multiplied; here they are such that all that is there
+    costs the sum of the weights, which makes them derivatives of a logarithmic utility.
+    """
+    if inst.alpha != 1:
+        return []
+    prices = certificate.levels[0]
+    found: list[tuple[float, Mapping[str, Any]]] = []
+    for n, x in prices.nodes:
+        price = x * 2.0**-prices.node_bits
+        found.append((price * inst.speed[n], {"node": n, "resource": "flop/s", "price": price}))
+    for a, x in prices.arcs:
+        price = x * 2.0**-prices.arc_bits
+        worth = price * float(inst.bandwidth[a])
+        found.append((worth, {"link": inst.arc_name(a), "resource": "byte/s", "price": price}))
+    pay = sum(worth for worth, _ in found)
+    factor = float(inst.weights.sum()) / pay if pay > 0 else 1.0
+    found.sort(key=lambda entry: -entry[0])
+    return [
+        dict(row) | {"price": row["price"] * factor, "share": worth / pay}
+        for worth, row in found[:MOST]
+        if worth > LEAST * pay
+    ]
+
+
+MOST, LEAST = 100, 1e-6  # rows, and the share of all worth of a row

@@ -1,0 +1,348 @@
+"""The data of family `bot`, and its glossary.
+
+Bertin, Hunold, Legrand, Touati: Fair scheduling of bag-of-tasks applications using distributed
+Lagrangian optimization. JPDC 2013, hal-00872473.
+
+    paper      here                                    paper       here
+    W_n        speed (flop/s)                          w_k         applications[].flop
+    B_ij       links[].forward, .backward (byte/s)     b_k         applications[].bytes
+    m(k)       applications[].master                   b_k^out     applications[].return_bytes
+    rho_nk     schedule.rates (tasks/s)                U_k         alpha, applications[].weight
+
+An arc is one direction of a link: arc 2l leads from ``links[l].a`` to ``links[l].b``, arc 2l + 1
+back. The routes of one master form a tree: in a platform without cycles there is only one, else
+``routes`` names for every application the node before each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, model_validator
+
+from optsched.problem import Frozen, Instance, Schedule
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+LARGEST = 1e30  # of any number in the data: products of three stay finite
+Size = Annotated[NonNegativeFloat, Field(le=LARGEST)]
+PositiveSize = Annotated[PositiveFloat, Field(ge=1 / LARGEST, le=LARGEST)]
+Utility = Annotated[float, Field(ge=0, le=100)] | Literal["inf"]
+
+
+class Link(Frozen):
+    """A link between two nodes, with its own bandwidth in each direction."""
+
+    a: NonNegativeInt = Field(description="one end")
+    b: NonNegativeInt = Field(description="the other end")
+    forward: Size = Field(description="B_ab, byte/s from a to b; 0: nothing passes")
+    backward: Size = Field(description="B_ba, byte/s from b to a; 0: nothing passes")
+
+
+class Application(Frozen):
+    """A bag of equal, independent tasks whose data leave from one node."""
+
+    master: NonNegativeInt = Field(description="m(k): node that holds the data")
+    flop: PositiveSize = Field(description="w_k: flop per task")
+    bytes: Size = Field(description="b_k: bytes sent to the worker per task")
+    return_bytes: Size = Field(default=0.0, description="bytes sent back per task")
+    weight: PositiveSize = Field(default=1.0, description="weight of its utility")
+    allowed: tuple[NonNegativeInt, ...] | None = Field(
+        default=None, description="nodes where its tasks may run; None: everywhere"
+    )
+    name: str = Field(default="", description="what it is called in tables")
+
+
+class BotPlatform(Frozen):
+    """Nodes and links, and what is to be maximized: all that a policy may know beforehand."""
+
+    speed: tuple[Size, ...] = Field(min_length=1, description="W_n, flop/s, shape (N,)")
+    links: tuple[Link, ...] = Field(default=(), description="each pair of nodes at most once")
+    names: tuple[str, ...] = Field(default=(), description="of the nodes; () if they have none")
+    alpha: Utility = Field(
+        default=1.0,
+        description="utility weight * rate^(1 - alpha) / (1 - alpha); 1: logarithm (proportional "
+        "fairness), 0: total throughput, 'inf': the smallest rate, then the next (max-min)",
+    )
+
+    @model_validator(mode="after")
+    def _one_network(self) -> Self:
+        n = len(self.speed)
+        if self.names and len(self.names) != n:
+            raise ValueError(f"names has {len(self.names)} entries, expected one per node: {n}")
+        seen: dict[tuple[int, int], int] = {}
+        for number, link in enumerate(self.links):
+            if max(link.a, link.b) >= n:
+                raise ValueError(
+                    f"links[{number}]: node {max(link.a, link.b)} does not exist, "
+                    f"expected 0..{n - 1}"
+                )
+            if link.a == link.b:
+                raise ValueError(f"links[{number}]: joins node {link.a} to itself, expected two")
+            pair = (min(link.a, link.b), max(link.a, link.b))
+            if pair in seen:
+                raise ValueError(
+                    f"links[{number}]: joins nodes {pair[0]} and {pair[1]} as links[{seen[pair]}] "
+                    "does, expected one link per pair with the sum of the bandwidths"
+                )
+            seen[pair] = number
+        order, _, _ = self.tree_from(0)
+        if len(order) < n:
+            lost = min(set(range(n)) - set(order.tolist()))
+            raise ValueError(
+                f"node {lost} cannot be reached from node 0, expected a connected platform"
+            )
+        return self
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether there is only one path between any two nodes."""
+        return len(self.links) == len(self.speed) - 1
+
+    @cached_property
+    def _neighbours(self) -> list[list[tuple[int, int]]]:
+        """Neighbours of each node, with the arc that leads there, by number."""
+        found: list[list[tuple[int, int]]] = [[] for _ in self.speed]
+        for number, link in enumerate(self.links):
+            found[link.a].append((link.b, 2 * number))
+            found[link.b].append((link.a, 2 * number + 1))
+        for row in found:
+            row.sort()
+        return found
+
+    def tree_from(self, root: int) -> tuple[Ints, Ints, Ints]:
+        """Return the breadth-first tree from ``root``, neighbours by number.
+
+        Returns
+        -------
+        order, before, arc : arrays of shape (reached,), (N,), (N,)
+            Nodes from the root outwards; the node before each node and the arc that leads from
+            there (-1 at the root and where no path leads).
+        """
+        before = [-1] * len(self.speed)
+        arc = [-1] * len(self.speed)
+        order = [root]
+        for node in order:
+            for other, way in self._neighbours[node]:
+                if other != root and before[other] < 0:
+                    before[other], arc[other] = node, way
+                    order.append(other)
+        return np.array(order), np.array(before), np.array(arc)
+
+    @cached_property
+    def _wide(self) -> Held:
+        return Held(np.array([x for k in self.links for x in (k.forward, k.backward)], float))
+
+    @property
+    def bandwidth(self) -> Floats:
+        """B of every arc, byte/s, shape (2 L,)."""
+        wide: Floats = self._wide.array
+        return wide
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:  # noqa: ARG002
+        """Return a copy that is checked again, and shares nothing that was computed."""
+        data = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self)(**(data | dict(update or {})))
+
+    def arc_name(self, arc: int) -> str:
+        """Return an arc in words."""
+        link = self.links[arc // 2]
+        return f"link {link.a} -> {link.b}" if arc % 2 == 0 else f"link {link.b} -> {link.a}"
+
+
+class BotInstance(BotPlatform, Instance):
+    """A platform and its applications; a place in a list is an identity."""
+
+    family: ClassVar[str] = "bot"
+
+    applications: tuple[Application, ...] = Field(min_length=1)
+    routes: tuple[tuple[int, ...], ...] | None = Field(
+        default=None,
+        description="per application and node: the node before it on the route from the master, "
+        "-1 at the master and where no route leads; None: the only path (trees)",
+    )
+    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
+    source: str = Field(default="", description="where the instance comes from")
+
+    @model_validator(mode="after")
+    def _applications_fit_the_platform(self) -> Self:
+        n = len(self.speed)
+        for k, app in enumerate(self.applications):
+            if app.master >= n:
+                raise ValueError(
+                    f"application {k}: master {app.master} does not exist, expected 0..{n - 1}"
+                )
+            wrong = [x for x in app.allowed or () if x >= n]
+            if wrong:
+                raise ValueError(
+                    f"application {k}: allowed node {wrong[0]} does not exist, expected 0..{n - 1}"
+                )
+        if self.routes is None and not self.is_tree:
+            raise ValueError(
+                f"the platform has cycles ({len(self.links)} links between {n} nodes), "
+                "expected routes"
+            )
+        if self.routes is not None:
+            self._check_routes(self.routes)
+        for k in range(len(self.applications)):
+            if not self.deployments[k].present.any():
+                raise ValueError(
+                    f"application {k}: no node can run its tasks, expected an allowed node with "
+                    "speed above 0 that links of bandwidth above 0 lead to"
+                )
+        return self
+
+    def _check_routes(self, routes: Sequence[Sequence[int]]) -> None:
+        n = len(self.speed)
+        if len(routes) != len(self.applications):
+            raise ValueError(
+                f"routes has {len(routes)} entries, "
+                f"expected one per application: {len(self.applications)}"
+            )
+        joined = {(x, y) for x, row in enumerate(self._neighbours) for y, _ in row}
+        for k, (app, before) in enumerate(zip(self.applications, routes, strict=True)):
+            if len(before) != n:
+                raise ValueError(f"routes[{k}] has {len(before)} entries, expected {n}")
+            if before[app.master] != -1:
+                raise ValueError(
+                    f"routes[{k}]: {before[app.master]} comes before the master {app.master}, "
+                    "expected -1"
+                )
+            for node, last in enumerate(before):
+                if last != -1 and (last, node) not in joined:
+                    raise ValueError(
+                        f"routes[{k}]: no link joins node {node} to the node before it, {last}"
+                    )
+            steps = _steps(before, app.master)
+            if min(steps) < 0:
+                raise ValueError(
+                    f"routes[{k}]: the route to node {steps.index(min(steps))} does not come from "
+                    f"the master {app.master}, expected it to"
+                )
+
+    def platform(self) -> BotPlatform:
+        """Return the instance without its applications."""
+        return BotPlatform(**{name: getattr(self, name) for name in BotPlatform.model_fields})
+
+    @cached_property
+    def deployments(self) -> tuple[Deployment, ...]:
+        """The routes of every application, with the nodes that may work for it."""
+        return tuple(self._deployment(k) for k in range(len(self.applications)))
+
+    def _deployment(self, k: int) -> Deployment:
+        app = self.applications[k]
+        if self.routes is None:
+            if app.master not in self._trees:
+                self._trees[app.master] = Held(self.tree_from(app.master))
+            order, before, arc = self._trees[app.master].array
+        else:
+            order, before, arc = self._routed(k)
+        n = len(self.speed)
+        open_arc = np.append(self.bandwidth > 0, True)  # arc -1, to the master, is open
+        usable = open_arc[arc]
+        if app.return_bytes > 0:
+            usable = usable & open_arc[np.where(arc >= 0, arc ^ 1, -1)]
+        reached = np.zeros(n, bool)
+        reached[app.master] = True
+        flags, last = usable.tolist(), before.tolist()
+        reach = reached.tolist()
+        for node in order[1:].tolist():
+            reach[node] = flags[node] and reach[last[node]]
+        present = np.array(reach) & (np.array(self.speed) > 0)
+        if app.allowed is not None:
+            may = np.zeros(n, bool)
+            may[list(app.allowed)] = True
+            present &= may
+        return Deployment(order, before, arc, present)
+
+    @cached_property
+    def _trees(self) -> dict[int, Held]:
+        return {}
+
+    def _routed(self, k: int) -> tuple[Ints, Ints, Ints]:
+        assert self.routes is not None  # `_deployment` asks only then
+        before = np.array(self.routes[k])
+        master = self.applications[k].master
+        steps = np.array(_steps(self.routes[k], master))
+        order = np.argsort(steps, kind="stable")
+        order = order[(before[order] >= 0) | (order == master)]
+        way = {(x, y): arc for x, row in enumerate(self._neighbours) for y, arc in row}
+        arc = np.array([way.get((p, x), -1) for x, p in enumerate(self.routes[k])])
+        return order, before, arc
+
+    @cached_property
+    def _known(self) -> tuple[Held, Held]:
+        weights = np.array([app.weight for app in self.applications])
+        return Held(weights), Held(np.array([d.present for d in self.deployments]))
+
+    @property
+    def weights(self) -> Floats:
+        """Weights of the applications, shape (K,)."""
+        weights: Floats = self._known[0].array
+        return weights
+
+    @property
+    def present(self) -> Flags:
+        """Whether application k may run on node n, shape (K, N)."""
+        present: Flags = self._known[1].array
+        return present
+
+
+def _steps(before: Sequence[int], master: int) -> list[int]:
+    """Return the number of steps from the master; -1: never comes there; 0 where no route is."""
+    steps = [-1] * len(before)
+    for node, last in enumerate(before):
+        if last == -1:
+            steps[node] = 0
+    for start in range(len(before)):
+        path: list[int] = []
+        node = start
+        while steps[node] < 0 and len(path) <= len(before):
+            path.append(node)
+            node = before[node]
+        if path and (steps[node] < 0 or (steps[node] == 0 and node != master)):
+            return [-1 if x == start else 0 for x in range(len(before))]
+        for k, x in enumerate(reversed(path)):
+            steps[x] = steps[node] + k + 1
+    return steps
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What was computed once; instances are compared by their fields, not by it."""
+
+    array: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Deployment:
+    """The routes of one application."""
+
+    order: Ints  # nodes that a route leads to, the master first, each after the one before it
+    before: Ints  # (N,) node before each node, -1: none
+    arc: Ints  # (N,) arc from there, -1: none
+    present: Flags  # (N,) whether the application may run there
+
+
+Rate = tuple[NonNegativeInt, NonNegativeInt, NonNegativeFloat]
+"""[node, application, tasks per second]"""
+
+
+class BotSchedule(Schedule):
+    """Rates rho_nk in steady state; a pair that is not listed has rate 0."""
+
+    rates: tuple[Rate, ...] = Field(description="[node, application, tasks per second]")
+
+    @classmethod
+    def of(cls, rho: Floats) -> Self:
+        """Make the sparse list from an array of shape (K, N)."""
+        nodes, apps = np.nonzero(rho.T)
+        values = rho.T[nodes, apps]
+        return cls(rates=tuple(zip(nodes.tolist(), apps.tolist(), values.tolist(), strict=True)))

@@ -1,0 +1,56 @@
+"""Loads of rates that may be infeasible, and rates scaled back to what is feasible."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optsched.families.bot.instance import BotInstance, Floats, Ints
+
+
+def relative_loads(inst: BotInstance, rho: Floats) -> tuple[Floats, Floats]:
+    """Return load / capacity of nodes (N,) and arcs (2 L,) at ``rho`` (K, N); 0 if both are 0."""
+    speed = np.array(inst.speed)
+    flop = np.array([app.flop for app in inst.applications])
+    node = flop @ rho
+    arc = np.zeros(2 * len(inst.links))
+    for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
+        beyond = _beyond(way.order, way.before, rho[k])
+        routed = np.flatnonzero(way.arc >= 0)
+        np.add.at(arc, way.arc[routed], app.bytes * beyond[routed])
+        if app.return_bytes > 0:
+            np.add.at(arc, way.arc[routed] ^ 1, app.return_bytes * beyond[routed])
+    return _over(node, speed), _over(arc, inst.bandwidth)
+
+
+def feasible(inst: BotInstance, rho: Floats) -> Floats:
+    """Return ``rho``, without pairs that do not exist, divided by the largest load above 1."""
+    rates = np.where(inst.present & np.isfinite(rho), np.maximum(rho, 0.0), 0.0)
+    return rates / max(1.0, overload(inst, rates))
+
+
+def filled(inst: BotInstance, rho: Floats) -> Floats:
+    """Return ``rho`` scaled such that the largest load is 1."""
+    largest = overload(inst, rho)
+    return rho / largest if largest > 0 else rho
+
+
+def overload(inst: BotInstance, rho: Floats) -> float:
+    """Return the largest load / capacity."""
+    node, arc = relative_loads(inst, rho)
+    return float(max(node.max(), arc.max(initial=0.0)))
+
+
+def _over(load: Floats, capacity: Floats) -> Floats:
+    out = np.zeros(len(load))
+    np.divide(load, capacity, out=out, where=capacity > 0)
+    out[(capacity == 0) & (load > 0)] = np.inf
+    return out
+
+
+@njit(cache=True, error_model="numpy")
+def _beyond(order: Ints, before: Ints, rates: Floats) -> Floats:
+    sums = rates.copy()
+    for place in range(len(order) - 1, 0, -1):
+        sums[before[order[place]]] += sums[order[place]]
+    return sums

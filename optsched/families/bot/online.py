@@ -1,0 +1,25 @@
+"""What happens online in family `bot`: all bags are there, and are negotiated in one event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from optsched.families.bot.instance import Application, BotInstance, BotSchedule
+from optsched.problem import Frozen
+
+
+class Bags(Frozen):
+    """The applications, and the routes of each (None: the only path)."""
+
+    applications: tuple[Application, ...]
+    routes: tuple[tuple[int, ...], ...] | None
+
+
+def events(inst: BotInstance) -> Iterator[Bags]:
+    """Hand over all bags at once: they have no end, and rates are those of the steady state."""
+    yield Bags(applications=inst.applications, routes=inst.routes)
+
+
+def assemble(inst: BotInstance, played: Sequence[tuple[Bags, BotSchedule]]) -> BotSchedule:  # noqa: ARG001
+    """Return the rates that were agreed on."""
+    return played[-1][1]

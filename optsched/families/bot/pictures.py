@@ -1,0 +1,173 @@
+"""Pictures of family `bot`: the platform with its loads, rates side by side, and prices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from optsched.drawing import COLOURS, GRID, new_figure
+from optsched.families.bot.convergence import PRECISION
+from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
+from optsched.families.bot.interior import solve_tree
+from optsched.families.bot.loads import relative_loads
+
+LOADS = "viridis_r"
+DARK = 0.6  # load from which on the number of a node is written in white
+LABELLED = 60  # nodes up to which they are numbered
+DEAREST, LEAST = 15, 1e-4  # bars of prices, and the share below which there is none
+BELOW = 15  # how far under the lowest tube a series is shown
+PRICED = 1e-7  # gap to which the prices are found
+
+
+def pictures(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Mapping[str, Figure]:
+    """Draw the platform with the loads of each schedule, their rates, and the optimal prices."""
+    names = list(schedules)[:3] or [""]
+    figure = new_figure(5.2 * len(names), 5.0)
+    for axis, name in zip(
+        np.ravel(figure.subplots(1, len(names), squeeze=False)), names, strict=True
+    ):
+        rho = _rates(inst, schedules[name]) if name else None
+        draw_platform(axis, inst, rho)
+        axis.set_title(name or "platform", fontsize=9)
+    found = {"platform": figure}
+    if schedules:
+        found["rates"] = _rate_bars(inst, schedules)
+        if inst.is_tree and inst.alpha != "inf":  # where the prices take a moment only
+            found["prices"] = new_figure(6.4, 4.0)
+            draw_prices(found["prices"].subplots(), inst)
+    return found
+
+
+def _rates(inst: BotInstance, schedule: BotSchedule) -> Floats:
+    rho = np.zeros(inst.present.shape)
+    for n, k, rate in schedule.rates:
+        rho[k, n] = rate
+    return rho
+
+
+def layout(inst: BotInstance) -> Floats:
+    """Return places of nodes in the plane, shape (N, 2): the tree from node 0, on rings."""
+    order, before, _ = inst.tree_from(0)
+    leaves = np.zeros(len(inst.speed))
+    depth = np.zeros(len(inst.speed))
+    children: list[list[int]] = [[] for _ in inst.speed]
+    for n in order[1:].tolist():
+        children[before[n]].append(n)
+        depth[n] = depth[before[n]] + 1
+    for n in order[::-1].tolist():
+        leaves[n] = sum(leaves[c] for c in children[n]) or 1
+    low, angle = np.zeros(len(leaves)), np.zeros(len(leaves))
+    for n in order.tolist():
+        angle[n] = low[n] + leaves[n] / 2
+        at = low[n]
+        for c in children[n]:
+            low[c], at = at, at + leaves[c]
+    turn = 2 * np.pi * angle / leaves[0]
+    return np.column_stack((depth * np.cos(turn), depth * np.sin(turn)))
+
+
+def draw_platform(axis: Axes, inst: BotInstance, rho: Floats | None = None) -> None:
+    """Draw nodes (area: speed), links (width: bandwidth), by load; hexagons: masters."""
+    place, speed = layout(inst), np.array(inst.speed)
+    width = inst.bandwidth.reshape(-1, 2).min(axis=1) if inst.links else np.zeros(0)
+    lines = [(place[link.a], place[link.b]) for link in inst.links]
+    thick = 0.5 + 3 * width / max(width.max(initial=1.0), 1e-300)
+    colours = Normalize(0, 1)
+    shown = LineCollection(lines, linewidths=thick, cmap=LOADS, norm=colours, zorder=1)
+    size = 12 + 120 * speed / max(speed.max(), 1e-300) / max(1.0, len(speed) / 60)
+    node_load = np.zeros(len(speed))
+    if rho is None:
+        shown.set_color("#999999")
+    else:
+        node_load, arc_load = relative_loads(inst, rho)
+        shown.set_array(arc_load.reshape(-1, 2).max(axis=1) if inst.links else np.zeros(0))
+    axis.add_collection(shown)
+    dots = axis.scatter(
+        place[:, 0], place[:, 1], s=size, c=node_load, cmap=LOADS, norm=colours,
+        edgecolors="#444444",
+        linewidths=0.5, zorder=2,
+    )  # fmt: skip
+    if rho is not None:
+        axis.figure.colorbar(dots, ax=axis, label="load", shrink=0.7)
+    for k, app in enumerate(inst.applications):
+        x, y = place[app.master]
+        axis.scatter(
+            x, y, s=170, marker="h", facecolors="none", linewidths=1.8, zorder=3,
+            edgecolors=COLOURS[k % len(COLOURS)], label=app.name or f"application {k}",
+        )  # fmt: skip
+    if len(speed) <= LABELLED:
+        for n, (x, y) in enumerate(place.tolist()):
+            ink = "white" if node_load[n] > DARK else "black"
+            axis.annotate(str(n), (x, y), fontsize=5, ha="center", va="center", color=ink, zorder=4)
+    axis.legend(frameon=False, fontsize=7, loc="lower left", markerscale=0.6, labelspacing=0.8)
+    axis.set_axis_off()
+    axis.set_aspect("equal")
+
+
+def _rate_bars(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Figure:
+    figure = new_figure(6.4, 3.4)
+    axis = figure.subplots()
+    totals = {name: _rates(inst, s).sum(axis=1) for name, s in schedules.items()}
+    wide = 0.8 / len(totals)
+    at = np.arange(len(inst.applications))
+    for i, (name, rates) in enumerate(totals.items()):
+        axis.bar(at + i * wide, rates, wide, label=name, color=COLOURS[i % len(COLOURS)])
+    labels = [f"{k} {app.name}".strip() for k, app in enumerate(inst.applications)]
+    axis.set_xticks(at + 0.4 - wide / 2, labels, fontsize=8)
+    axis.set_yscale("log")
+    axis.set_ylabel("tasks per second")
+    axis.legend(frameon=False, fontsize=8)
+    axis.set_axisbelow(True)
+    axis.grid(axis="y", color=GRID)
+    return figure
+
+
+def draw_prices(axis: Axes, inst: BotInstance, most: int = DEAREST) -> None:
+    """Draw the nodes and arcs that limit the optimum: price x capacity, as a share of all."""
+    found = solve_tree(inst, PRICED)
+    worth = np.concatenate((found.nodes * np.array(inst.speed), found.arcs * inst.bandwidth))
+    worth /= worth.sum()
+    dearest = np.argsort(-worth, kind="stable")[:most]
+    dearest = dearest[worth[dearest] > LEAST]
+    nodes = len(inst.speed)
+    names = [
+        _node_name(inst, i) if i < nodes else inst.arc_name(i - nodes) for i in dearest.tolist()
+    ]
+    kind = [COLOURS[0] if i < nodes else COLOURS[1] for i in dearest.tolist()]
+    axis.barh(range(len(dearest)), worth[dearest], color=kind)
+    axis.set_yticks(range(len(dearest)), names, fontsize=7)
+    axis.invert_yaxis()
+    axis.set_xlabel("share of price x capacity at the optimum")
+    rest = 1 - float(worth[dearest].sum())
+    axis.set_title(f"what limits the optimum; the rest has {max(rest, 0.0):.0%}", fontsize=9)
+    axis.set_axisbelow(True)
+    axis.grid(axis="x", color=GRID)
+
+
+def _node_name(inst: BotInstance, node: int) -> str:
+    return inst.names[node] if inst.names else f"node {node}"
+
+
+def draw_tube(
+    axis: Axes, series: Mapping[str, Floats], optima: Sequence[tuple[int, int, float]]
+) -> None:
+    """Draw objectives by iteration, and tubes around optima (first, last iteration, value)."""
+    for k, (name, values) in enumerate(series.items()):
+        at = np.arange(1, len(values) + 1)
+        axis.plot(at, values, color=COLOURS[k % len(COLOURS)], label=name, linewidth=1)
+    half = -np.log(PRECISION)
+    for first, last, value in optima:
+        axis.fill_between((first, last), value - half, value + half, color=COLOURS[6], alpha=0.4)
+        axis.plot((first, last), (value, value), color=COLOURS[7], linewidth=0.8)
+    heights = [value for _, _, value in optima]
+    seen = np.concatenate([heights, *(v[np.isfinite(v)] for v in series.values())])
+    axis.set_ylim(max(seen.min(), min(heights) - BELOW) - 1, min(seen.max(), max(heights) + 5) + 1)
+    axis.set_xlabel("iteration")
+    axis.set_ylabel("objective")
+    axis.legend(frameon=False, fontsize=8)
+    axis.grid(color=GRID)

@@ -1,0 +1,79 @@
+"""Weighted completion time: jobs choose among kinds of workers and parameter servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from optsched.families.completion.baselines import BASELINES
+from optsched.families.completion.certificate import CompletionCertificate, check
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
+from optsched.families.completion.online import assemble, events
+from optsched.families.completion.policy import AOnline, guarantee
+from optsched.families.completion.reference import METHODS
+from optsched.families.completion.shadow import shadow_prices
+from optsched.families.completion.sources import (
+    describe,
+    generate,
+    headline,
+    open_trace,
+    warnings,
+)
+from optsched.families.completion.verify import verify
+from optsched.problem import Family, Policy
+
+
+def _program(inst: CompletionInstance) -> Any:
+    from optsched.models.completion import completion_ilp  # here, since Pyomo takes a while
+
+    return completion_ilp(inst)
+
+
+def _pictures(
+    inst: CompletionInstance, schedules: Mapping[str, CompletionSchedule]
+) -> Mapping[str, Any]:
+    from optsched.families.completion.pictures import pictures  # here, since drawing loads slowly
+
+    return pictures(inst, schedules)
+
+
+def _by_density() -> AOnline:
+    return AOnline(order="density")
+
+
+POLICIES: Mapping[str, Callable[[], Policy]] = {
+    "a_online": AOnline,
+    "a_online-density": _by_density,
+    **BASELINES,
+}
+
+FAMILY = Family(
+    name="completion",
+    title="Weighted completion time: jobs choose among kinds of workers and parameter servers",
+    paper="Zhou, Pang, Zhang, Wu, Jiao, Zhong, Li: Online Scheduling Algorithm for Heterogeneous "
+    "Distributed Machine Learning Jobs. IEEE Transactions on Cloud Computing 11(2), 2023",
+    sense="min",
+    instance=CompletionInstance,
+    schedule=CompletionSchedule,
+    certificate=CompletionCertificate,
+    presets=("paper", "mid", "small"),
+    sizes=("jobs", "slots", "machines"),
+    generate=generate,
+    open_trace=open_trace,
+    samples={"source": "jobs.csv"},
+    verify=verify,
+    check=check,
+    events=events,
+    public=CompletionInstance.platform,
+    assemble=assemble,
+    policies=POLICIES,
+    methods=METHODS,
+    program=_program,
+    headline=headline,
+    describe=describe,
+    warnings=warnings,
+    guarantee=guarantee,
+    pictures=_pictures,
+    second={"compact": "cpsat", "cpsat": "compact"},
+    shadow_prices=shadow_prices,
+)

@@ -1,0 +1,95 @@
+"""The optimum by the time-indexed integer program (2), (15), solved whole by HiGHS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.families.completion.blocks import Jobs
+from optsched.families.completion.horizon import search_horizon
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
+from optsched.families.completion.verify import verify
+from optsched.progress import Progress
+from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
+
+
+def compact(
+    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
+) -> None:
+    """Solve the time-indexed program; report every schedule that is found, and the solver's bound.
+
+    Where jobs may run on after T, the program reaches as far as any job of a schedule can that is
+    better than the one that is known: see `horizon`.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    monitor : Progress
+    threads, seed : int
+        Of the solver.
+    solver : str
+        "highs", or any solver that Pyomo has.
+    """
+    from optsched.models.completion import completion_ilp, modes_by_job  # Pyomo loads slowly
+
+    jobs = Jobs(inst)
+    if jobs.impossible() is not None:
+        monitor.infeasible = True
+        return
+    model = completion_ilp(inst, search_horizon(jobs, monitor))
+    modes = modes_by_job(inst)
+
+    def report(_objective: float) -> None:
+        schedule = schedule_of(inst, model, modes)
+        verdict = verify(inst, schedule)
+        # the solver's tolerance is wider than the judge's, who has the last word
+        if verdict.value is not None:
+            monitor.incumbent(verdict.value, schedule)
+
+    def close(outcome: PyomoOutcome) -> None:
+        if outcome.objective is not None:
+            report(outcome.objective)
+        if outcome.status == "infeasible":
+            monitor.infeasible = True
+        elif outcome.bound is not None:
+            monitor.claim("highs" if "highs" in solver else solver, outcome.bound)
+
+    try:
+        found = solve_pyomo(
+            model,
+            solver,
+            time_limit=monitor.left(),
+            gap=monitor.gap_limit,
+            threads=threads,
+            seed=seed,
+            on_improve=report,
+        )
+    except Interrupted as stopped:
+        close(stopped.result)
+        raise
+    close(found)
+
+
+def schedule_of(inst: CompletionInstance, model: Any, modes: Any) -> CompletionSchedule:
+    """Read the schedule out of a solved model; PS that (2i) does not need are left out."""
+    pieces: list[tuple[Piece, ...]] = [()] * len(inst.jobs)
+    servers = range(len(inst.capacity))
+    for (j, k, t), x in model.x.items():
+        if x.value is None or x.value < 0.5:
+            continue
+        mode = modes[j][k]
+
+        def counts(variables: Any, key: tuple[int, int, int]) -> tuple[tuple[int, int], ...]:
+            found = ((h, round(variables[(*key, h)].value or 0)) for h in servers)
+            return tuple((h, n) for h, n in found if n)
+
+        pieces[j] = (
+            Piece(
+                start=t,
+                duration=mode.d,
+                worker_type=mode.m,
+                ps_type=None if inst.ring else mode.p,
+                workers=counts(model.y, (j, k, t)),
+                ps=() if inst.ring else counts(model.s, (j, k, t)),
+            ),
+        )
+    return CompletionSchedule(jobs=tuple(pieces))

@@ -1,0 +1,55 @@
+"""How far a search has to look where jobs may run on after the horizon."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.families.completion.blocks import Jobs
+from optsched.families.completion.neighbourhood import Neighbourhood
+from optsched.progress import Progress
+
+MOST_DOUBLINGS = 12
+
+
+def greedy(jobs: Jobs, monitor: Progress) -> Neighbourhood | None:
+    """Insert all jobs at no prices, on a board that is long enough, and report the schedule.
+
+    With a deadline not all may find room: then None.
+    """
+    free = np.zeros((1, *jobs.class_capacity.shape))
+    shortest = max((modes.shortest or 1 for modes in jobs.modes), default=1)
+    slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
+    for _ in range(MOST_DOUBLINGS):
+        area = Neighbourhood(jobs, free, slots)
+        area.start(0)
+        if area.complete():
+            area.report(monitor, area.board.plans)
+            return area
+        if jobs.inst.deadline is not None:
+            return None
+        slots *= 2
+    raise RuntimeError("the greedy schedule does not end")
+
+
+def makespan(area: Neighbourhood) -> int:
+    """Return when the last job on a board ends."""
+    return max((plan.found.completion for plan in area.board.plans.values()), default=1)
+
+
+def search_horizon(jobs: Jobs, monitor: Progress) -> int:
+    """Return a slot by which every job ends in some optimal schedule.
+
+    A schedule of weighted completion V is known. In a better one, a job that ends in C costs w C,
+    and every other at least w (a + shortest): so C is at most what is left of V, over w.
+    """
+    if jobs.inst.deadline is not None:
+        return jobs.inst.deadline
+    area = greedy(jobs, monitor)
+    assert area is not None
+    value = sum(
+        float(jobs.weight[i]) * plan.found.completion for i, plan in area.board.plans.items()
+    )
+    alone = jobs.weight * (jobs.arrival + np.array([m.shortest or 1 for m in jobs.modes]))
+    rest = value - float(alone.sum())
+    latest = (rest + alone) / jobs.weight
+    return int(latest.max(initial=1)) + 1

@@ -1,0 +1,219 @@
+"""Modes of a job: worker type, PS types, locality, number of workers, duration.
+
+For given types and locality only the smallest number of workers for each duration matters, since
+prices are never negative. Parameter server (PS) types that lead to the same numbers share a mode
+and are the bits of a mask. A mode that cannot be placed on the empty servers is left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from optsched.families.completion.instance import (
+    CompletionJob,
+    Platform,
+    PlatformArrays,
+    needed_table,
+)
+
+Ints = NDArray[np.int64]
+
+NEVER = 2**60
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The modes of a job, by rising (duration, worker type, number, q)."""
+
+    worker_type: Ints  # (G,)
+    together: Ints  # (G,) q
+    workers: Ints  # (G,)
+    duration: Ints  # (G,)
+    mask: Ints  # (G,) bit p: PS type p will do; ring: 1
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self.duration.size)
+
+    @property
+    def shortest(self) -> int | None:
+        """The least duration; None if the job cannot run."""
+        return int(self.duration[0]) if self.size else None
+
+    def at_most(self, duration: int) -> Modes:
+        """Return the modes that are no longer than ``duration``."""
+        return self.take(np.arange(int(np.searchsorted(self.duration, duration, side="right"))))
+
+    def take(self, index: Ints) -> Modes:
+        """Return some of the modes."""
+        return Modes(
+            self.worker_type[index],
+            self.together[index],
+            self.workers[index],
+            self.duration[index],
+            self.mask[index],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Types:
+    """Demands of all kinds of workers and PS, and how many PS workers elsewhere need."""
+
+    worker_demand: Ints  # (M, R)
+    ps_demand: Ints  # (P, R)
+    ps_needed: Ints  # (M, P, most + 1)
+    ring: bool
+
+
+def job_modes(platform: Platform, arrays: PlatformArrays, job: CompletionJob) -> Modes:
+    """Return every mode of ``job`` that some placement on the empty servers of ``platform`` has."""
+    d, m, n, q, mask = _group(platform.durations(job), platform.ring)
+    members = [c[0] for c in arrays.classes]
+    possible = placeable(
+        m,
+        q,
+        n,
+        mask,
+        arrays.worker_demand,
+        arrays.ps_demand,
+        arrays.capacity[members],
+        np.array([len(c) for c in arrays.classes], np.int64),
+        arrays.ps_needed,
+        platform.ring,
+    )
+    return Modes(m, q, n, d, possible).take(np.flatnonzero(possible))
+
+
+def _group(durations: Ints, ring: bool) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Return (duration, worker type, number, q, mask) of the modes, in order."""
+    rows = _groups(durations, ring)
+    order = np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
+    d, m, n, q, mask = np.ascontiguousarray(rows[order].T)
+    return d, m, n, q, mask
+
+
+@njit(cache=True)
+def _groups(durations: Ints, ring: bool) -> Ints:
+    """Find the least number of workers for every duration; PS types alike share a row."""
+    types, kinds, _, most = durations.shape
+    out = np.empty((durations.size, 5), np.int64)
+    rows = 0
+    best = np.empty(kinds, np.int64)
+    for m in range(types):
+        for q in range(2):
+            best[:] = NEVER
+            for n in range(2 if ring and q == 0 else 1, most + 1):
+                begin = rows  # of the rows with this number of workers
+                for p in range(kinds):
+                    d = durations[m, p, q, n - 1]
+                    if d >= best[p]:
+                        continue
+                    best[p] = d
+                    k = begin
+                    while k < rows and out[k, 0] != d:
+                        k += 1
+                    if k == rows:
+                        out[k] = (d, m, n, q, 0)
+                        rows += 1
+                    out[k, 4] |= 1 << p
+    return out[:rows]
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A job that has arrived, and its modes."""
+
+    job: CompletionJob
+    modes: Modes
+    density: float  # weight over the least share of the cluster that it takes, times its time
+
+
+class Cluster:
+    """The servers of a platform as the kernels see them, and the modes of jobs on them."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform = platform
+        self.arrays = platform.arrays
+        self._extend(self.arrays.ps_needed.shape[2] - 1)
+        self.ones = np.ones(len(self.arrays.capacity), np.int64)
+        self.natural = np.array(platform.capacity, float) * self.arrays.scale  # (H, R)
+        self.whole = np.maximum(self.arrays.capacity.sum(axis=0), 1)
+
+    def _extend(self, most: int) -> None:
+        a = self.arrays
+        table = a.ps_needed
+        if most >= table.shape[2]:
+            table = needed_table(self.platform, most)
+        self.types = Types(a.worker_demand, a.ps_demand, table, self.platform.ring)
+
+    def task(self, job: CompletionJob) -> Task:
+        """Work out the modes of ``job``; none if it fits nowhere."""
+        if job.chunks >= self.types.ps_needed.shape[2]:
+            self._extend(job.chunks)
+        modes = job_modes(self.platform, self.arrays, job)
+        share = self.types.worker_demand[modes.worker_type] * modes.workers[:, None] / self.whole
+        area = share.max(axis=1, initial=0.0) * modes.duration
+        return Task(job, modes, job.weight / max(float(area.min(initial=np.inf)), 1e-300))
+
+
+@njit(cache=True)
+def placeable(
+    worker_type: Ints,  # (G,)
+    together: Ints,  # (G,)
+    workers: Ints,  # (G,)
+    mask: Ints,  # (G,)
+    e: Ints,  # (M, R)
+    z: Ints,  # (P, R)
+    capacity: Ints,  # (C, R) of one server of each class
+    count: Ints,  # (C,)
+    needed: Ints,  # (M, P, most + 1)
+    ring: bool,
+) -> Ints:
+    """Return the masks without the PS types that fit nowhere on empty servers."""
+    out = np.zeros_like(mask)
+    classes, resources = capacity.shape
+    room = np.empty(classes, np.int64)
+    for k in range(mask.size):
+        m, n = worker_type[k], workers[k]
+        total = 0
+        for c in range(classes):
+            room[c] = n
+            for r in range(resources):
+                if e[m, r] > 0:
+                    room[c] = min(room[c], capacity[c, r] // e[m, r])
+            total += count[c] * room[c]
+        if ring:
+            for c in range(classes):
+                if together[k] == 1 and room[c] >= n:
+                    out[k] = 1
+            spread = 0
+            for c in range(classes):
+                spread += count[c] * min(room[c], n - 1)
+            if together[k] == 0 and n > 1 and spread >= n:
+                out[k] = 1
+            continue
+        for p in range(z.shape[0]):
+            if not (mask[k] >> p) & 1:
+                continue
+            possible = False
+            for c in range(classes):
+                low = n if together[k] == 1 else 0
+                high = n if together[k] == 1 else min(room[c], n - 1)
+                for g in range(low, high + 1):
+                    if g > room[c] or total - room[c] < n - g:
+                        continue
+                    fits = True
+                    s = needed[m, p, n - g]
+                    for r in range(resources):
+                        fits &= g * e[m, r] + s * z[p, r] <= capacity[c, r]
+                    possible |= fits
+                if possible:
+                    break
+            if possible:
+                out[k] |= 1 << p
+    return out

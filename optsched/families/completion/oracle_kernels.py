@@ -1,0 +1,477 @@
+"""Compiled kernels of the oracle; arrays as `oracle.PricedServers` describes them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Small = NDArray[np.int16]
+Bools = NDArray[np.bool_]
+
+TIE = 1e-9
+FAR = 2**60
+MOST_ROOM = 10_000
+
+
+@njit(cache=True)
+def prefix_sums(prices: Floats, demand: Floats) -> tuple[Floats, Floats]:
+    """Return the cost of each demand (D, L + 1, H) up to a slot, and of the cheapest (D, L + 1)."""
+    slots, servers, resources = prices.shape
+    total = np.zeros((demand.shape[0], slots + 1, servers))
+    least = np.zeros((demand.shape[0], slots + 1))
+    for k in range(demand.shape[0]):
+        for t in range(slots):
+            low = np.inf
+            for h in range(servers):
+                unit = 0.0
+                for r in range(resources):
+                    unit += prices[t, h, r] * demand[k, r]
+                total[k, t + 1, h] = total[k, t, h] + unit
+                low = min(low, unit)
+            least[k, t + 1] = least[k, t] + (low if servers else 0.0)
+    return total, least
+
+
+@njit(cache=True)
+def _rooms(room: Small, m: int, level: int, a: int, b: int, most: int, out: Ints) -> int:
+    """Fill ``out`` (H,) with how many workers fit on a server throughout; return the greatest."""
+    first, second = room[level, a, m], room[level, b, m]
+    top = 0
+    for h in range(out.size):
+        out[h] = min(first[h], second[h], most)
+        top = max(top, out[h])
+    return top
+
+
+@njit(cache=True)
+def _units(cost: Floats, start: int, duration: int, out: Floats) -> float:
+    """Fill ``out`` (H,) with the cost of a window; return the least."""
+    last = cost.shape[0] - 1
+    a, b = min(start, last), min(start + duration, last)
+    low = np.inf
+    for h in range(out.size):
+        out[h] = cost[b, h] - cost[a, h]
+        low = min(low, out[h])
+    return low
+
+
+@njit(cache=True)
+def _fits(free: Ints, level: int, a: int, b: int, h: int, e: Ints, n: int, z: Ints, s: int) -> bool:
+    """Whether n workers and s PS fit on server h throughout the window."""
+    for r in range(e.size):
+        if n * e[r] + s * z[r] > min(free[level, a, h, r], free[level, b, h, r]):
+            return False
+    return True
+
+
+@njit(cache=True)
+def _select(need: int, unit: Floats, room: Ints, count: Ints, taken: Bools, order: Ints) -> int:
+    """Put the cheapest servers with room first in ``order`` until ``need`` workers fit."""
+    taken[:] = False
+    length = 0
+    while need > 0:
+        best = -1
+        for h in range(unit.size):
+            if not taken[h] and room[h] > 0 and (best < 0 or unit[h] < unit[best]):
+                best = h
+        if best < 0:
+            break
+        taken[best] = True
+        order[length] = best
+        length += 1
+        need -= room[best] * count[best]
+    return length
+
+
+@njit(cache=True)
+def _spread(
+    n: int, order: Ints, unit: Floats, room: Ints, count: Ints, costs: Floats, ahead: Ints
+) -> None:
+    """Prepare the cheapest units: costs[x] of x of them, ahead[h] units before class h ends.
+
+    ``costs`` is filled as far as twice n; classes that are not in ``order`` are dearer than that.
+    """
+    ahead[:] = FAR
+    reach = min(2 * n, costs.size - 1)
+    have = 0
+    total = 0
+    costs[0] = 0.0
+    for i in range(order.size):
+        h = order[i]
+        units = room[h] * count[h]
+        total += units
+        ahead[h] = total
+        step = unit[h]
+        stop = min(reach, total)
+        while have < stop:
+            costs[have + 1] = costs[have] + step
+            have += 1
+    for x in range(have + 1, reach + 1):
+        costs[x] = np.inf
+
+
+@njit(cache=True)
+def _without(k: int, h: int, unit: Floats, room: Ints, ahead: Ints, costs: Floats) -> float:
+    """Return the cost of the k cheapest units that are not on one server of class h."""
+    if k <= ahead[h] - room[h]:
+        return float(costs[k])
+    return float(costs[k + room[h]] - room[h] * unit[h])
+
+
+@njit(cache=True)
+def _fill(n: int, skip: int, order: Ints, room: Ints, count: Ints, out: Ints) -> int:
+    """Put n workers on the cheapest servers, one server of class ``skip`` left out."""
+    for i in range(order.size):
+        h = order[i]
+        units = room[h] * (count[h] - (1 if h == skip else 0))
+        take = min(n, units)
+        out[h] += take
+        n -= take
+        if n == 0:
+            break
+    return n
+
+
+@njit(cache=True)
+def _lower_first(a: Ints, b: Ints) -> int:
+    """1 if ``a`` has more on low servers than ``b``, -1 if less, 0 if they are equal."""
+    for h in range(a.size):
+        if a[h] != b[h]:
+            return 1 if a[h] > b[h] else -1
+    return 0
+
+
+@njit(cache=True)
+def _key_before(a: Ints, b: Ints) -> bool:
+    for i in range(a.size):
+        if a[i] != b[i]:
+            return bool(a[i] < b[i])
+    return False
+
+
+@njit(cache=True)
+def _printed(
+    n: int,
+    host: int,
+    order: Ints,
+    free: Ints,
+    level: int,
+    a: int,
+    b: int,
+    room: Ints,
+    e: Ints,
+    z: Ints,
+    needed: Ints,
+    workers: Ints,
+) -> int:
+    """Lines 10-24 of Algorithm 4 for one PS host; return its PS, 0 if that is infeasible."""
+    workers[:] = 0
+    left, servers = n, 0
+    for i in range(order.size):
+        k = order[i]
+        take = min(room[k], left)
+        if k == host:
+            for g in range(take + 1):
+                # as many PS as fit beside g workers, and enough for the workers elsewhere
+                want = needed[n - g] if g < n else 0
+                if _fits(free, level, a, b, k, e, g, z, want):
+                    workers[k] = g
+                    servers = want
+            if servers == 0:
+                workers[k] = take
+        else:
+            workers[k] = take
+        left -= workers[k]
+    return servers if left == 0 else 0
+
+
+@njit(cache=True)
+def cheapest(
+    worker_type: Ints,
+    together: Ints,
+    workers: Ints,
+    duration: Ints,
+    mask: Ints,
+    arrival: int,
+    weight: float,
+    deadline: int,
+    cutoff: float,
+    worker_cost: Floats,
+    ps_cost: Floats,
+    least: Floats,
+    free: Ints,
+    room: Small,
+    total: Ints,
+    top: Ints,
+    count: Ints,
+    e: Ints,
+    z: Ints,
+    needed: Ints,
+    ring: bool,
+    printed: bool,
+    first: Ints,
+    last: Ints,
+) -> tuple[float, float, Ints]:
+    """Return (value, cost, [mode, PS type, start, host, workers on the host]); mode -1: none."""
+    modes, classes, slots = duration.size, count.size, worker_cost.shape[1] - 1
+    most = 1
+    for k in range(modes):
+        most = max(most, workers[k])
+    constant, kinds = free.shape[1] == 1, max(1, z.shape[0])
+    rooms, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
+    taken = np.empty(classes, np.bool_)
+    unit, unit_ps = np.empty(classes), np.empty((kinds, classes))
+    known_ps = np.zeros(kinds, np.bool_)
+    costs = np.empty(2 * most + 1)
+    vector, other = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    found = np.array([-1, 0, 0, 0, 0], np.int64)
+    key = np.full(8, np.iinfo(np.int64).max)
+    fresh = np.empty(8, np.int64)
+    value, paid = cutoff, cutoff
+    ending = min(deadline, max(arrival, slots) + duration[modes - 1])
+    if first.size:  # windows of starts may lie later than the prices
+        for k in range(modes):
+            ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
+    for c in range(arrival + duration[0], ending + 1):
+        if weight * c >= value * (1 + TIE) or (paid == 0.0 and weight == 0.0 and c > key[0]):
+            break
+        here = weight * c
+        now_m, now_d, low, high = -1, -1, 0.0, 0
+        level, la, lb = 0, 0, 0
+        for k in range(modes):
+            d, m, n = duration[k], worker_type[k], workers[k]
+            t = c - d
+            if t < arrival:
+                break
+            if first.size and (t < first[k] or t > last[k]):
+                continue
+            a, b = min(t, slots), min(c, slots)
+            if here + n * (least[m, b] - least[m, a]) > value * (1 + TIE):
+                continue
+            if not constant:
+                level = 0
+                while 2 << level <= d:
+                    level += 1
+                la, lb = t, c - (1 << level)
+            if min(total[level, la, m], total[level, lb, m]) < n:
+                continue
+            if together[k] == 1 and min(top[level, la, m], top[level, lb, m]) < n:
+                continue
+            if m != now_m or d != now_d:
+                low = _units(worker_cost[m], t, d, unit)
+                now_m, now_d, high = m, d, -1
+                known_ps[:] = False
+            if here + n * low > value * (1 + TIE):
+                continue
+            if high < 0:
+                high = _rooms(room, m, level, la, lb, most, rooms)
+            if together[k] == 1 and high < n:
+                continue
+            fresh[0], fresh[1], fresh[2], fresh[3], fresh[5] = c, n, 1 - together[k], m, d
+            if together[k] == 0:
+                limit = n - 1 if ring else n
+                there = 0
+                for h in range(classes):
+                    capped[h] = min(rooms[h], limit)
+                    there += capped[h] * count[h]
+                if there < n:
+                    continue
+                length = _select(2 * n, unit, capped, count, taken, order)
+                _spread(n, order[:length], unit, capped, count, costs, ahead)
+                if here + costs[n] > value * (1 + TIE):
+                    continue
+            for p in range(kinds):
+                if not (mask[k] >> p) & 1:
+                    continue
+                fresh[4] = p
+                if ring and together[k] == 0:
+                    fresh[6], fresh[7] = 0, 0
+                    if _better(here + costs[n], value, fresh, key, 6):
+                        value, paid = here + costs[n], costs[n]
+                        key[:] = fresh
+                        found[:] = (k, p, t, -1, 0)
+                    continue
+                if not ring and not known_ps[p]:
+                    _units(ps_cost[p], t, d, unit_ps[p])
+                    known_ps[p] = True
+                if together[k] == 1:
+                    s = 0 if ring else needed[m, p, 0]
+                    for h in range(classes):
+                        if rooms[h] < n:
+                            continue
+                        cost = n * unit[h] + (0.0 if ring else s * unit_ps[p, h])
+                        fresh[6], fresh[7] = s, h
+                        if not _better(here + cost, value, fresh, key, 8):
+                            continue
+                        if not ring and not _fits(free, level, la, lb, h, e[m], n, z[p], s):
+                            continue
+                        value, paid = here + cost, cost
+                        key[:] = fresh
+                        found[:] = (k, p, t, h, n)
+                    continue
+                for h in range(classes):
+                    if printed:
+                        s = _printed(
+                            n, h, np.argsort(unit, kind="mergesort"), free, level, la, lb, capped,
+                            e[m], z[p], needed[m, p], vector,
+                        )  # fmt: skip
+                        if s == 0:
+                            continue
+                        cost = s * unit_ps[p, h]
+                        for i in range(classes):
+                            cost += vector[i] * unit[i]
+                        fresh[6], fresh[7] = s, h
+                        if _better(here + cost, value, fresh, key, 8):
+                            value, paid = here + cost, cost
+                            key[:] = fresh
+                            found[:] = (k, p, t, h, vector[h])
+                        continue
+                    most_here = min(n - 1, capped[h])
+                    s = needed[m, p, n - most_here]
+                    # the cheapest conceivable: all workers at the lowest prices
+                    if here + costs[n] + s * unit_ps[p, h] > value * (1 + TIE):
+                        continue
+                    for g in range(most_here, -1, -1):
+                        if there - capped[h] < n - g:
+                            break
+                        s = needed[m, p, n - g]
+                        if here + costs[n] + s * unit_ps[p, h] > value * (1 + TIE):
+                            break
+                        cost = (
+                            g * unit[h]
+                            + s * unit_ps[p, h]
+                            + _without(n - g, h, unit, capped, ahead, costs)
+                        )
+                        fresh[6], fresh[7] = s, 0
+                        better = _better(here + cost, value, fresh, key, 7)
+                        # equal so far: who has more workers, then PS, on low servers
+                        if not better and not _equal(here + cost, value, fresh, key):
+                            continue
+                        if not _fits(free, level, la, lb, h, e[m], g, z[p], s):
+                            continue
+                        if not better:
+                            vector[:] = 0
+                            _fill(n - g, h, order[:length], capped, count, vector)
+                            vector[h] += g
+                            other[:] = 0
+                            _fill(n - found[4], found[3], order[:length], capped, count, other)
+                            other[found[3]] += found[4]
+                            if _lower_first(vector, other) < (1 if h >= found[3] else 0):
+                                continue
+                        value, paid = here + cost, cost
+                        key[:] = fresh
+                        found[:] = (k, p, t, h, g)
+    if found[0] < 0:
+        return np.inf, np.inf, found
+    return value, paid, found
+
+
+@njit(cache=True)
+def _better(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
+    """Whether a value is lower, or equal with an earlier key (of so many parts)."""
+    if best == np.inf:
+        return value < np.inf
+    gap = TIE * max(abs(value), abs(best))
+    if value < best - gap:
+        return True
+    return value <= best + gap and _key_before(key[:parts], best_key[:parts])
+
+
+@njit(cache=True)
+def _equal(value: float, best: float, key: Ints, best_key: Ints) -> bool:
+    if abs(value - best) > TIE * max(abs(value), abs(best)):
+        return False
+    same = True
+    for i in range(7):
+        same &= key[i] == best_key[i]
+    return same
+
+
+@njit(cache=True)
+def place(
+    m: int,
+    p: int,
+    n: int,
+    start: int,
+    duration: int,
+    host: int,
+    at_host: int,
+    worker_cost: Floats,
+    room: Small,
+    count: Ints,
+    needed: Ints,
+    ring: bool,
+) -> tuple[Ints, Ints]:
+    """Return workers and PS on every server (class) of a schedule that `cheapest` found."""
+    classes = count.size
+    workers, servers = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
+    if at_host == n:  # together
+        workers[host] = n
+        servers[host] = 0 if ring else needed[m, p, 0]
+        return workers, servers
+    rooms, unit = np.empty(classes, np.int64), np.empty(classes)
+    level, a, b = 0, 0, 0
+    if room.shape[1] > 1:
+        while 2 << level <= duration:
+            level += 1
+        a, b = start, start + duration - (1 << level)
+    _units(worker_cost[m], start, duration, unit)
+    _rooms(room, m, level, a, b, n - 1 if ring else n, rooms)
+    order = np.argsort(unit, kind="mergesort")
+    _fill(n - at_host, host, order, rooms, count, workers)
+    if host >= 0:
+        workers[host] += at_host
+        servers[host] = needed[m, p, n - at_host]
+    return workers, servers
+
+
+@njit(cache=True)
+def occupy(
+    start: int,
+    end: int,
+    hosts: Ints,
+    load: Ints,  # (H, R) taken, negative: given back
+    e: Ints,
+    free: Ints,  # (K, S, H, R)
+    room: Small,  # (K, S, M, H)
+    total: Ints,  # (K, S, M)
+    top: Ints,  # (K, S, M)
+) -> None:
+    """Change what is free on some servers in a window, and all that is derived from it."""
+    levels, slots, servers, resources = free.shape
+    types = e.shape[0]
+    for t in range(start, end):
+        for h in hosts:
+            for r in range(resources):
+                free[0, t, h, r] -= load[h, r]
+            for m in range(types):
+                fits = MOST_ROOM
+                for r in range(resources):
+                    if e[m, r] > 0:
+                        fits = min(fits, free[0, t, h, r] // e[m, r])
+                total[0, t, m] += fits - room[0, t, m, h]
+                room[0, t, m, h] = fits
+        for m in range(types):
+            high = 0
+            for h in range(servers):
+                high = max(high, room[0, t, m, h])
+            top[0, t, m] = high
+    for level in range(1, levels):
+        half = 1 << (level - 1)
+        for t in range(max(0, start - 2 * half + 1), min(end, slots - 2 * half + 1)):
+            for h in hosts:
+                for r in range(resources):
+                    free[level, t, h, r] = min(
+                        free[level - 1, t, h, r], free[level - 1, t + half, h, r]
+                    )
+                for m in range(types):
+                    room[level, t, m, h] = min(
+                        room[level - 1, t, m, h], room[level - 1, t + half, m, h]
+                    )
+            for m in range(types):
+                total[level, t, m] = min(total[level - 1, t, m], total[level - 1, t + half, m])
+                top[level, t, m] = min(top[level - 1, t, m], top[level - 1, t + half, m])

@@ -1,0 +1,83 @@
+"""Pictures of family `completion`: Gantt charts, and the capacity in use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
+from optsched.families.completion.modes import Cluster
+from optsched.families.completion.verify import verify
+from optsched.scheduling.pictures import Floats, Panel, capacity_use, gantt
+
+SHADE = "workers / most workers of the job"
+LEGEND = "bar: arrival;  dot: completion;  number: worker type and workers"
+
+
+def pictures(
+    inst: CompletionInstance, schedules: Mapping[str, CompletionSchedule]
+) -> Mapping[str, Figure]:
+    """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
+    arrival = [job.arrival for job in inst.jobs]
+    if not schedules:
+        return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, legend=None)}
+    chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != "a_online"))[:2]
+    slots = max([inst.horizon, *(p.end for s in schedules.values() for job in s.jobs for p in job)])
+    panels = [_panel(inst, name, schedules[name], slots) for name in chosen]
+    used = {name: usage(inst, s, slots) for name, s in schedules.items()}
+    return {
+        "schedules": gantt(panels, arrival, shade=SHADE, legend=LEGEND),
+        "capacity": capacity_use(used),
+    }
+
+
+def usage(inst: CompletionInstance, schedule: CompletionSchedule, slots: int) -> dict[str, Floats]:
+    """Return the share of all capacity that is in use, by resource and slot."""
+    whole = np.maximum(np.array(inst.capacity, float).sum(axis=0), 1e-300)  # (R,)
+    load = np.zeros((slots, len(inst.resources)))
+    for pieces in schedule.jobs:
+        for piece in pieces:
+            demand = piece.number * np.array(inst.worker_types[piece.worker_type].demand, float)
+            if piece.ps_type is not None:
+                number = sum(n for _, n in piece.ps)
+                demand = demand + number * np.array(inst.ps_types[piece.ps_type].demand, float)
+            load[piece.start : piece.end] += demand
+    shares = load / whole
+    return {name: shares[:, r] for r, name in enumerate(inst.resources)}
+
+
+def _panel(inst: CompletionInstance, name: str, schedule: CompletionSchedule, slots: int) -> Panel:
+    verdict = verify(inst, schedule, unfinished=True)
+    shares = np.zeros((len(inst.jobs), slots))
+    labels = []
+    for j, (job, pieces) in enumerate(zip(inst.jobs, schedule.jobs, strict=True)):
+        for piece in pieces:
+            shares[j, piece.start : piece.end] = piece.number / job.chunks
+        last = pieces[-1] if pieces else None
+        kind = "" if last is None else inst.worker_types[last.worker_type].name
+        labels.append("" if last is None else f"{kind} x{last.number}".strip())
+    return Panel(
+        title=f"{name}: weighted completion {verdict.value or 0:.6g}",
+        shares=shares,
+        completion=[None if c is None else c - 1 for c in verdict.completion],
+        labels=labels,
+    )
+
+
+def _shortest_runs(inst: CompletionInstance) -> Panel:
+    """Return each job in its shortest mode from its arrival on, as if it were alone."""
+    cluster = Cluster(inst)
+    modes = [cluster.task(job).modes for job in inst.jobs]
+    ends = [job.arrival + (m.shortest or 0) for job, m in zip(inst.jobs, modes, strict=True)]
+    shares = np.zeros((len(inst.jobs), max([inst.horizon, *ends])))
+    for j, (job, mode) in enumerate(zip(inst.jobs, modes, strict=True)):
+        if mode.size:
+            shares[j, job.arrival : ends[j]] = mode.workers[0] / job.chunks
+    return Panel(
+        title="shortest run of each job, if it were alone",
+        shares=shares,
+        completion=[0] * len(inst.jobs),
+        labels=[""] * len(inst.jobs),
+    )

@@ -1,0 +1,332 @@
+"""How family `completion` finds its optimum: the engine's parts put together.
+
+- `column_generation`: prices on capacity, on ever finer time grids;
+- `neighbourhood`: schedules only;
+- `auto`: prices, then schedules; where it is small enough, every (mode, start) whose reduced cost
+  exceeds what is left between bound and best schedule is dropped, and CP-SAT closes the rest.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.branch import BranchAndPrice, Tree
+from optsched.colgen import Floats, Master, Relaxation, generate_columns
+from optsched.families.completion.blocks import Jobs, ServerBlocks
+from optsched.families.completion.certificate import LARGEST, CompletionCertificate, round_up
+from optsched.families.completion.compact import compact
+from optsched.families.completion.cpsat import Program, cpsat
+from optsched.families.completion.filtering import filtered, within
+from optsched.families.completion.horizon import greedy, makespan
+from optsched.families.completion.instance import CompletionInstance, Ints
+from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, Plan
+from optsched.families.completion.windows import WindowBlocks, attributes, certify_tree
+from optsched.problem import Method
+from optsched.progress import Progress
+from optsched.search import construct
+from optsched.streams import Streams
+
+SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
+SPANS = (16, 4, 1)  # slots that share a price, one after the other
+SPAN_SHARE = (0.08, 0.15, 0.1)  # of the time for each
+CONVERGED = 1e-4
+INTERIOR = 2000  # rows from which on an interior point solves the master
+MOST_CHOICES = 40_000  # (mode, start) pairs that CP-SAT is asked to choose from
+SHORT_SEARCH = 0.005  # seconds per job-slot of a first search for schedules, in all at most 2
+FIRST_SEARCH = 0.02  # of the time, per search before the tree
+RESTART_SECONDS = 60.0
+ORDER_SHARE = 0.25  # of a search goes into finding the best order to begin with
+ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
+MOST_ORDERS = 40
+GRID_BITS = 28
+SAFE = 1e-8  # relative: rounding of the floats of the tree, against the checker's integers
+MOST_NODES = 20_000
+SCARCE = 1e-3  # of all prices: a resource with less of them is free of charge in the tree
+TREE_SHARE = 0.6  # of the time goes into the tree before CP-SAT is asked for what prices leave
+
+
+class Search:
+    """The best prices and schedules so far."""
+
+    def __init__(
+        self, inst: CompletionInstance, monitor: Progress, threads: int, seed: int
+    ) -> None:
+        self.inst, self.monitor = inst, monitor
+        self.threads, self.seed = threads, seed
+        self.jobs = Jobs(inst)
+        self.prices: Floats = np.zeros((1, *self.jobs.class_capacity.shape))  # (L, C, R)
+        self.bound = 0.0
+        self.plans: dict[int, Plan] | None = None
+        self.order = self.jobs.arrival.astype(float)  # when the relaxation starts the jobs
+        self.starts = 0
+        self.slots = 0  # of the board
+        self.leaves: list[Ints] = []  # limits of what a tree has left open
+        self.short = min(2.0, SHORT_SEARCH * len(inst.jobs) * inst.horizon)
+
+    def begin(self) -> bool:
+        """Make a first schedule; False if none can exist."""
+        if self.jobs.impossible() is not None:
+            self.monitor.infeasible = True
+            return False
+        area = greedy(self.jobs, self.monitor)
+        if area is None:  # a deadline that is too tight for the simplest schedule
+            assert self.inst.deadline is not None
+            self.slots = self.inst.deadline
+        else:
+            self.plans = dict(area.board.plans)
+            self.slots = self.inst.deadline or makespan(area)
+        return True
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report the bound of prices of slots (L, C, R)."""
+        if bound > self.bound:
+            self.bound, self.prices = bound, prices
+            self.monitor.proved(bound, lambda: certify(self.inst, prices))
+
+    def generate(self, span: int, seconds: float) -> bool:
+        """Improve the prices on a grid; return whether that has converged."""
+        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        length = self.inst.deadline or self.slots + max(2, self.slots // 10)
+        problem = ServerBlocks(self.jobs, length, span)
+        master = Master(
+            problem, threads=self.threads, interior=problem.rhs.size > INTERIOR // span**0.5
+        )
+        if self.plans is not None:
+            area = Neighbourhood(self.jobs, self.prices, 1)
+            master.add(problem.columns_of(list(enumerate(area.pieces(self.plans)))))
+
+        def stop(relaxation: Relaxation) -> bool:
+            self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
+            return self.monitor.stop() or time.perf_counter() > until
+
+        relaxation = generate_columns(
+            problem,
+            master,
+            stop=stop,
+            center=problem.coarsen(self.prices),
+            tolerance=lambda _: CONVERGED if problem.rhs.size > INTERIOR else 1e-7,
+            smoothing=0.8 if master.interior else 0.7,
+        )
+        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        self.order = mean_starts(relaxation, len(self.jobs.modes))
+        return relaxation.converged
+
+    def improve(self, seconds: float) -> None:
+        """Search for schedules at the best prices, from the best of some starts."""
+        began = time.perf_counter()
+        slots = self.inst.deadline or self.slots + self.slots // 4 + 8
+        area = Neighbourhood(self.jobs, self.prices, slots)
+        best = None if self.plans is None or self.starts % 2 else dict(self.plans)
+        seconds = max(1e-3, min(seconds, self.monitor.left()))
+        for factor, order in self._orders():
+            area.load({})
+            construct(area.board, order, factor)
+            if area.complete() and (best is None or area.board.value > area.worth(best)):
+                best = dict(area.board.plans)
+            if time.perf_counter() - began > ORDER_SHARE * seconds:
+                break
+        if best is not None:
+            area.load(best)
+
+        def done() -> float:
+            share = (time.perf_counter() - began) / seconds
+            return 1.0 if self.monitor.closed() else share
+
+        found = area.search(self.monitor, seed=self.seed, start=self.starts, done=done)
+        self.starts += 1
+        if len(found) == len(self.jobs.modes) and (
+            self.plans is None or area.worth(found) > area.worth(self.plans)
+        ):
+            self.plans = found
+
+    def _orders(self) -> Iterator[tuple[int, list[int]]]:
+        """Yield multiples of prices, and orders of the jobs: by density, as the relaxation does."""
+        density = np.array([-task.density for task in self.jobs.tasks])
+        rng = Streams(self.seed)("orders", self.starts)
+        last = len(FACTORS)
+        noise = 0.0
+        for _ in range(MOST_ORDERS):
+            for factor in range(1, last):
+                shifted = self.order + noise * rng.standard_normal(len(self.order))
+                yield factor, np.argsort(shifted, kind="stable").tolist()
+            if noise == 0.0:
+                for factor in range(last):
+                    yield factor, np.argsort(density, kind="stable").tolist()
+            noise = ORDER_NOISE * max(1.0, float(self.order.std()))
+
+    def branch(self, seconds: float) -> None:
+        """Branch on windows, types and numbers until the best schedule is proved, or time is up."""
+        monitor, inst = self.monitor, self.inst
+        if self.monitor.closed() or not inst.jobs:
+            return
+        slots = inst.deadline or self.slots + max(2, self.slots // 10)
+        worth = (self.prices.sum(axis=0) * self.jobs.class_capacity).sum(axis=0)  # (R,)
+        scarce = worth > SCARCE * worth.sum()
+        problem = WindowBlocks(self.jobs, slots, scarce if scarce.any() else None)
+        until = min(time.perf_counter() + seconds, monitor.deadline)
+        step = float(round_up(inst, Fraction(1, 10**12)))  # no value is between its multiples
+
+        def target() -> float:
+            if monitor.value is None:
+                return -np.inf
+            slack = max(step - SAFE * monitor.value, monitor.gap_limit * monitor.value)
+            return -(monitor.value - slack)
+
+        def proved(tree: Tree) -> None:
+            exact = Fraction(-tree.bound() * (1 - SAFE))
+            bound = float(round_up(inst, exact)) if np.isfinite(tree.bound()) else None
+            if monitor.value is not None:
+                bound = monitor.value if bound is None else min(bound, monitor.value)
+            if bound is not None and len(tree.nodes) <= MOST_NODES:
+                monitor.proved(bound, lambda: certify_tree(problem, tree))
+
+        area = Neighbourhood(self.jobs, self.prices, inst.deadline or 2 * self.slots)
+
+        def relaxed(relaxation: Relaxation) -> None:
+            """Insert the jobs in the order in which the relaxation ends them."""
+            ends = np.zeros(len(self.jobs.modes))
+            for k in np.flatnonzero(relaxation.x > 0):
+                column = relaxation.columns[k]
+                ends[column.block] += relaxation.x[k] * attributes(column)[1]
+            for factor in range(len(FACTORS)):
+                area.load({})
+                construct(area.board, np.argsort(ends, kind="stable").tolist(), factor)
+                if area.complete() and (
+                    self.plans is None or area.board.value > area.worth(self.plans)
+                ):
+                    self.plans = dict(area.board.plans)
+                    area.report(monitor, self.plans)
+
+        search = BranchAndPrice(
+            problem,
+            target=target,
+            stop=lambda: monitor.stop() or time.perf_counter() > until,
+            proved=proved,
+            relaxed=relaxed,
+            threads=self.threads,
+        )
+        search.run()
+        self.leaves = [n.restrictions for n in search.tree.leaves() if n.bound > target()]
+
+    def finish(self) -> None:
+        """Drop what cannot be in a better schedule, and ask CP-SAT for the rest, leaf by leaf."""
+        monitor = self.monitor
+        left = filtered(self.jobs, self.prices, self.bound, monitor.value)
+        if left is None:
+            return
+        leaves = self.leaves or [WindowBlocks(self.jobs, 1).root()]
+        certified, proved = monitor.bound or 0.0, True
+        for limits in leaves:
+            choices = within(left, limits)
+            if choices is None:
+                continue
+            if sum(len(s) for c in choices for s in c.starts) > MOST_CHOICES:
+                return
+            program = Program(self.jobs, choices)
+            program.bracket(certified, monitor.value)
+            if self.plans is not None and len(leaves) == 1:
+                program.hint(Neighbourhood(self.jobs, self.prices, 1).pieces(self.plans))
+            status = program.solve(monitor, threads=self.threads, seed=self.seed, claim=False)
+            proved &= status in ("infeasible", "optimal")
+            if monitor.left() <= 0:
+                break
+        if not proved:
+            return
+        if monitor.value is None:
+            monitor.infeasible = True
+        else:
+            monitor.claim("cp-sat on what prices leave", monitor.value)
+
+
+def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:
+    """Return when the relaxation starts each job, on average."""
+    starts = np.zeros(jobs)
+    for k in np.flatnonzero(relaxation.x > 0):
+        column = relaxation.columns[k]
+        starts[column.block] += relaxation.x[k] * attributes(column)[0]
+    return starts
+
+
+def certify(inst: CompletionInstance, prices: Floats) -> CompletionCertificate:
+    """Certify by one set of prices, in as many bits as fit."""
+    heaviest = max((job.weight for job in inst.jobs), default=1.0)
+    bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, GRID_BITS))
+    keep = prices
+    while True:
+        made = CompletionCertificate.root(inst, keep, bits)
+        if len(made.model_dump_json()) <= LARGEST:
+            return made
+        keep = np.where(keep >= np.quantile(keep[keep > 0], 0.2), keep, 0.0)
+
+
+def neighbourhood(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Search for schedules until the time is up, restarting every minute; proves nothing."""
+    search = Search(inst, monitor, threads, seed)
+    if search.begin():
+        while not monitor.stop():
+            search.improve(RESTART_SECONDS)
+
+
+def column_generation(
+    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
+) -> None:
+    """Solve the relaxation at prices on capacity, and look for a schedule."""
+    search = Search(inst, monitor, threads, seed)
+    if not search.begin():
+        return
+    if len(inst.jobs) * search.slots <= SMALL:
+        search.generate(1, monitor.left())
+    else:
+        for k, span in enumerate(SPANS):
+            search.generate(span, monitor.left() / (len(SPANS) - k))
+    search.improve(min(search.short, monitor.left()))
+
+
+def branch_and_price(
+    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
+) -> None:
+    """Branch and price after a short search for a schedule."""
+    search = Search(inst, monitor, threads, seed)
+    if search.begin():
+        search.generate(1, monitor.left() / 4)
+        search.improve(min(search.short, monitor.left() / 4))
+        search.branch(monitor.left())
+
+
+def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Combine the methods by size."""
+    search = Search(inst, monitor, threads, seed)
+    if not search.begin() or monitor.stop():
+        return
+    whole = monitor.left()
+    if len(inst.jobs) * search.slots <= SMALL:
+        search.generate(1, whole / 4)
+        for _ in range(2):
+            search.improve(min(search.short, FIRST_SEARCH * whole))
+            if monitor.stop():
+                return
+        search.branch(monitor.left() * TREE_SHARE)
+        if not monitor.stop():
+            search.finish()
+        return
+    for span, share in zip(SPANS[:2], SPAN_SHARE[:2], strict=True):
+        search.generate(span, share * whole)
+    if whole > 2 * RESTART_SECONDS:
+        search.improve(RESTART_SECONDS)
+        search.generate(1, SPAN_SHARE[2] * whole)
+    while not monitor.stop():
+        search.improve(min(RESTART_SECONDS, monitor.left()))
+
+
+METHODS: Mapping[str, Method] = {
+    "auto": auto,
+    "compact": compact,
+    "cpsat": cpsat,
+    "colgen": column_generation,
+    "branch-and-price": branch_and_price,
+    "search": neighbourhood,
+}

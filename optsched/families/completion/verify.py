@@ -1,0 +1,187 @@
+"""The judge of family `completion`, from the definition (2), (15); it knows no model, no policy."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
+from optsched.problem import Verdict, Violation
+from optsched.resources import exact, slack, usable
+
+
+def verify(
+    inst: CompletionInstance, schedule: CompletionSchedule, *, unfinished: bool = False
+) -> Verdict:
+    """Judge ``schedule`` and recompute its objective.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    schedule : CompletionSchedule
+    unfinished : bool
+        For the runs of policies. A policy may end after the horizon, and one that preempts may run
+        a job in several pieces, one after the other, that together do its work: the verdict then
+        says that it leaves the model (``obeys``).
+
+    Returns
+    -------
+    Verdict
+        Every violated equation with its place and amount, or the objective (2).
+    """
+    if len(schedule.jobs) != len(inst.jobs):
+        found = Violation(
+            equation="2a",
+            place=f"schedule of {len(schedule.jobs)} jobs, expected {len(inst.jobs)}",
+            amount=abs(len(schedule.jobs) - len(inst.jobs)),
+        )
+        return Verdict(violations=(found,), value=None, completion=(None,) * len(inst.jobs))
+    judge = _Judge(inst, schedule, unfinished)
+    for j in range(len(inst.jobs)):
+        judge.job(j)
+    judge.capacity()
+    return judge.verdict()
+
+
+class _Judge:
+    def __init__(
+        self, inst: CompletionInstance, schedule: CompletionSchedule, policy: bool
+    ) -> None:
+        self.inst, self.schedule, self.policy = inst, schedule, policy
+        self.violations: list[Violation] = []
+        self.completion: list[int | None] = [None] * len(inst.jobs)
+        self.obeys = True
+        self.sound: list[Piece] = []  # pieces whose indices exist
+
+    def broken(self, equation: str, place: str, amount: float) -> None:
+        self.violations.append(Violation(equation=equation, place=place, amount=amount))
+
+    def verdict(self) -> Verdict:
+        value = None
+        if not self.violations:
+            value = math.fsum(
+                job.weight * c
+                for job, c in zip(self.inst.jobs, self.completion, strict=True)
+                if c is not None
+            )
+        return Verdict(
+            violations=tuple(self.violations),
+            value=value,
+            obeys=self.obeys,
+            completion=tuple(self.completion),
+        )
+
+    def job(self, j: int) -> None:
+        """Judge all that concerns job ``j`` alone."""
+        inst, job, pieces = self.inst, self.inst.jobs[j], self.schedule.jobs[j]
+        if not pieces or (len(pieces) > 1 and not self.policy):
+            self.broken("2a", f"job {j}, runs in {len(pieces)} pieces, expected 1", 1)
+            return
+        done = Fraction(0)
+        for k, piece in enumerate(pieces):
+            if k and piece.start < pieces[k - 1].end:
+                late = pieces[k - 1].end - piece.start
+                self.broken("2a", f"job {j}, slot {piece.start}, two pieces at once", late)
+            if piece.start < job.arrival:
+                early = job.arrival - piece.start
+                self.broken("2j", f"job {j}, slot {piece.start}, before its arrival", early)
+            if self._exists(j, piece):
+                self.sound.append(piece)
+                done += self._piece(j, piece)
+        if not self._enough(j, pieces, done):
+            self.broken("2f", f"job {j}, mini-batches", float(job.batches - done))
+        end = pieces[-1].end
+        if inst.enforce_horizon and end > inst.horizon:
+            if not self.policy:
+                self.broken("2a", f"job {j}, ends after the horizon", end - inst.horizon)
+            self.obeys = False
+        self.obeys &= len(pieces) == 1
+        self.completion[j] = end
+
+    def _enough(self, j: int, pieces: tuple[Piece, ...], done: Fraction) -> bool:
+        """Whether the work is done: by the length of the piece, or by what several do together."""
+        job, piece = self.inst.jobs[j], pieces[0]
+        if len(pieces) > 1 or not piece.number or len(self.sound) == 0:
+            return done + slack(Fraction(job.batches)) >= job.batches
+        if self.sound[-1] is not piece:  # a type does not exist, which is said already
+            return True
+        p = piece.ps_type or 0
+        least = self.inst.duration(job, piece.worker_type, p, piece.together, piece.number)
+        return piece.duration >= least
+
+    def _exists(self, j: int, piece: Piece) -> bool:
+        """Judge whether types and servers exist, none is named twice, and a ring has no PS."""
+        inst, before = self.inst, len(self.violations)
+        if piece.worker_type >= len(inst.worker_types):
+            self.broken("2b", f"job {j}, worker type {piece.worker_type} does not exist", 1)
+        if inst.ring and (piece.ps_type is not None or piece.ps):
+            self.broken("15", f"job {j}, PS in a ring", sum(s for _, s in piece.ps) or 1)
+        if not inst.ring and (piece.ps_type is None or piece.ps_type >= len(inst.ps_types)):
+            self.broken("2c", f"job {j}, PS type {piece.ps_type} does not exist", 1)
+        for what, entries in (("worker", piece.workers), ("PS", piece.ps)):
+            named = [h for h, _ in entries]
+            for h in named:
+                if h >= len(inst.capacity):
+                    self.broken("2h", f"job {j}, {what} server {h} does not exist", 1)
+            if len(set(named)) < len(named):
+                self.broken("2h", f"job {j}, a {what} server is named twice", 1)
+        return len(self.violations) == before
+
+    def _piece(self, j: int, piece: Piece) -> Fraction:
+        """Judge a piece; return the mini-batches that it trains."""
+        inst, job, n = self.inst, self.inst.jobs[j], piece.number
+        if n > job.chunks:
+            self.broken("2g", f"job {j}, slot {piece.start}, workers", n - job.chunks)
+        if not inst.ring:
+            self._bandwidth(j, piece)
+        if n == 0:
+            return Fraction(0)
+        p = piece.ps_type or 0
+        return piece.duration * n / inst.batch_slots(job, piece.worker_type, p, piece.together, n)
+
+    def _bandwidth(self, j: int, piece: Piece) -> None:
+        """Judge (2e), (2i): each host of PS against the workers elsewhere."""
+        inst = self.inst
+        if not piece.ps:
+            self.broken("2e", f"job {j}, slot {piece.start}, PS", 1)
+            return
+        assert piece.ps_type is not None
+        b = exact(inst.worker_types[piece.worker_type].bandwidth)
+        big_b = exact(inst.ps_types[piece.ps_type].bandwidth)
+        here = dict(piece.workers)
+        for h, number in piece.ps:
+            outside = piece.number - here.get(h, 0)
+            if number < inst.ps_needed(piece.worker_type, piece.ps_type, outside):
+                short = float(outside * b - number * big_b)
+                self.broken("2i", f"job {j}, server {h}, Gbit/s", short)
+
+    def capacity(self) -> None:
+        """Judge (2h), (15b) in every slot in which something begins."""
+        inst = self.inst
+        limit = {c.capacity: [usable(x) for x in c.capacity] for c in inst.servers}
+        events: dict[int, dict[int, list[tuple[int, list[Fraction]]]]] = {}  # server, slot
+        for piece in self.sound:
+            for h, load in self._loads(piece).items():
+                at = events.setdefault(h, {})
+                at.setdefault(piece.start, []).append((1, load))
+                at.setdefault(piece.end, []).append((-1, load))
+        for h in sorted(events):
+            level = [Fraction(0)] * len(inst.resources)
+            for t in sorted(events[h]):
+                for sign, load in events[h][t]:
+                    level = [x + sign * y for x, y in zip(level, load, strict=True)]
+                for r, name in enumerate(inst.resources):
+                    if level[r] > limit[inst.capacity[h]][r]:
+                        over = float(level[r] - exact(inst.capacity[h][r]))
+                        equation = "15b" if inst.ring else "2h"
+                        self.broken(equation, f"server {h}, {name}, slot {t}", over)
+
+    def _loads(self, piece: Piece) -> dict[int, list[Fraction]]:
+        inst, loads = self.inst, {}
+        workers, servers = dict(piece.workers), dict(piece.ps)
+        e = inst.worker_types[piece.worker_type].demand
+        z = e if piece.ps_type is None else inst.ps_types[piece.ps_type].demand
+        for h in {*workers, *servers}:
+            n, s = workers.get(h, 0), servers.get(h, 0)
+            loads[h] = [n * exact(x) + s * exact(y) for x, y in zip(e, z, strict=True)]
+        return loads

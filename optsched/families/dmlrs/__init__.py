@@ -1,0 +1,63 @@
+"""DMLRS: training jobs whose workers and parameter servers may share machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from optsched.families.dmlrs.baselines import BASELINES
+from optsched.families.dmlrs.certificate import DmlrsCertificate, check
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
+from optsched.families.dmlrs.online import assemble, events
+from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized, guarantee
+from optsched.families.dmlrs.reference import METHODS
+from optsched.families.dmlrs.sources import describe, generate, open_trace, warnings
+from optsched.families.dmlrs.verify import verify
+from optsched.problem import Family
+
+
+def _program(inst: DmlrsInstance) -> Any:
+    from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
+
+    return dmlrs_ilp(inst)
+
+
+def _headline(inst: DmlrsInstance) -> str:
+    return f"{len(inst.jobs)} jobs"
+
+
+def _pictures(inst: DmlrsInstance, schedules: Mapping[str, DmlrsSchedule]) -> Mapping[str, Any]:
+    from optsched.families.dmlrs.pictures import pictures  # here, since drawing loads slowly
+
+    return pictures(inst, schedules)
+
+
+FAMILY = Family(
+    name="dmlrs",
+    title="DMLRS: utility of training jobs, workers and parameter servers on shared machines",
+    paper="Yu: Online Scheduling of Distributed Machine Learning Jobs. Master's thesis, Iowa State "
+    "University, 2019",
+    sense="max",
+    instance=DmlrsInstance,
+    schedule=DmlrsSchedule,
+    certificate=DmlrsCertificate,
+    presets=("paper", "contended", "small"),
+    sizes=("jobs", "slots", "machines"),
+    generate=generate,
+    open_trace=open_trace,
+    samples={"source": "jobs.csv", "machines": "machines.csv"},
+    verify=verify,
+    check=check,
+    events=events,
+    public=DmlrsInstance.platform,
+    assemble=assemble,
+    policies={PdOrs.name: PdOrs, PdOrsRandomized.name: PdOrsRandomized, **BASELINES},
+    methods=METHODS,
+    program=_program,
+    headline=_headline,
+    describe=describe,
+    warnings=warnings,
+    guarantee=guarantee,
+    pictures=_pictures,
+    second={"compact": "cpsat", "cpsat": "compact"},
+)

@@ -1,0 +1,121 @@
+"""OASiS on the same jobs: workers and parameter servers on separate machines (Fig. 3.11)."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from optsched.families.dmlrs.instance import (
+    IMPOSSIBLE,
+    DmlrsInstance,
+    DmlrsJob,
+    Platform,
+    ps_table,
+    worker_slots,
+)
+from optsched.families.dmlrs.policy import refuse_links
+from optsched.problem import Information, Prior
+from optsched.scheduling.jobs import Arrivals
+from optsched.scheduling.oracle import Request
+from optsched.scheduling.placement import Placement
+from optsched.scheduling.separated import Prospect, SeparatedScheduler, ln_bounds
+from optsched.streams import Streams
+
+
+class Oasis:
+    """OASiS: every other machine hosts workers, the rest parameter servers (PS). Guarantee: none.
+
+    Machines 0, 2, 4, ... host workers (one more if their number is odd), so that both halves get
+    alike shares of every class. All runs at the outer rate. Against the optimum on shared machines
+    its theorem says nothing.
+    """
+
+    name = "oasis"
+    information: Information = "after"
+
+    def prior(self, instance: DmlrsInstance) -> Prior:
+        """Compute ln U and ln L of OASiS's (23)-(26) for both halves."""
+        refuse_links(instance)
+        known: dict[str, list[Prospect]] = {"worker": [], "ps": []}
+        for job in instance.jobs:
+            work = worker_slots(job, job.outer_bandwidth, instance.slot_seconds)
+            for side, demand in (("worker", job.worker_demand), ("ps", job.ps_demand)):
+                prospect = Prospect(
+                    demand, work, -(-work // job.chunks), job.arrival, job.utility.log
+                )
+                known[side].append(prospect)
+        halves = dict(zip(("worker", "ps"), _halves(instance), strict=True))
+        bounds = {
+            side: ln_bounds(jobs, halves[side], instance.horizon) if halves[side] else ([], None)
+            for side, jobs in known.items()
+        }
+        return {
+            "ln_U1": bounds["worker"][0],
+            "ln_L1": bounds["worker"][1],
+            "ln_U2": bounds["ps"][0],
+            "ln_L2": bounds["ps"][1],
+            "most_workers": max((job.chunks for job in instance.jobs), default=1),
+            "most_work": max((p.work for p in known["worker"]), default=1),
+        }
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
+        """Open the prices at L."""
+        refuse_links(public)
+        self.platform = public
+        workers, ps = _halves(public)
+        self.scheduler: SeparatedScheduler | None = None
+        if ps:  # one machine alone cannot be split
+            self.scheduler = SeparatedScheduler(
+                workers,
+                ps,
+                public.horizon,
+                (prior["ln_U1"], prior["ln_L1"]),
+                (prior["ln_U2"], prior["ln_L2"]),
+                prior["most_workers"],
+                prior["most_work"],
+            )
+
+    def step(self, event: Arrivals) -> dict[int, Placement]:
+        """Decide on the arrivals; run what was planned for this slot."""
+        if self.scheduler is None:
+            return {}
+        for i, job in event.jobs.items():
+            request = self.request(cast(DmlrsJob, job))
+            if request is not None:
+                self.scheduler.admit(i, request)
+        return {i: _on_shared(placed) for i, placed in self.scheduler.due(event.slot).items()}
+
+    def request(self, job: DmlrsJob) -> Request | None:
+        """Translate a job into the oracle's terms; None if it cannot run spread out."""
+        platform, table = self.platform, ps_table(job.outer_bandwidth, job)
+        if IMPOSSIBLE in table:
+            return None
+        assert self.scheduler is not None
+        utility = np.zeros(platform.horizon)
+        for t in range(job.arrival, platform.horizon):
+            utility[t] = job.utility(t - job.arrival)
+        return Request(
+            arrival=job.arrival,
+            work=worker_slots(job, job.outer_bandwidth, platform.slot_seconds),
+            units=np.arange(job.chunks + 1),
+            worker_demand=self.scheduler.workers.units(job.worker_demand),
+            ps_demand=self.scheduler.ps.units(job.ps_demand),
+            ps_needed=np.array(table, np.int64),
+            utility=utility,
+        )
+
+
+Capacity = tuple[tuple[float, ...], ...]
+
+
+def _halves(platform: Platform) -> tuple[Capacity, Capacity]:
+    """Return the machines of workers and of PS: every other one."""
+    return platform.capacity[0::2], platform.capacity[1::2]
+
+
+def _on_shared(placed: Placement) -> Placement:
+    """Return a placement with the machines of both halves numbered as in the whole cluster."""
+    return Placement(
+        {2 * h: n for h, n in placed.workers.items()}, {2 * k + 1: m for k, m in placed.ps.items()}
+    )

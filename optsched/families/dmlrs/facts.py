@@ -1,0 +1,127 @@
+"""What can be said of an instance before anything is solved: fastest runs, loads, warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, fastest_pace, room
+from optsched.resources import exact
+
+LIGHT = 0.5
+EARNS = 0.01
+"""A job can earn if the fastest run brings more than this share of the utility of no delay."""
+
+
+def offered_load(inst: DmlrsInstance) -> dict[str, float]:
+    """Return what the jobs ask for, as a multiple of what there is, by resource.
+
+    Every job counts as it runs fastest on the empty machines, with its workers and parameter
+    servers; jobs that can never finish are left out. The load is demand x slots over the capacity
+    of all machines x slots; inf where there is demand and no capacity.
+    """
+    total = demand_totals(inst)
+    capacity = [
+        sum(c.count * exact(c.capacity[r]) for c in inst.machines) * inst.horizon
+        for r in range(len(inst.resources))
+    ]
+    return {
+        name: float(t / c) if c else (float("inf") if t else 0.0)
+        for name, t, c in zip(inst.resources, total, capacity, strict=True)
+    }
+
+
+def demand_totals(inst: DmlrsInstance) -> list[Fraction]:
+    """Return amount x slots that the jobs ask for, by resource, shape (R,)."""
+    total = [Fraction(0)] * len(inst.resources)
+    for job, needs, end in zip(inst.jobs, inst.needs, inst.earliest, strict=True):
+        if end is None:
+            continue
+        pace = fastest_pace(inst, job, needs)
+        slots = Fraction(needs.work, pace.work)
+        for r in range(len(total)):
+            one = pace.workers * exact(job.worker_demand[r]) + pace.ps * exact(job.ps_demand[r])
+            total[r] += slots * one
+    return total
+
+
+def describe(inst: DmlrsInstance) -> dict[str, Any]:
+    """Return the facts that `optsched show` prints, by their names."""
+    units = inst.units or ("",) * len(inst.resources)
+    ends = inst.earliest
+    paces = [fastest_pace(inst, j, n) for j, n in zip(inst.jobs, inst.needs, strict=True)]
+    return {
+        "source": inst.source,
+        "jobs": len(inst.jobs),
+        "slots": inst.horizon,
+        "slot seconds": inst.slot_seconds,
+        "locality": inst.locality,
+        "resources": dict(zip(inst.resources, units, strict=True)),
+        "machines": sum(c.count for c in inst.machines),
+        "machine classes": [
+            {"name": c.name, "count": c.count, **dict(zip(inst.resources, c.capacity, strict=True))}
+            for c in inst.machines
+        ],
+        "offered load": offered_load(inst),
+        "slots of the fastest run": _spread(
+            [e - j.arrival + 1 for j, e in zip(inst.jobs, ends, strict=True) if e is not None]
+        ),
+        "inner rate / outer rate": _spread(
+            [round(j.inner_bandwidth / j.outer_bandwidth, 3) for j in inst.jobs]
+        ),
+        "jobs with more than one worker": _share([j.chunks > 1 for j in inst.jobs]),
+        "jobs that run fastest on one machine": _share(
+            [p.work == p.workers * n.inner for p, n in zip(paces, inst.needs, strict=True)]
+        ),
+        "jobs that can never finish": ends.count(None),
+        "jobs that can earn": sum(
+            e is not None and j.utility(e - j.arrival) > EARNS * j.utility(0)
+            for e, j in zip(ends, inst.jobs, strict=True)
+        ),
+        "redrawn": inst.redrawn,
+        "drawn": list(inst.drawn),
+    }
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(values)
+    if not ordered:
+        return {}
+    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
+
+
+def _share(flags: Sequence[bool]) -> float:
+    return float(np.mean(flags)) if flags else 0.0
+
+
+def warnings(inst: DmlrsInstance) -> list[str]:
+    """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
+    found = []
+    for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
+        pace = fastest_pace(inst, job, needs)
+        if not pace.work:
+            found.append(f"job {i}: {_misfit(inst, job)}")
+        elif needs.work > pace.work * (inst.horizon - job.arrival):
+            slots = -(-needs.work // pace.work)
+            found.append(
+                f"job {i} can never finish: needs {slots} slots at its fastest, "
+                f"{inst.horizon - job.arrival} are left after its arrival"
+            )
+    load = max(offered_load(inst).values())
+    if inst.jobs and load < LIGHT:
+        found.append(
+            f"the offered load is {load:.2g}: there is room for nearly everybody, and policies may "
+            "look alike"
+        )
+    return found
+
+
+def _misfit(inst: DmlrsInstance, job: DmlrsJob) -> str:
+    for what, demand in (("a worker", job.worker_demand), ("a parameter server", job.ps_demand)):
+        if not any(room(c.capacity, demand, 1) for c in inst.machines):
+            asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
+            return f"{what} fits on no machine, it asks for {asks}"
+    return "not even one worker finds the parameter servers that it needs"

@@ -1,0 +1,352 @@
+"""The data of family `dmlrs`, and its glossary.
+
+Yu: Online Scheduling of Distributed Machine Learning Jobs (PD-ORS). Master's thesis, Iowa State
+University, 2019.
+
+    paper     here                               paper     here
+    T         horizon                            E_i       job.epochs
+    a_i       job.arrival                        K_i       job.chunks
+    H, C_h^r  machines, machines[].capacity      M_i       job.batches_per_chunk
+    alpha_i^r job.worker_demand                  tau_i     job.batch_time (slots)
+    beta_i^r  job.ps_demand                      g_i       job.gradient_mb (MB)
+    u_i       job.utility                        b_i^(i)   job.inner_bandwidth (Gbit/s)
+    w_ih[t]   schedule.jobs[i].workers           b_i^(e)   job.outer_bandwidth (Gbit/s)
+    s_ih[t]   schedule.jobs[i].ps                B_i       job.ps_bandwidth (Gbit/s)
+
+Workers and parameter servers (PS) share machines. A worker trains 1 / (tau + 2 g / b) mini-batches
+in a slot; its rate b depends on where the others are, in one of two readings of the thesis
+(``locality``):
+
+- "job", the reading of its algorithm (Fact 1): b is the inner rate if all workers and PS of the
+  job sit on one machine in that slot, else the outer rate, for all of them;
+- "link", the reading of its formulas: b is the inner rate for the workers on a machine that holds
+  all PS of the job in that slot, else the outer rate; every link to a machine with PS counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from optsched.problem import Frozen, Instance, Schedule
+from optsched.resources import (
+    Amount,
+    MachineClass,
+    Units,
+    ceil_tol,
+    equal_machines,
+    exact,
+    expand,
+    slack,
+    usable,
+)
+from optsched.scheduling.jobs import TrainingJob, transfer_slots
+from optsched.utility import Utility
+
+Locality = Literal["job", "link"]
+
+LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
+WORK_UNITS = 2**56  # about so many units are a job's whole work: rounding them is far below 1e-9
+IMPOSSIBLE = -1  # number of PS that no placement can have
+
+
+class DmlrsJob(TrainingJob):
+    """A job whose workers and parameter servers (PS) may share machines."""
+
+    inner_bandwidth: PositiveFloat = Field(
+        description="b_i^(i): rate between a worker and a PS on one machine, Gbit/s"
+    )
+    outer_bandwidth: PositiveFloat = Field(
+        description="b_i^(e): rate between a worker and a PS on two machines, Gbit/s"
+    )
+    ps_bandwidth: PositiveFloat = Field(description="B_i: bandwidth of a parameter server, Gbit/s")
+    worker_demand: tuple[Amount, ...] = Field(description="alpha_i^r of one worker, shape (R,)")
+    ps_demand: tuple[Amount, ...] = Field(description="beta_i^r of one PS, shape (R,)")
+    utility: Utility = Field(description="u_i of completion slot - arrival")
+
+
+class Platform(Frozen):
+    """A horizon and machines: all that a policy may know beforehand."""
+
+    slot_seconds: PositiveFloat = Field(default=300.0, description="length of a slot, s")
+    horizon: PositiveInt = Field(description="T: number of slots")
+    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
+    units: tuple[str, ...] = Field(
+        default=(), description="unit of each resource; () if there is none"
+    )
+    machines: tuple[MachineClass, ...] = Field(min_length=1)
+    locality: Locality = Field(
+        default="job", description="what decides on a worker's rate: see the module"
+    )
+
+    @model_validator(mode="after")
+    def _shapes_agree(self) -> Self:
+        names = ", ".join(self.resources)
+        if len(set(self.resources)) < len(self.resources):
+            raise ValueError(f"resources {names}: a name is used twice, expected different names")
+        if self.units and len(self.units) != len(self.resources):
+            raise ValueError(
+                f"units has {len(self.units)} entries, expected one per resource: {names}"
+            )
+        for c, machines in enumerate(self.machines):
+            if len(machines.capacity) != len(self.resources):
+                raise ValueError(
+                    f"machines[{c}]: capacity has {len(machines.capacity)} entries, "
+                    f"expected one per resource: {names}"
+                )
+        return self
+
+    @cached_property
+    def capacity(self) -> tuple[tuple[float, ...], ...]:
+        """C_h^r of every single machine, shape (H, R)."""
+        return expand(self.machines)
+
+
+class DmlrsInstance(Platform, Instance):
+    """A platform and its jobs; a job's place in the list is its identity."""
+
+    family: ClassVar[str] = "dmlrs"
+
+    jobs: tuple[DmlrsJob, ...]
+    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
+    source: str = Field(default="", description="where the instance comes from")
+    redrawn: NonNegativeInt = Field(
+        default=0, description="draws that were rejected because they can never finish"
+    )
+
+    @model_validator(mode="after")
+    def _jobs_fit_the_platform(self) -> Self:
+        names = ", ".join(self.resources)
+        for i, job in enumerate(self.jobs):
+            if job.arrival >= self.horizon:
+                raise ValueError(
+                    f"job {i}: arrival {job.arrival} is outside the horizon 0..{self.horizon - 1}"
+                )
+            for field in ("worker_demand", "ps_demand"):
+                if len(getattr(job, field)) != len(self.resources):
+                    raise ValueError(
+                        f"job {i}: {field} has {len(getattr(job, field))} entries, "
+                        f"expected one per resource: {names}"
+                    )
+            if job.inner_bandwidth < job.outer_bandwidth:
+                raise ValueError(
+                    f"job {i}: inner_bandwidth {job.inner_bandwidth} is below "
+                    f"outer_bandwidth {job.outer_bandwidth}, expected at least that"
+                )
+            if job.batch_time == 0 and job.gradient_mb == 0:
+                raise ValueError(
+                    f"job {i}: batch_time and gradient_mb are both 0, "
+                    "expected some time per mini-batch"
+                )
+        if self.arrays.capacity.max(initial=0) >= LARGEST_UNITS:
+            raise ValueError(
+                "a capacity divided by the finest decimal of a demand exceeds 2**50, "
+                "expected fewer decimals or a larger unit"
+            )
+        return self
+
+    def platform(self) -> Platform:
+        """Return the instance without its jobs."""
+        return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
+
+    @cached_property
+    def needs(self) -> tuple[Needs, ...]:
+        """What each job needs, in the integers that everybody counts in."""
+        return tuple(Needs.of(job, self.slot_seconds) for job in self.jobs)
+
+    @cached_property
+    def earliest(self) -> tuple[int | None, ...]:
+        """A slot before which no job completes, in the reading "job"; None: it never can."""
+        found: list[int | None] = []
+        for job, needs in zip(self.jobs, self.needs, strict=True):
+            work = fastest_pace(self, job, needs).work
+            slot = job.arrival - (-needs.work // work) - 1 if work else self.horizon
+            found.append(slot if slot < self.horizon else None)
+        return tuple(found)
+
+    @cached_property
+    def arrays(self) -> DmlrsArrays:
+        """Numpy views for the kernels."""
+        return DmlrsArrays.of(self)
+
+
+class Needs(NamedTuple):
+    """A job's work and parameter servers (PS), as integers; see `DmlrsInstance.needs`.
+
+    Work is counted in units so small that rounding them does not show: a worker at the inner rate
+    does ``inner`` units in a slot, one at the outer rate ``outer``, and the job is done with
+    ``work`` of them.
+    """
+
+    work: int
+    inner: int
+    outer: int
+    ps_inner: tuple[int, ...]  # PS that n = 0..K workers at the inner rate need; IMPOSSIBLE: none
+    ps_outer: tuple[int, ...]
+
+    @classmethod
+    def of(cls, job: DmlrsJob, slot_seconds: float) -> Needs:
+        """Compute the needs of ``job``."""
+        batches = Fraction(job.epochs * job.chunks * job.batches_per_chunk)
+        unit = WORK_UNITS / batches
+        inner, outer = (
+            round(unit / max(batch_slots(job, b, slot_seconds), 1 / batches))
+            for b in (job.inner_bandwidth, job.outer_bandwidth)
+        )
+        work = -int(-(batches - slack(batches)) * unit // 1)
+        return cls(
+            work,
+            inner,
+            outer,
+            ps_table(job.inner_bandwidth, job),
+            ps_table(job.outer_bandwidth, job),
+        )
+
+
+def enough(needs: Needs) -> tuple[int, int]:
+    """Return the most work of whole workers that is not enough, and the least that is.
+
+    A threshold anywhere between the two means the same, so a solver may take the middle.
+    """
+    below, above = 0, needs.work + needs.inner
+    for a in range(-(-needs.work // needs.inner) + 1):
+        done = a * needs.inner
+        b = max(0, -(-(needs.work - done) // needs.outer))
+        above = min(above, done + b * needs.outer)
+        if b:
+            below = max(below, done + (b - 1) * needs.outer)
+    return below, above
+
+
+def batch_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> Fraction:
+    """Return tau + 2 g / b: the slots that a worker takes for a mini-batch at a rate."""
+    return exact(job.batch_time) + 2 * transfer_slots(job.gradient_mb, bandwidth, slot_seconds)
+
+
+def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:
+    """Return ceil(n b / B), the PS that n = 0..K workers need, IMPOSSIBLE where it exceeds n."""
+    ratio = exact(bandwidth) / exact(job.ps_bandwidth)
+    needed = [ceil_tol(n * ratio) for n in range(job.chunks + 1)]
+    return tuple(m if m <= n else IMPOSSIBLE for n, m in enumerate(needed))
+
+
+def worker_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> int:
+    """Return ceil(E K M (tau + 2 g / b)): the worker-slots of the whole job at one rate."""
+    batches = job.epochs * job.chunks * job.batches_per_chunk
+    return max(1, ceil_tol(batches * batch_slots(job, bandwidth, slot_seconds)))
+
+
+def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
+    """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
+
+    >>> room((2.9, 3.7), (1.2, 0.9), 10)
+    2
+    """
+    return min(
+        [most, *(int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0)]
+    )
+
+
+def usable_ps(capacity: tuple[float, ...], job: DmlrsJob, workers: int, most: int) -> int:
+    """Return how many PS, at most ``most``, an empty machine holds beside ``workers``; -1: none.
+
+    -1 also says that the workers themselves do not fit.
+    """
+    left = [
+        usable(c) - workers * exact(a) for c, a in zip(capacity, job.worker_demand, strict=True)
+    ]
+    if min(left) < 0:
+        return -1
+    beta = map(exact, job.ps_demand)
+    return min([most, *(int(x / b) for x, b in zip(left, beta, strict=True) if b > 0)])
+
+
+class Pace(NamedTuple):
+    """The most work that the empty machines allow a job in one slot."""
+
+    workers: int
+    ps: int
+    work: int  # units of `Needs`; 0: no worker runs anywhere
+
+
+def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> Pace:
+    """Return the fastest way to run ``job`` in one slot on the empty machines: (3.2)-(3.5).
+
+    Outer placements are bounded from above: workers and parameter servers (PS) each alone.
+    """
+    best = Pace(0, 0, 0)
+    for n in range(job.chunks, 0, -1):
+        m = needs.ps_inner[n]
+        if m != IMPOSSIBLE and any(
+            usable_ps(c.capacity, job, n, m) >= m for c in platform.machines
+        ):
+            best = Pace(n, m, n * needs.inner)
+            break
+
+    def rooms(demand: tuple[float, ...]) -> int:
+        return sum(c.count * room(c.capacity, demand, job.chunks) for c in platform.machines)
+
+    workers, servers = min(job.chunks, rooms(job.worker_demand)), rooms(job.ps_demand)
+    for n in range(workers, 0, -1):
+        m = needs.ps_outer[n]
+        if m != IMPOSSIBLE and m <= servers and sum(c.count for c in platform.machines) > 1:
+            return best if best.work >= n * needs.outer else Pace(n, m, n * needs.outer)
+    return best
+
+
+@dataclass(frozen=True, eq=False)
+class DmlrsArrays:
+    """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
+
+    worker_demand: NDArray[np.int64]  # (I, R)
+    ps_demand: NDArray[np.int64]  # (I, R)
+    capacity: NDArray[np.int64]  # (H, R)
+    scale: NDArray[np.float64]  # (R,) units in one natural unit
+    classes: list[list[int]]  # machines with equal capacity
+    arrival: NDArray[np.int64]  # (I,)
+    chunks: NDArray[np.int64]  # (I,)
+    utility: NDArray[np.float64]  # (I, T): u_i(t - a_i) if i completes in slot t, 0 before it came
+
+    @classmethod
+    def of(cls, inst: DmlrsInstance) -> DmlrsArrays:
+        """Build the arrays of ``inst``."""
+        n = len(inst.resources)
+        alpha, beta = [j.worker_demand for j in inst.jobs], [j.ps_demand for j in inst.jobs]
+        units = Units([*alpha, *beta], n)
+        utility = np.zeros((len(inst.jobs), inst.horizon))
+        for i, job in enumerate(inst.jobs):
+            for t in range(job.arrival, inst.horizon):
+                utility[i, t] = job.utility(t - job.arrival)
+        return cls(
+            units.demands(alpha),
+            units.demands(beta),
+            units.capacities(inst.capacity),
+            np.array(units.scale, float),
+            equal_machines(inst.capacity),
+            np.array([j.arrival for j in inst.jobs], np.int64),
+            np.array([j.chunks for j in inst.jobs], np.int64),
+            utility,
+        )
+
+
+Entry = tuple[NonNegativeInt, NonNegativeInt, PositiveInt]
+"""[slot, machine, number]"""
+
+
+class JobSchedule(Frozen):
+    """Where one job runs."""
+
+    workers: tuple[Entry, ...] = Field(description="[slot, machine, number of workers]")
+    ps: tuple[Entry, ...] = Field(description="[slot, machine, number of parameter servers]")
+
+
+class DmlrsSchedule(Schedule):
+    """Where every job runs; None for a job that was not admitted."""
+
+    jobs: tuple[JobSchedule | None, ...]

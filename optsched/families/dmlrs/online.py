@@ -1,0 +1,31 @@
+"""How an online run of family `dmlrs` turns into a schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
+from optsched.scheduling.jobs import Arrivals, arrivals_by_slot
+from optsched.scheduling.placement import Placement
+
+
+def events(inst: DmlrsInstance) -> Iterator[Arrivals]:
+    """Hand over the jobs slot by slot."""
+    return arrivals_by_slot(inst.jobs, inst.horizon)
+
+
+def assemble(
+    inst: DmlrsInstance, played: Sequence[tuple[Arrivals, Mapping[int, Placement]]]
+) -> DmlrsSchedule:
+    """Collect the decisions of all slots, one placement per running job and slot."""
+    workers: list[list[tuple[int, int, int]]] = [[] for _ in inst.jobs]
+    ps: list[list[tuple[int, int, int]]] = [[] for _ in inst.jobs]
+    for event, decision in played:
+        for i, placement in decision.items():
+            workers[i] += [(event.slot, h, n) for h, n in sorted(placement.workers.items()) if n]
+            ps[i] += [(event.slot, h, m) for h, m in sorted(placement.ps.items()) if m]
+    jobs = [
+        JobSchedule(workers=tuple(w), ps=tuple(s)) if w or s else None
+        for w, s in zip(workers, ps, strict=True)
+    ]
+    return DmlrsSchedule(jobs=tuple(jobs))

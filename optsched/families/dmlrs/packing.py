@@ -1,0 +1,100 @@
+"""Placing the jobs of one slot on single machines: a small integer program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from optsched import solvers
+from optsched.families.dmlrs.instance import DmlrsInstance
+
+PACKING_SECONDS = 5.0  # a failure only means that something else is split
+
+
+class Wish(NamedTuple):
+    """What a job wants in a slot."""
+
+    job: int
+    workers: int
+    outer: bool
+
+
+Placed = dict[int, list[tuple[int, int, int]]]
+"""Job -> rows (machine, workers, PS)."""
+
+
+def pack(inst: DmlrsInstance, wishes: Sequence[Wish]) -> Placed | None:
+    """Place all ``wishes`` at once on the empty machines; None if no way was found."""
+    if not wishes:
+        return {}
+    a, h = inst.arrays, len(inst.capacity)
+    scale = np.maximum(a.capacity.max(axis=0), 1)
+    entries: list[tuple[int, int, float]] = []
+    lower: list[float] = []
+    upper: list[float] = []
+    most: list[float] = []
+    columns: dict[tuple[int, int, int], int] = {}  # (wish, machine, 0 workers | 1 PS | 2 all inner)
+
+    def column(key: tuple[int, int, int], limit: float, load: np.ndarray) -> None:
+        k = columns[key] = len(most)
+        most.append(limit)
+        for r in np.flatnonzero(load):
+            entries.append((key[1] * load.size + int(r), k, float(load[r] / scale[r])))
+
+    rows = h * a.capacity.shape[1]
+    lower += [-np.inf] * rows
+    upper += (a.capacity / scale).ravel().tolist()
+    for k, wish in enumerate(wishes):
+        alpha, beta = a.worker_demand[wish.job], a.ps_demand[wish.job]
+        needs = inst.needs[wish.job]
+        if not wish.outer:
+            load = wish.workers * alpha + needs.ps_inner[wish.workers] * beta
+            for p in range(h):
+                column((k, p, 2), 1.0, load)
+            entries += [(len(lower), columns[k, p, 2], 1.0) for p in range(h)]
+            lower.append(1.0)
+            upper.append(1.0)
+            continue
+        servers = needs.ps_outer[wish.workers]
+        for side, (demand, number) in enumerate(((alpha, wish.workers), (beta, servers))):
+            for p in range(h):
+                column((k, p, side), number, demand)
+            entries += [(len(lower), columns[k, p, side], 1.0) for p in range(h)]
+            lower.append(number)
+            upper.append(number)
+        for p in range(h):  # something sits elsewhere
+            entries += [(len(lower), columns[k, p, side], 1.0) for side in (0, 1)]
+            lower.append(-np.inf)
+            upper.append(wish.workers + servers - 1)
+    index = np.array([(r, c) for r, c, _ in entries]).T
+    matrix = coo_array(
+        (np.array([v for _, _, v in entries]), (index[0], index[1])), shape=(len(lower), len(most))
+    )
+    result = solvers.solve_mip(
+        np.array([p / (h * max(1, wishes[k].workers)) for k, p, _ in columns]),
+        matrix.tocsc(),
+        np.array(lower),
+        np.array(upper),
+        np.zeros(len(most)),
+        np.array(most),
+        np.ones(len(most), bool),
+        time_limit=PACKING_SECONDS,
+        gap=1.0,
+    )
+    if result.x is None:
+        return None
+    placed: dict[int, dict[int, list[int]]] = {w.job: {} for w in wishes}
+    for (k, p, what), c in columns.items():
+        number = int(result.x[c])
+        if not number:
+            continue
+        wish = wishes[k]
+        spot = placed[wish.job].setdefault(p, [0, 0])
+        if what == 2:
+            spot[:] = [wish.workers, inst.needs[wish.job].ps_inner[wish.workers]]
+        else:
+            spot[what] += number
+    return {i: [(p, w, s) for p, (w, s) in spots.items()] for i, spots in placed.items()}

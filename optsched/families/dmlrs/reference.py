@@ -1,0 +1,207 @@
+"""How family `dmlrs` finds its optimum: the engine's parts put together.
+
+- `column_generation`: prices on capacity, from the columns of a short search;
+- `branch_and_price`: the same prices in a branching tree;
+- `neighbourhood`: schedules only;
+- `auto`: the tree where it is small, else prices and search in turns;
+- `compact`, `cpsat`: the whole program in one solver.
+
+All but `compact` know the reading "job" of locality only; `auto` turns to `compact` for the other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.branch import BranchAndPrice, Tree
+from optsched.colgen import Column, Floats, Master, Relaxation, generate_columns
+from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
+from optsched.families.dmlrs.certify import certify_capacity, certify_tree
+from optsched.families.dmlrs.compact import compact
+from optsched.families.dmlrs.cpsat import cpsat
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.neighbourhood import (
+    Neighbourhood,
+    flat_prices,
+    plan_column,
+)
+from optsched.families.dmlrs.policy import refuse_links
+from optsched.families.dmlrs.tree import UnitTree
+from optsched.problem import Method
+from optsched.progress import Progress
+from optsched.scheduling.board import Plan
+
+SMALL = 400  # job-slots up to which the branching tree pays
+CONVERGED = 1e-5  # of column generation, relatively
+FIRST_SEARCH = 0.002  # seconds per job-slot of a short search for schedules, in all at most 2
+RESTART_SECONDS = 60.0  # one annealing run of the search
+SMOOTHING = 0.9
+SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
+
+
+class _Search:
+    """The best prices and schedules so far, and who may use the time."""
+
+    def __init__(self, inst: DmlrsInstance, monitor: Progress, threads: int, seed: int) -> None:
+        refuse_links(inst)
+        self.inst, self.monitor = inst, monitor
+        self.threads, self.seed = threads, seed
+        self.capacity = CapacityBlocks(inst)
+        self.prices: Floats | None = None
+        self.starts = 0
+        self.short = min(2.0, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
+        self.columns: list[Column] = []  # of plans that a search met
+        self.master: Master | None = None
+        self.converged = False
+        self.best: dict[int, Plan] = {}
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report a bound at prices on capacity."""
+        self.prices = prices
+        self.monitor.proved(bound, lambda: certify_capacity(self.capacity, prices))
+
+    def generate(self, seconds: float) -> None:
+        """Improve the prices by column generation."""
+        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+
+        def stop(relaxation: Relaxation) -> bool:
+            if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
+                self.prove(relaxation.bound, relaxation.prices)
+            return self.monitor.stop() or time.perf_counter() > until
+
+        if self.master is None:
+            self.master = Master(self.capacity, threads=self.threads, interior=True)
+        self.master.add(self.columns)
+        self.columns.clear()
+        relaxation = generate_columns(
+            self.capacity,
+            self.master,
+            stop=stop,
+            center=self.prices,
+            tolerance=lambda _: CONVERGED,
+            smoothing=SMOOTHING,
+        )
+        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        self.converged = relaxation.converged
+
+    def unit_prices(self, problem: UnitTree) -> Floats:
+        """Return the best prices as prices of workers and PS."""
+        assert self.prices is not None
+        return problem.from_capacity(self.prices.reshape(self.capacity.shape))
+
+    def unit_columns(self, problem: UnitTree) -> list[Column]:
+        """Return the schedules that are known, and the patterns of the best of them."""
+        columns = [] if self.master is None else self.master.columns
+        found = [
+            problem.job_column(c.block, c.choice[0], c.choice[1], c.choice[2]) for c in columns
+        ]
+        return found + problem.patterns_of(self.best)
+
+    def improve(self, seconds: float) -> None:
+        """Search for schedules at the best prices, from the best plans known."""
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
+        area = Neighbourhood(self.inst, spread)
+        if self.best and self.starts % 2 == 0:
+            area.load(self.best)
+        else:
+            area.start()
+        began = time.perf_counter()
+        seconds = max(1e-3, min(seconds, self.monitor.left()))
+
+        def done() -> float:
+            share = (time.perf_counter() - began) / seconds
+            return 1.0 if self.monitor.closed() else share
+
+        def met(plans: Mapping[int, Plan]) -> None:
+            self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
+
+        found = area.search(self.monitor, seed=self.seed, start=self.starts, done=done, met=met)
+        if sum(p.value for p in found.values()) > sum(p.value for p in self.best.values()):
+            self.best = found
+        self.starts += 1
+
+
+def neighbourhood(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Search for schedules until the time is up, restarting every minute; proves nothing."""
+    search = _Search(inst, monitor, threads, seed)
+    while not monitor.stop():
+        search.improve(RESTART_SECONDS)
+
+
+def column_generation(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Solve the relaxation at prices on capacity, between two short searches for a schedule."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(search.short)
+    search.generate(monitor.left())
+    search.improve(search.short)
+
+
+def branch_and_price(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Branch and price, after column generation and two short searches for a schedule."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(min(search.short, monitor.left() / 8))
+    search.generate(monitor.left() / 4)
+    search.improve(min(2 * search.short, monitor.left() / 8))
+    if not monitor.stop():
+        _branch(search)
+
+
+def auto(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Combine the methods by size and reading."""
+    if inst.locality == "link":
+        compact(inst, monitor, threads=threads, seed=seed)
+        return
+    if len(inst.jobs) * inst.horizon <= SMALL:
+        branch_and_price(inst, monitor, threads=threads, seed=seed)
+        return
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(min(search.short, monitor.left() / 8))
+    search.generate(SHARE * monitor.left())
+    while not monitor.stop():
+        search.improve(monitor.left())
+
+
+def _branch(search: _Search) -> None:
+    """Run the tree; a relaxation that is a schedule is reported."""
+    inst, monitor = search.inst, search.monitor
+    problem = UnitTree(search.capacity)
+
+    def target() -> float:
+        return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
+
+    def proved(tree: Tree) -> None:
+        monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
+
+    def relaxed(relaxation: Relaxation) -> None:
+        schedule = problem.schedule(relaxation)
+        if schedule is not None:
+            verdict = monitor.family.verify(inst, schedule)
+            if verdict.value is not None:
+                monitor.incumbent(verdict.value, schedule)
+
+    tree = BranchAndPrice(
+        problem,
+        target=target,
+        stop=monitor.stop,
+        proved=proved,
+        relaxed=relaxed,
+        threads=search.threads,
+        start=None if search.prices is None else search.unit_prices(problem),
+    )
+    tree.master.add(search.unit_columns(problem))
+    tree.run()
+
+
+METHODS: Mapping[str, Method] = {
+    "auto": auto,
+    "compact": compact,
+    "cpsat": cpsat,
+    "colgen": column_generation,
+    "branch-and-price": branch_and_price,
+    "search": neighbourhood,
+}

@@ -1,0 +1,248 @@
+"""The linear relaxation of the compact program, tightened: a better bound, and what to aim at.
+
+Two kinds of inequalities are added where the last solution violates them:
+
+- *packing*: what the machines of a class host in a slot is a mixture of patterns of one machine;
+- *speed*: the share of a job that is completed by slot t cannot use more workers in a slot than
+  that share of N_i.
+
+The duals become prices per worker and slot, whose bound `certificate` re-evaluates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.colgen import Floats, Ints
+from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
+from optsched.families.oasis.compact_lp import _Matrix, solve_program
+from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.scheduling.packing_cuts import packing_cut
+from optsched.scheduling.patterns import best_patterns, windowed_costs
+
+VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
+TOO_FAST = 1e-2  # the same for speed, relative to the job's work
+SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
+LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
+ACTIVE = 1e-6  # an inequality of smaller dual is dropped
+REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
+ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
+
+
+@dataclass(frozen=True)
+class Guide:
+    """What a relaxation tells a search for schedules."""
+
+    prices: tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
+    share: Floats  # (I,) of each job that is completed
+    value: Floats  # (I,) what it earns
+
+
+@dataclass(frozen=True)
+class _Packing:
+    side: int
+    slot: int
+    group: int
+    weight: Floats  # (I,)
+
+
+@dataclass(frozen=True)
+class _Speed:
+    """Work within the slots ``inside``, and N times the share elsewhere, make up for the share."""
+
+    job: int
+    last: int  # the share is what is completed by this slot
+    inside: Ints  # slots
+
+
+class Tightening:
+    """Rounds of solving and adding inequalities.
+
+    Attributes
+    ----------
+    bound : float
+        The best so far; inf before the first round.
+    guide : Guide
+        The best prices, and the last solution.
+    capacity_prices : array of shape (rows,)
+        Prices on capacity, from the first round: the compact program as it is.
+    """
+
+    def __init__(self, problem: CapacityBlocks, *, threads: int) -> None:
+        self.problem, self.threads = problem, threads
+        self.blocks = SlotBlocks(problem.inst)
+        self.jobs: set[int] | None = None
+        self.packings: list[_Packing] = []
+        self.speeds: list[_Speed] = []
+        most_ps = [int(n[m]) for n, m in zip(self.blocks.needed, self.blocks.most, strict=True)]
+        self.most = (self.blocks.most, np.array(most_ps, np.int64))
+        self.bound = np.inf
+        self.guide: Guide | None = None
+        self.capacity_prices: Floats | None = None
+        self.done = False
+
+    def round(self, time_limit: float) -> None:
+        """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
+        program = _Matrix(self.problem, self.jobs)
+        if not program.columns:
+            self.done = True
+            return
+        rows = self._add(program)
+        duals, x = solve_program(program, threads=self.threads, time_limit=time_limit)
+        if self.capacity_prices is None:
+            self.capacity_prices = program.prices(duals)
+        prices = self._prices(program, duals, rows)
+        payoffs = self._payoffs(prices)
+        bound = float(np.maximum(payoffs, 0.0).sum()) + sum(
+            self._machines(side, prices[side]) for side in SIDES
+        )
+        best = prices if self.guide is None or bound < self.bound else self.guide.prices
+        self.bound = min(self.bound, bound)
+        self.guide = Guide(best, *self._solution(program, x))
+        near = set(np.flatnonzero(payoffs > -REACH * program.earned).tolist())
+        known = set(program.where)
+        self.jobs = near if self.jobs is None else known | near
+        self.packings = [
+            p for p, row in zip(self.packings, rows, strict=True) if duals[row] > ACTIVE
+        ]
+        packings, speeds = self._packings(program, x), self._speeds(program, x)
+        self.packings += packings
+        self.speeds += speeds
+        self.done = not packings and not speeds and near <= known
+
+    def _add(self, program: _Matrix) -> Ints:
+        """Add the inequalities to the program; return the rows of the packings."""
+        rows = program.new_rows(np.ones(len(self.packings)))
+        for row, p in zip(rows, self.packings, strict=True):
+            count = float(self.problem.count[p.side][p.group])
+            for i in np.flatnonzero(p.weight).tolist():
+                there = program.where.get(i)
+                if there is not None and there.slots[0] <= p.slot <= there.slots[-1]:
+                    col = there.hosted[p.side][p.slot - there.slots[0], p.group]
+                    program.put(row, col, p.weight[i] / count)
+        for speed in self.speeds:
+            if speed.job in program.where:
+                self._add_speed(program, speed)
+        return rows
+
+    def _add_speed(self, program: _Matrix, speed: _Speed) -> None:
+        i, there = speed.job, program.where[speed.job]
+        work, most = self.problem.inst.work[i], float(self.blocks.most[i])
+        n = int(speed.last - there.slots[0]) + 1
+        inside = speed.inside - there.slots[0]
+        share = np.zeros(there.slots.size + 1)  # coefficients of open; the last is never open
+        share[0] += work
+        share[n] -= work
+        outside = np.setdiff1d(np.arange(n), inside)
+        share[outside] -= most
+        share[n] += most * outside.size
+        row = program.new_rows(np.zeros(1))
+        used = np.flatnonzero(share[:-1])
+        program.put(row, there.is_open[used], share[used] / work)
+        program.put(row, there.hosted[0][inside].ravel(), -1.0 / work)
+
+    def _prices(self, program: _Matrix, duals: Floats, rows: Ints) -> tuple[Floats, Floats]:
+        """Return what a worker (PS) costs on the cheapest class with room for it: (I, T) each."""
+        problem, out = self.problem, []
+        parts = np.split(program.prices(duals), [problem.sizes[0]])
+        for side in SIDES:
+            demand, capacity = self.blocks.demand[side], self.blocks.capacity[side]
+            price = parts[side].reshape(problem.shapes[side])  # (T, R, C)
+            cost = np.einsum("trc,ir->itc", price, demand)
+            for row, p in zip(rows, self.packings, strict=True):
+                if p.side == side:
+                    count = problem.count[side][p.group]
+                    cost[:, p.slot, p.group] += duals[row] * p.weight / count
+            room = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
+            cheapest = np.where(np.expand_dims(room, 1), cost, np.inf).min(axis=2)
+            out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
+        return out[0], out[1]
+
+    def _payoffs(self, prices: tuple[Floats, Floats]) -> Floats:
+        """Return what every job earns at most, which may be less than nothing."""
+        blocks, out = self.blocks, np.full(self.problem.jobs, -np.inf)
+        for i, job in enumerate(self.problem.inst.jobs):
+            upper = blocks.node.upper[i]
+            if not upper.any():
+                continue
+            a, last = job.arrival, int(np.flatnonzero(upper)[-1])
+            windowed_costs(
+                np.ascontiguousarray(prices[0][i]),
+                np.ascontiguousarray(prices[1][i]),
+                blocks.needed[i],
+                blocks.node.lower[i],
+                upper,
+                a,
+                last,
+                self.problem.inst.work[i],
+                blocks.table,
+                blocks.ending,
+            )
+            utility = blocks.arrays.utility[i, a : last + 1]
+            out[i] = (utility - blocks.ending[a : last + 1]).max()
+        return out
+
+    def _machines(self, side: int, prices: Floats) -> float:
+        """Return what all machines of a side are worth at prices of what they host, (I, T)."""
+        blocks, problem = self.blocks, self.problem
+        slots, classes = problem.slots, len(problem.count[side])
+        value = np.repeat(np.ascontiguousarray(prices.T), classes, axis=0)
+        capacity = np.tile(blocks.capacity[side], (slots, 1))
+        most = np.where(blocks.row[side] >= 0, self.most[side][:, None], 0)  # (I, T)
+        upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
+        best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
+        best_patterns(
+            value, blocks.demand[side], capacity, np.zeros_like(upper), upper, best, out, NODES
+        )
+        return float(np.tile(problem.count[side], slots) @ best)
+
+    def _solution(self, program: _Matrix, x: Floats) -> tuple[Floats, Floats]:
+        share, value = np.zeros(self.problem.jobs), np.zeros(self.problem.jobs)
+        for i, there in program.where.items():
+            still = np.append(x[there.is_open], 0.0)
+            share[i] = still[0]
+            value[i] = (still[:-1] - still[1:]) @ self.blocks.arrays.utility[i, there.slots]
+        return share, value
+
+    def _packings(self, program: _Matrix, x: Floats) -> list[_Packing]:
+        """Return violated packing inequalities."""
+        found = []
+        for side in SIDES:
+            count = self.problem.count[side]
+            hosted = np.zeros((self.problem.slots, count.size, self.problem.jobs))
+            for i, there in program.where.items():
+                hosted[there.slots, :, i] = x[there.hosted[side]]
+            hosted[hosted < SHARE] = 0.0
+            for t, c in np.ndindex(*hosted.shape[:2]):
+                weight = np.zeros(self.problem.jobs)
+                packing_cut(
+                    hosted[t, c],
+                    self.blocks.demand[side],
+                    self.blocks.capacity[side][c],
+                    self.most[side],
+                    int(count[c]),
+                    ROUNDS,
+                    NODES,
+                    weight,
+                )
+                weight[weight < LEAST_WEIGHT] = 0.0
+                if weight @ hosted[t, c] > count[c] * (1 + VIOLATED):
+                    found.append(_Packing(side, t, c, weight))
+        return found
+
+    def _speeds(self, program: _Matrix, x: Floats) -> list[_Speed]:
+        """Return violated speed inequalities."""
+        found = []
+        for i, there in program.where.items():
+            still = np.append(x[there.is_open], 0.0)
+            workers = x[there.hosted[0]].sum(axis=1)
+            work, most = self.problem.inst.work[i], self.blocks.most[i]
+            for k in np.flatnonzero(still[:-1] - still[1:] > SHARE).tolist():
+                fastest = most * (still[: k + 1] - still[k + 1])
+                done = np.minimum(workers[: k + 1], fastest).sum()
+                if work * (still[0] - still[k + 1]) > done + TOO_FAST * work:
+                    inside = there.slots[: k + 1][workers[: k + 1] < fastest]
+                    found.append(_Speed(i, int(there.slots[k]), inside))
+        return found

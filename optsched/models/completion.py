@@ -1,0 +1,185 @@
+"""Weighted completion time as an integer program, indexed by modes and starts.
+
+Zhou, Pang, Zhang, Wu, Jiao, Zhong, Li: Online Scheduling Algorithm for Heterogeneous Distributed
+Machine Learning Jobs. IEEE Transactions on Cloud Computing 11(2), 2023. Glossary:
+families/completion/instance.py.
+
+    min   sum_j w_j sum_kt (t + d_k) x_jkt                                          (2), (15)
+    s.t.  sum_kt x_jkt = 1                                       for all j          (2a)
+          sum_h y_jkth = n_k x_jkt                               for all j, k, t    (2f)
+          sum_h s_jkth >= x_jkt                                  for all j, k, t    (2e)
+          sum of e_m^r y + z_p^r s of running jobs <= C_h^r      for all h, r, t    (2h), (15b)
+          b_m sum_{h' /= h} y_jkth' <= B_p s_jkth if s_jkth > 0  for all j, k, t, h (2i)
+
+A mode k of a job is a worker type m, a PS type p, a locality q, a number of workers n and the least
+duration d that (2f) allows; (2b), (2c) and (2g) hold by its choice, (2j) since no start lies before
+the arrival. u_jkth says whether server h hosts PS: (2d) for q = 1 puts all workers on the one host,
+(15a) on one server. A placement on one server under a mode with q = 0 is slower than it might be,
+so it is not excluded. Starts end where the horizon does, so the program may be infeasible where
+jobs may run on after it.
+"""
+
+# mypy: allow-untyped-defs
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import Any
+
+import pyomo.environ as pyo
+
+from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.modes import job_modes
+
+
+@dataclass(frozen=True)
+class Mode:
+    """A mode with one PS type (0 in a ring)."""
+
+    m: int
+    p: int
+    q: int
+    n: int
+    d: int
+
+
+def modes_by_job(inst: CompletionInstance) -> list[list[Mode]]:
+    """Return the modes of every job, the masks of PS types taken apart."""
+    out = []
+    for job in inst.jobs:
+        found = job_modes(inst, inst.arrays, job)
+        rows = zip(
+            *(
+                x.tolist()
+                for x in (found.worker_type, found.together, found.workers, found.duration)
+            ),
+            found.mask.tolist(),
+            strict=True,
+        )
+        kinds = max(1, len(inst.ps_types))
+        out.append(
+            [
+                Mode(m, p, q, n, d)
+                for m, q, n, d, mask in rows
+                for p in range(kinds)
+                if mask >> p & 1
+            ]
+        )
+    return out
+
+
+def completion_ilp(inst: CompletionInstance, horizon: int | None = None) -> pyo.ConcreteModel:
+    """Build (2), or (15) for a ring.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    horizon : int, optional
+        The slot by which all jobs end; by default T.
+    """
+    end = inst.horizon if horizon is None else horizon
+    jobs, modes, ring = inst.jobs, modes_by_job(inst), inst.ring
+    a = inst.arrays
+    servers = range(len(inst.capacity))
+    model = pyo.ConcreteModel("completion")
+    model.JKT = pyo.Set(
+        dimen=3,
+        initialize=[
+            (j, k, t)
+            for j, job in enumerate(jobs)
+            for k, mode in enumerate(modes[j])
+            for t in range(job.arrival, end - mode.d + 1)
+        ],
+    )
+    model.J = pyo.RangeSet(0, len(jobs) - 1)
+    model.H = pyo.Set(initialize=list(servers))
+    model.x = pyo.Var(model.JKT, domain=pyo.Binary, doc="job j starts in slot t in mode k")
+    model.y = pyo.Var(model.JKT, model.H, domain=pyo.NonNegativeIntegers, doc="workers on h")
+    if not ring:
+        model.s = pyo.Var(model.JKT, model.H, domain=pyo.NonNegativeIntegers, doc="PS on h")
+    model.u = pyo.Var(model.JKT, model.H, domain=pyo.Binary, doc="h hosts PS (ring: everything)")
+
+    @model.Objective(sense=pyo.minimize, doc="(2) weighted completion time")
+    def eq2_weighted_completion(model):
+        return sum(jobs[j].weight * (t + modes[j][k].d) * model.x[j, k, t] for j, k, t in model.JKT)
+
+    of_job = defaultdict(list)
+    for j, k, t in model.JKT:
+        of_job[j].append((k, t))
+
+    @model.Constraint(model.J, doc="(2a) every job is scheduled once")
+    def eq2a_once(model, j):
+        if not of_job[j]:
+            return pyo.Constraint.Infeasible
+        return sum(model.x[j, k, t] for k, t in of_job[j]) == 1
+
+    @model.Constraint(model.JKT, doc="(2f) as many workers as finish in time")
+    def eq2f_work(model, j, k, t):
+        return sum(model.y[j, k, t, h] for h in servers) == modes[j][k].n * model.x[j, k, t]
+
+    local = "(15a)" if ring else "(2d)"
+
+    @model.Constraint(model.JKT, doc=f"{local} together: one host")
+    def eq2d_host(model, j, k, t):
+        hosts = sum(model.u[j, k, t, h] for h in servers)
+        if modes[j][k].q:
+            return hosts == model.x[j, k, t]
+        return pyo.Constraint.Skip
+
+    @model.Constraint(model.JKT, model.H, doc=f"{local} together: all workers on the host")
+    def eq2d_together(model, j, k, t, h):
+        if modes[j][k].q:
+            return model.y[j, k, t, h] <= modes[j][k].n * model.u[j, k, t, h]
+        return pyo.Constraint.Skip
+
+    if not ring:
+        most = max(
+            (int(a.ps_needed[mode.m, mode.p, mode.n]) for row in modes for mode in row), default=1
+        )
+
+        @model.Constraint(model.JKT, doc="(2e) at least one PS")
+        def eq2e_servers(model, j, k, t):
+            return sum(model.s[j, k, t, h] for h in servers) >= model.x[j, k, t]
+
+        @model.Constraint(model.JKT, model.H, doc="(2i) PS are on hosts only")
+        def eq2i_hosts(model, j, k, t, h):
+            return model.s[j, k, t, h] <= most * model.u[j, k, t, h]
+
+        @model.Constraint(model.JKT, model.H, doc="(2i) bandwidth of the PS of a host")
+        def eq2i_bandwidth(model, j, k, t, h):
+            mode = modes[j][k]
+            if mode.q:
+                return pyo.Constraint.Skip  # there are no workers elsewhere
+            b, big_b = inst.worker_types[mode.m].bandwidth, inst.ps_types[mode.p].bandwidth
+            outside = sum(model.y[j, k, t, g] for g in servers if g != h)
+            here = model.u[j, k, t, h]
+            return outside <= big_b / b * model.s[j, k, t, h] + mode.n * (1 - here) + FORGIVEN
+
+    running = defaultdict(list)
+    for j, k, t in model.JKT:
+        for slot in range(t, t + modes[j][k].d):
+            running[slot].append((j, k, t))
+
+    name = "(15b)" if ring else "(2h)"
+
+    @model.Constraint(
+        model.H,
+        pyo.RangeSet(0, len(inst.resources) - 1),
+        pyo.RangeSet(0, end - 1),
+        doc=f"{name} capacity of a server",
+    )
+    def eq2h_capacity(model, h, r, slot):
+        terms = []
+        for j, k, t in running[slot]:
+            mode = modes[j][k]
+            if a.worker_demand[mode.m, r]:
+                terms.append(int(a.worker_demand[mode.m, r]) * model.y[j, k, t, h])
+            if not ring and a.ps_demand[mode.p, r]:
+                terms.append(int(a.ps_demand[mode.p, r]) * model.s[j, k, t, h])
+        return sum(terms) <= int(a.capacity[h, r]) if terms else pyo.Constraint.Skip
+
+    return model
+
+
+FORGIVEN = 1e-9  # workers: (2i) is rounded with the common tolerance

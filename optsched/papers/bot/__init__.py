@@ -1,0 +1,17 @@
+"""Tables and figures of the bag-of-tasks paper."""
+
+from optsched.papers.bot import fig7, fig8, steps
+from optsched.papers.bot.anova import FIG_4, FIG_6
+from optsched.papers.bot.tables import NAIVE, TABLE_1, TABLE_2
+from optsched.papers.experiment import Experiment
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    TABLE_1,
+    TABLE_2,
+    NAIVE,
+    FIG_4,
+    FIG_6,
+    fig7.EXPERIMENT,
+    fig8.EXPERIMENT,
+    steps.EXPERIMENT,
+)

@@ -1,0 +1,140 @@
+"""Factorial experiments of the bag-of-tasks paper: every set of step sizes on every platform."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from optsched.drawing import COLOURS, GRID, new_figure
+from optsched.families.bot.convergence import convergence
+from optsched.families.bot.negotiation import Negotiation, Steps
+from optsched.families.bot.presets import generate
+from optsched.optimum import solve
+from optsched.papers.experiment import Cell, Row, grouped
+
+ITERATIONS = 1500
+UNITS = ("sec6.5", "sec6.2")  # the verdicts are about the first
+FACTORS = ("rho", "tilde", "lam", "mu")
+Levels = dict[str, tuple[float, ...]]
+NAIVE_LEVELS: Levels = {
+    "rho": (1e-3, 0.1), "tilde": (1e-3, 0.1), "lam": (1e-15, 1e-13), "mu": (1e-15, 1e-13),
+}  # fmt: skip
+
+
+def platforms(sizes: Sequence[tuple[int, int]], seeds: int, **more: Any) -> list[Cell]:
+    """Return one cell per reading of the units, size and platform."""
+    return [
+        {"units": units, "nodes": nodes, "degree": degree, "seed": seed, **more}
+        for units in UNITS
+        for nodes, degree in sizes
+        for seed in range(seeds)
+    ]
+
+
+def factorial(cell: Cell, preset: str, algorithm: str, levels: Levels) -> Row:
+    """Run every combination of the levels on the platform of a cell.
+
+    A cell may name the reading of the dual steps; else it is the default of `Steps`.
+    """
+    reading = {"dual_step": cell["dual_step"]} if "dual_step" in cell else {}
+    inst = generate(
+        preset, seed=cell["seed"], nodes=cell["nodes"], degree=cell["degree"], units=cell["units"]
+    )
+    best = solve(inst)
+    if best.value is None or best.gap is None or best.gap > 1e-5:
+        raise RuntimeError(f"the optimum is not certified: {best}")
+    sets = []
+    for chosen in product(*(levels[f] for f in FACTORS)):
+        sizes = dict(zip(FACTORS, chosen, strict=True))
+        steps = Steps.model_validate({"algorithm": algorithm, **reading, **sizes})
+        series, _ = Negotiation(inst, steps).run(ITERATIONS)
+        found = convergence(series, best.value)
+        sets.append({**sizes, **found.model_dump(), "robust": found.robust})
+    return {"optimum": best.value, "sets": sets}
+
+
+def best_sets(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return, for every reading and size, how often the best set of step sizes converges."""
+    found = []
+    for (units, nodes, degree), group in grouped(rows, "units", "nodes", "degree").items():
+        columns = [
+            {f: first[f] for f in FACTORS}
+            | {
+                "converged": sum(row["sets"][i]["converged"] for row in group),
+                "not_robust": sum(not row["sets"][i]["robust"] for row in group),
+                "times": sorted(
+                    row["sets"][i]["first_for_good"] for row in group if row["sets"][i]["converged"]
+                ),
+            }
+            for i, first in enumerate(group[0]["sets"])
+        ]
+        best = max(columns, key=lambda c: (c["converged"], -sum(c["times"])))
+        found.append(
+            {
+                "units": units,
+                "nodes": nodes,
+                "degree": degree,
+                "platforms": len(group),
+                "best": best,
+                "median": median(best["times"]),
+                "all": sum(c["converged"] for c in columns),
+                "runs": len(columns) * len(group),
+            }
+        )
+    return found
+
+
+def median(sample: Sequence[float]) -> float | None:
+    """Return the median; None of nothing."""
+    ordered = sorted(sample)
+    return None if not ordered else ordered[len(ordered) // 2]
+
+
+def words(found: dict[str, Any], paper: int) -> str:
+    """Return a line of a table, ours beside the paper's."""
+    best = found["best"]
+    count = (
+        f"{found['units']}, {found['nodes']} nodes, degree {found['degree']}: "
+        f"{best['converged']} / {found['platforms']} (paper {paper} / 30)"
+    )
+    if not best["converged"]:
+        return f"{count} with any set"
+    steps = ", ".join(f"{f} {best[f]:g}" for f in FACTORS)
+    return f"{count} with {steps}, median iteration {found['median']}"
+
+
+def draw_counts(summary: dict[str, Any], paper: dict[tuple[int, int], int], title: str) -> Figure:
+    """Draw the share of platforms that converge, the paper's beside ours."""
+    figure = new_figure(6.4, 3.4)
+    axis = figure.subplots()
+    sizes = list(paper)
+    bars: list[tuple[str, list[float]]] = [("paper", [paper[s] / 30 for s in sizes])]
+    for units in UNITS:
+        mine = {(f["nodes"], f["degree"]): f for f in summary["tables"] if f["units"] == units}
+        shares = [
+            mine[s]["best"]["converged"] / mine[s]["platforms"] if s in mine else 0.0 for s in sizes
+        ]
+        bars.append((units, shares))
+    for k, (name, shares) in enumerate(bars):
+        drawn = axis.bar(
+            [i + 0.27 * k for i in range(len(sizes))], shares, 0.25, label=name, color=COLOURS[k]
+        )
+        axis.bar_label(drawn, [f"{30 * share:.0f}" for share in shares], fontsize=7)
+    axis.set_xticks([i + 0.27 for i in range(len(sizes))], [f"{n}, {d}" for n, d in sizes])
+    axis.set_xlabel("nodes, largest degree")
+    axis.set_ylabel("share that converges (above: of 30)")
+    axis.set_ylim(0, 1.2)
+    axis.set_title(title, fontsize=9)
+    finish(axis, columns=len(bars))
+    return figure
+
+
+def finish(axis: Axes, *, columns: int = 1) -> None:
+    """Add what all panels have."""
+    axis.set_axisbelow(True)
+    axis.grid(axis="y", color=GRID)
+    axis.legend(frameon=False, fontsize=8, ncols=columns)

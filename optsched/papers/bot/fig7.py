@@ -1,0 +1,142 @@
+"""Fig. 7: convergence time by platform size, algorithm and mix of applications."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from optsched.drawing import COLOURS, new_figure
+from optsched.families.bot.convergence import convergence
+from optsched.families.bot.negotiation import Negotiation, Steps
+from optsched.families.bot.presets import generate
+from optsched.optimum import solve
+from optsched.papers.bot.common import ITERATIONS, UNITS, finish, platforms
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped, mean_with_interval
+
+SIZES = ((20, 5), (40, 5), (100, 5), (500, 15))
+NAIVE = {"rho": 1e-3, "tilde": 1e-3, "lam": 1e-13, "mu": 1e-15}  # Sec. 6.5.3
+TABLE2 = {  # its best sets
+    20: {"rho": 0.05, "tilde": 0.05, "lam": 1.3, "mu": 0.7},
+    40: {"rho": 0.01, "tilde": 0.05, "lam": 1.3, "mu": 0.7},
+    100: {"rho": 0.01, "tilde": 0.05, "lam": 0.7, "mu": 0.7},
+    500: {"rho": 0.002, "tilde": 0.05, "lam": 0.7, "mu": 0.7},
+}
+PAPER = (373, 531)  # 95 % interval of the mean at 500 nodes
+
+
+def cells(seeds: int) -> list[Cell]:
+    """Return one cell per platform, algorithm and mix."""
+    return [
+        c
+        for algorithm in ("naive", "adaptive")
+        for mix in ("homogeneous", "heterogeneous")
+        for c in platforms(SIZES, seeds, algorithm=algorithm, mix=mix)
+    ]
+
+
+def run(cell: Cell, _limit: float) -> Row:
+    """Run one algorithm with its best set."""
+    inst = generate(
+        cell["mix"], seed=cell["seed"], nodes=cell["nodes"], degree=cell["degree"],
+        units=cell["units"],
+    )  # fmt: skip
+    best = solve(inst).value
+    if best is None:
+        raise RuntimeError("no optimum was found")
+    sizes = NAIVE if cell["algorithm"] == "naive" else TABLE2[cell["nodes"]]
+    steps = Steps.model_validate({"algorithm": cell["algorithm"], **sizes})
+    series, _ = Negotiation(inst, steps).run(ITERATIONS)
+    found = convergence(series, best)
+    return {"converged": found.converged, "first": found.first_for_good, "margin": found.margin}
+
+
+def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the times of those that converge, by reading, algorithm, mix and size."""
+    lines = []
+    for key, group in grouped(rows, "units", "algorithm", "mix", "nodes").items():
+        times = sorted(row["first"] for row in group if row["converged"])
+        found = mean_with_interval(times) if times else None
+        names = dict(zip(("units", "algorithm", "mix", "nodes"), key, strict=True))
+        lines.append(names | {"times": times, "platforms": len(group), "mean": found})
+    return {"lines": lines}
+
+
+def judge(summary: dict[str, Any]) -> Outcome:
+    """Compare: the adaptive algorithm needs longer on larger platforms, some hundreds at 500."""
+    words, means = [], {}
+    for line in summary["lines"]:
+        known = line["mean"]
+        if (line["algorithm"], line["mix"]) == ("adaptive", "heterogeneous"):
+            shown = "none converges"
+            if known:
+                interval = known["interval"]
+                ends = "" if interval is None else f" ({interval[0]:.0f} to {interval[1]:.0f})"
+                shown = f"mean iteration {known['mean']:.0f}{ends}"
+            words.append(
+                f"{line['units']}, {line['nodes']} nodes: {len(line['times'])} / "
+                f"{line['platforms']}, "
+                f"{shown}" + (f" (paper {PAPER[0]} to {PAPER[1]})" if line["nodes"] == 500 else "")
+            )
+            if line["units"] == UNITS[0] and known:
+                means[line["nodes"]] = known["mean"]
+    agrees = len(means) == len(SIZES) and means[500] == max(means.values())
+    return Outcome(agrees, "; ".join(words))
+
+
+def draw(summary: dict[str, Any]) -> Figure:
+    """Draw boxes of times: a row per algorithm, a column per mix, a colour per reading."""
+    figure = new_figure(8.4, 6.0)
+    axes = figure.subplots(2, 2, sharex=True)
+    for row, algorithm in enumerate(("naive", "adaptive")):
+        for column, mix in enumerate(("homogeneous", "heterogeneous")):
+            axis = axes[row, column]
+            for k, units in enumerate(UNITS):
+                axis.plot([], [], "s", color=COLOURS[k], label=units)
+                for at, (nodes, _) in enumerate(SIZES):
+                    mine = [
+                        line["times"] for line in summary["lines"]
+                        if (line["units"], line["algorithm"], line["mix"], line["nodes"])
+                        == (units, algorithm, mix, nodes)
+                    ]  # fmt: skip
+                    if mine and mine[0]:
+                        axis.boxplot(
+                            mine[0], positions=[at + 0.35 * k], widths=0.3,
+                            medianprops={"color": COLOURS[k]}, boxprops={"color": COLOURS[k]},
+                        )  # fmt: skip
+            if not _converging(summary, algorithm, mix):
+                axis.text(0.5, 0.5, "none converges", ha="center", transform=axis.transAxes)
+            axis.set_xticks([i + 0.17 for i in range(len(SIZES))], [str(n) for n, _ in SIZES])
+            axis.set_xlim(-0.5, len(SIZES))
+            axis.set_ylim(0, ITERATIONS)
+            axis.set_title(f"{algorithm}, {mix}", fontsize=9)
+            finish(axis)
+        axes[row, 0].set_ylabel("iterations")
+    for axis in axes[-1]:
+        axis.set_xlabel("nodes")
+    return figure
+
+
+def _converging(summary: dict[str, Any], algorithm: str, mix: str) -> bool:
+    return any(
+        line["times"]
+        for line in summary["lines"]
+        if (line["algorithm"], line["mix"]) == (algorithm, mix)
+    )
+
+
+EXPERIMENT = Experiment(
+    name="bot-fig7",
+    title="Bags of tasks, Fig. 7: convergence time by platform size",
+    claim="the adaptive algorithm converges for both mixes, and takes longer on larger platforms; "
+    "the naive one never converges for heterogeneous applications",
+    family="bot",
+    seeds=30,
+    time_limit=0.0,
+    cells=cells,
+    run=run,
+    summarize=summarize,
+    judge=judge,
+    draw=draw,
+)

@@ -1,0 +1,149 @@
+"""Step sizes that a search finds on some platforms, judged on others, beside the printed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from optsched.drawing import COLOURS, new_figure
+from optsched.families.bot.convergence import convergence
+from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.negotiation import Negotiation, Steps
+from optsched.families.bot.presets import generate
+from optsched.families.bot.tuning import FACTORS, search_steps
+from optsched.optimum import solve
+from optsched.papers.bot.common import ITERATIONS, UNITS, finish, median
+from optsched.papers.bot.fig7 import NAIVE, TABLE2
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row
+
+SIZES = ((20, 5), (100, 5), (500, 15))
+PAIRS = (("naive", "homogeneous"), ("adaptive", "heterogeneous"))
+SEARCHED = range(1000, 1015)  # seeds of the platforms that the search sees; judged are 0, 1, ...
+ENOUGH = 0.9  # share of the platforms
+
+
+def cells(seeds: int) -> list[Cell]:
+    """Return one cell per reading, size and algorithm: a search, and so many platforms after it."""
+    return [
+        {"units": u, "nodes": n, "degree": d, "algorithm": a, "mix": m, "seeds": seeds}
+        for u in UNITS
+        for n, d in SIZES
+        for a, m in PAIRS
+    ]
+
+
+def run(cell: Cell, _limit: float) -> Row:
+    """Search, then run what was found and what is printed on platforms that were not seen."""
+    sizes = NAIVE if cell["algorithm"] == "naive" else TABLE2[cell["nodes"]]
+    printed = Steps.model_validate({"algorithm": cell["algorithm"], **sizes})
+    found = search_steps(_platforms(cell, SEARCHED), printed, iterations=ITERATIONS)
+    judged = _platforms(cell, range(cell["seeds"]))
+    return {
+        "tried": found.tried,
+        "printed": _sizes(printed) | _times(judged, printed),
+        "searched": _sizes(found.steps) | _times(judged, found.steps),
+    }
+
+
+def _platforms(cell: Cell, seeds: Sequence[int]) -> list[tuple[BotInstance, float]]:
+    made = []
+    for seed in seeds:
+        inst = generate(
+            cell["mix"], seed=seed, nodes=cell["nodes"], degree=cell["degree"],
+            units=cell["units"],
+        )  # fmt: skip
+        best = solve(inst).value
+        if best is None:
+            raise RuntimeError("no optimum was found")
+        made.append((inst, best))
+    return made
+
+
+def _sizes(steps: Steps) -> dict[str, Any]:
+    return {"steps": {name: getattr(steps, name) for name in FACTORS}}
+
+
+def _times(platforms: Sequence[tuple[BotInstance, float]], steps: Steps) -> dict[str, Any]:
+    found = [
+        convergence(Negotiation(inst, steps).run(ITERATIONS)[0], best) for inst, best in platforms
+    ]
+    return {"times": sorted(f.first_for_good or 0 for f in found if f.converged)}
+
+
+def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return the rows, with the median of each set of step sizes."""
+    return {
+        "lines": [
+            row | {side: row[side] | {"median": median(row[side]["times"])} for side in SIDES}
+            for row in rows
+        ]
+    }
+
+
+SIDES = ("printed", "searched")
+
+
+def judge(summary: dict[str, Any]) -> Outcome:
+    """Say whether step sizes carry over to platforms that were not searched on, and are sooner."""
+    lines, agrees = [], True
+    for line in summary["lines"]:
+        steps = ", ".join(f"{f} {x:g}" for f, x in line["searched"]["steps"].items())
+        shown = [
+            f"{side} {len(line[side]['times'])} / {line['seeds']}"
+            + (f", median iteration {line[side]['median']}" if line[side]["times"] else "")
+            for side in SIDES
+        ]
+        lines.append(
+            f"{line['units']}, {line['algorithm']}, {line['nodes']} nodes: {shown[0]}; "
+            f"{shown[1]} with {steps} ({line['tried']} sets tried)"
+        )
+        if line["units"] == UNITS[0]:
+            agrees &= len(line["searched"]["times"]) >= ENOUGH * line["seeds"]
+    return Outcome(agrees, "; ".join(lines))
+
+
+def draw(summary: dict[str, Any]) -> Figure:
+    """Draw the share that has converged by iteration: printed dashed, searched solid."""
+    figure = new_figure(9.0, 6.0)
+    axes = figure.subplots(len(PAIRS), len(UNITS), sharex=True, sharey=True)
+    for row, (algorithm, mix) in enumerate(PAIRS):
+        for column, units in enumerate(UNITS):
+            axis = axes[row, column]
+            mine = [
+                line for line in summary["lines"]
+                if (line["algorithm"], line["units"]) == (algorithm, units)
+            ]  # fmt: skip
+            for k, line in enumerate(mine):
+                for side, style in zip(SIDES, ("--", "-"), strict=True):
+                    times = line[side]["times"]
+                    share = np.arange(len(times) + 1) / line["seeds"]
+                    axis.step(
+                        [1, *times, ITERATIONS], [*share, share[-1]], style, where="post",
+                        color=COLOURS[k], label=f"{line['nodes']} nodes, {side}",
+                    )  # fmt: skip
+            axis.set_xscale("log")
+            axis.set_ylim(-0.03, 1.03)
+            axis.set_title(f"{algorithm}, {mix}, {units}", fontsize=9)
+            finish(axis)
+        axes[row, 0].set_ylabel("share of platforms in the tube for good")
+    for axis in axes[-1]:
+        axis.set_xlabel("iteration")
+    return figure
+
+
+EXPERIMENT = Experiment(
+    name="bot-steps",
+    title="Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, judged on other platforms",
+    claim="step sizes found on some platforms of a size serve on nearly all others of that size",
+    family="bot",
+    seeds=30,
+    time_limit=0.0,
+    cells=cells,
+    run=run,
+    summarize=summarize,
+    judge=judge,
+    draw=draw,
+)

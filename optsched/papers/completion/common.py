@@ -1,0 +1,52 @@
+"""What the experiments of this paper share: a value swept, a line per policy, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from optsched.drawing import GRID, colours_of, new_figure
+from optsched.papers.experiment import Row, grouped, mean_with_interval
+
+BOUND = "hindsight"  # the certified bound, which the paper lacks
+
+
+def summarize_by(x: str, y: str) -> Callable[[Sequence[Row]], dict[str, Any]]:
+    """Return a summary: the mean of ``y`` by policy and ``x``."""
+
+    def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+        lines = []
+        for (policy,), part in grouped(rows, "policy").items():
+            points = [
+                {"x": at, **mean_with_interval([row[y] for row in group])}
+                for (at,), group in grouped(part, x).items()
+            ]
+            lines.append({"policy": policy, "points": points})
+        return {"x": x, "y": y, "lines": lines}
+
+    return summarize
+
+
+def means(summary: dict[str, Any], policy: str) -> list[float]:
+    """Return the means of a policy's line, in the order of the swept values."""
+    line = next(line for line in summary["lines"] if line["policy"] == policy)
+    return [point["mean"] for point in line["points"]]
+
+
+def draw(summary: dict[str, Any]) -> Figure:
+    """Draw a line per policy."""
+    figure = new_figure(5.6, 3.6)
+    axis = figure.subplots()
+    colours = colours_of([line["policy"] for line in summary["lines"]])
+    for line in summary["lines"]:
+        xs = [point["x"] for point in line["points"]]
+        ys = [point["mean"] for point in line["points"]]
+        axis.plot(xs, ys, marker="o", color=colours[line["policy"]], label=line["policy"])
+    axis.set_xlabel(summary["x"])
+    axis.set_ylabel(summary["y"])
+    axis.set_ylim(bottom=0)
+    axis.grid(color=GRID)
+    axis.legend(frameon=False, fontsize=8)
+    return figure

@@ -1,0 +1,78 @@
+"""The optimum by a compact program: a Pyomo model, solved whole, reporting as it improves."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
+
+Entries = list[tuple[int, int, int]]
+
+
+def solve_compact(
+    model: Any,
+    monitor: Any,
+    read: Callable[[], Any],
+    *,
+    threads: int,
+    seed: int,
+    solver: str = "highs",
+) -> None:
+    """Solve ``model``; report every schedule that is found, and the solver's bound.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+    monitor : optsched.progress.Progress
+    read : callable
+        Reads the schedule out of the model's present values.
+    threads, seed : int
+        Of the solver.
+    solver : str
+        "highs", or any solver that Pyomo has.
+    """
+
+    def report(_objective: float) -> None:
+        schedule = read()
+        verdict = monitor.family.verify(monitor.instance, schedule)
+        # the solver's tolerance is wider than the judge's, who has the last word
+        if verdict.value is not None:
+            monitor.incumbent(verdict.value, schedule)
+
+    def close(outcome: PyomoOutcome) -> None:
+        if outcome.objective is not None:
+            report(outcome.objective)
+        if outcome.bound is not None:
+            # HiGHS by another name is no second opinion
+            monitor.claim("highs" if "highs" in solver else solver, outcome.bound)
+
+    try:
+        found = solve_pyomo(
+            model,
+            solver,
+            time_limit=monitor.left(),
+            gap=monitor.gap_limit,
+            threads=threads,
+            seed=seed,
+            on_improve=report,
+        )
+    except Interrupted as stopped:
+        close(stopped.result)
+        raise
+    close(found)
+
+
+def rounded(variable: Any) -> int:
+    """Return the whole number that a variable holds, 0 if none."""
+    return 0 if variable.value is None else round(variable.value)
+
+
+def sorted_entries(numbers: dict[tuple[int, int, int], int]) -> dict[int, Entries]:
+    """Turn {(job, slot, machine): number} into the entries [slot, machine, number] of every job."""
+    entries: dict[int, Entries] = defaultdict(list)
+    for (i, t, h), number in sorted(numbers.items()):
+        if number > 0:
+            entries[i].append((t, h, number))
+    return entries

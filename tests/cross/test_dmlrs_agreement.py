@@ -1,0 +1,32 @@
+"""All methods, both programs and brute force agree on tiny random instances."""
+
+import pytest
+from dmlrs_brute import optimum, tiny
+
+from optsched.models.dmlrs import dmlrs_ilp
+from optsched.optimum import solve
+from optsched.problem import Level, Status
+from optsched.solvers import solve_pyomo
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_everybody_finds_the_same_optimum(block):
+    for seed in range(20 * block, 20 * block + 20):
+        inst = tiny(seed)
+        best = pytest.approx(optimum(inst), rel=1e-6, abs=1e-9)
+        found = solve(inst, method="branch-and-price", time_limit=20)
+        assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED), seed
+        assert found.value == best, seed
+        assert found.bound >= found.value * (1 - 1e-9), seed
+        relaxed = solve(inst, method="colgen", time_limit=20)
+        assert relaxed.bound >= found.value * (1 - 1e-6), seed
+        assert solve_pyomo(dmlrs_ilp(inst)).objective == best, seed
+        other = tiny(seed, "link")
+        linked = pytest.approx(optimum(other), rel=1e-6, abs=1e-9)
+        assert solve_pyomo(dmlrs_ilp(other)).objective == linked, seed
+
+
+def test_the_two_readings_differ_in_both_directions():
+    values = [(optimum(tiny(seed)), optimum(tiny(seed, "link"))) for seed in range(60)]
+    assert any(job > link for job, link in values)
+    assert any(link > job for job, link in values)

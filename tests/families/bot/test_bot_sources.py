@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import optsched
+from optsched.families.bot.presets import BANDWIDTH, KINDS, SPEED, generate, random_tree
+from optsched.families.bot.sources import from_platform, open_trace
+from optsched.problem import InputError, Window, get_family
+from optsched.streams import Streams
+from optsched.traces.platforms import TREE, read_platform
+from optsched.traces.workflows import read_bags
+
+SAMPLES = Path(optsched.__file__).parent / "samples"
+
+
+def test_presets_have_the_printed_settings():
+    inst = generate("heterogeneous", seed=1, nodes=100)
+    assert len({app.master for app in inst.applications}) == 3
+    assert [(a.flop, a.bytes) for a in inst.applications] == [KINDS[k] for k in KINDS]
+    speed = np.array(inst.speed) * 1000  # the units of Sec. 6.5
+    assert SPEED[0] <= speed.min() < speed.max() <= SPEED[1]
+    assert BANDWIDTH[0] <= inst.bandwidth.min() < inst.bandwidth.max() <= BANDWIDTH[1]
+    other = generate("heterogeneous", seed=1, nodes=100, units="sec6.2")
+    assert np.array(other.speed) == pytest.approx(speed, rel=1e-5)
+    assert {a.name for a in generate("homogeneous", seed=1).applications} == {"intermediate"}
+    assert generate(seed=3) == generate(seed=3) != generate(seed=4)
+
+
+@pytest.mark.parametrize(("nodes", "degree"), [(5, 3), (20, 5), (20, 15), (500, 15), (2, 1)])
+def test_trees_keep_the_degree(nodes, degree):
+    for seed in range(5):
+        parent = random_tree(nodes, degree, Streams(seed)("tree"))
+        assert parent[0] == -1
+        assert all(0 <= p < n for n, p in enumerate(parent.tolist()) if n)
+        count = np.bincount(parent[1:], minlength=nodes) + (np.arange(nodes) > 0)
+        assert count.max() <= degree
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"preset": "none"}, "unknown preset 'none'"),
+        ({"units": "furlong"}, "unknown units 'furlong', expected one of: sec6.5, sec6.2"),
+        ({"nodes": 2}, r"3 applications on 2 nodes, expected 1\.\.2"),
+        ({"degree": 1}, "degree 1, expected at least 2"),
+    ],
+)
+def test_wrong_presets(how, message):
+    with pytest.raises(InputError, match=message):
+        generate(**({"seed": 0} | how))
+
+
+def test_sample_platform_and_applications():
+    family = get_family("bot")
+    inst = open_trace(
+        SAMPLES / family.samples["source"],
+        Window(profiles=tuple(SAMPLES / p for p in family.samples["profiles"])),
+    )
+    assert family.headline(inst) == "11 nodes, 3 applications"
+    assert "ash-switch" in inst.names  # cabinets share a link: it became a hub
+    assert inst.applications[2].weight == 2
+    assert inst.drawn == ("masters",)
+    assert optsched.solve(inst).status == "optimal"
+    assert "hops from a master" in " ".join(family.describe(inst))
+    assert not family.warnings(inst)
+
+
+def test_hosts_as_nodes_have_the_same_speed_in_all():
+    platform = read_platform(SAMPLES / "platform.csv")
+    bags = read_bags(SAMPLES / "applications.csv", 9)
+    sites = from_platform(platform, bags)
+    single = from_platform(platform, bags, hosts=True)
+    assert len(single.speed) == len(sites.speed) + sum(platform.hosts)
+    assert sum(single.speed) == pytest.approx(sum(sites.speed))
+    # a host sees its own link, the site does not: the optimum can only be lower
+    assert optsched.solve(single).value <= optsched.solve(sites).value + 1e-6
+
+
+def test_more_applications_than_profiles():
+    inst = open_trace(SAMPLES / "platform.csv", Window(jobs=5, draw_seed=3))
+    assert [a.name for a in inst.applications] == [
+        "cpu",
+        "network",
+        "intermediate",
+        "cpu",
+        "network",
+    ]
+    with pytest.raises(InputError, match="--slots means nothing for family bot"):
+        open_trace(SAMPLES / "platform.csv", Window(slots=5))
+    with pytest.raises(InputError, match="20 applications on 7 nodes that compute"):
+        open_trace(SAMPLES / "platform.csv", Window(jobs=20))
+
+
+OPTORSIM = "#0)a\n#1)b\n10 1 500 0 1000 0\n0 0 1000 0 8\n5 0 0 8 0\n"
+
+
+def test_an_optorsim_file(tmp_path):
+    path = tmp_path / "grid.conf"
+    path.write_text(OPTORSIM)
+    platform = read_platform(path)
+    assert platform.names == ["a", "b", "site 2"]
+    assert platform.hosts == [10, 0, 5]
+    assert platform.links == [(0, 1, 1.25e8), (1, 2, 1e6)]
+    inst = open_trace(path, Window(jobs=2))
+    assert inst.drawn == ("masters", "speed")
+    assert inst.speed == (5e10, 0.0, 2.5e10)
+    path.write_text(OPTORSIM.replace("5 0 0 8 0", "5 0 0 8"))
+    with pytest.raises(InputError, match=r"grid.conf, line 5: has 4 numbers, expected 5"):
+        read_platform(path)
+
+
+def test_routes_on_a_grid_with_cycles(tmp_path):
+    path = tmp_path / "ring.conf"
+    path.write_text("1 0 0 10 10 0\n1 0 10 0 0 10\n1 0 10 0 0 99\n1 0 0 10 99 0\n")
+    inst = open_trace(path, Window(jobs=2))
+    assert not inst.is_tree
+    for app, way in zip(inst.applications, inst.deployments, strict=True):
+        assert way.order[0] == app.master
+        assert len(way.order) == 4
+    # of two routes of equal length the one whose last link is wider is taken
+    at = next(k for k, a in enumerate(inst.applications) if a.master in (0, 1))
+    far = {0: (3, 2), 1: (2, 3)}[inst.applications[at].master]
+    assert inst.routes[at][far[0]] == far[1]
+
+
+def workflow(tasks):
+    return {
+        "workflow": {
+            "specification": {
+                "tasks": [
+                    {
+                        "id": f"t_ID{i}",
+                        "inputFiles": ["common", f"in{i}"],
+                        "outputFiles": [f"out{i}"],
+                    }
+                    for i in range(tasks)
+                ],
+                "files": [{"id": "common", "sizeInBytes": 10**6}]
+                + [{"id": f"in{i}", "sizeInBytes": 100 + i} for i in range(tasks)]
+                + [{"id": f"out{i}", "sizeInBytes": 7} for i in range(tasks)],
+            },
+            "execution": {
+                "tasks": [{"id": f"t_ID{i}", "runtimeInSeconds": 2.0 + i} for i in range(tasks)]
+            },
+        }
+    }
+
+
+def test_a_workflow(tmp_path):
+    path = tmp_path / "flow.json"
+    path.write_text(json.dumps(workflow(3)))
+    (bag,) = read_bags(path, 5)
+    # files that several tasks read are not counted
+    assert (bag.seconds, bag.bytes, bag.return_bytes, bag.tasks) == (3.0, 101, 7, 3)
+    inst = from_platform(read_platform(SAMPLES / "platform.csv"), [bag], core_flops=2e9)
+    assert inst.applications[0].flop == 6e9
+    path.write_text('{"workflow": {}}')
+    with pytest.raises(InputError, match=r"flow.json: is no WfCommons workflow of schema 1.5"):
+        read_bags(path, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("node,parent\na,\n", "lacks columns"),
+        ("HEAD\na,,1,1e9,1,,\na,a,1,1e9,1,u,1\n", "line 3: node 'a' is listed twice"),
+        ("HEAD\na,,1,1e9,1,,\nb,c,1,1e9,1,u,1\n", "line 3: parent 'c' is not above it"),
+        ("HEAD\na,,1,1e9,1,,\nb,a,1,1e9,1,u,\n", "line 3: has no uplink bandwidth"),
+        (
+            "HEAD\na,,1,1e9,1,,\nb,,1,1e9,1,u,1\n",
+            "line 3: node 'b' has no parent, expected one root",
+        ),
+        ("HEAD\na,,x,1e9,1,,\n", "line 2, hosts: is 'x', expected a whole number"),
+        ("HEAD\n", "has no rows"),
+    ],
+)
+def test_a_bad_platform_file_is_named(tmp_path, text, message):
+    path = tmp_path / "platform.csv"
+    head = ",".join(TREE)
+    path.write_text(text.replace("HEAD", head))
+    with pytest.raises(InputError, match=message):
+        read_platform(path)
+
+
+def test_pictures():
+    family = get_family("bot")
+    inst = generate("heterogeneous", seed=1)
+    found = {
+        "hindsight": optsched.solve(inst).schedule,
+        "fifo": optsched.simulate(inst, "fifo").schedule,
+    }
+    assert set(family.pictures(inst, {})) == {"platform"}
+    figures = family.pictures(inst, found)
+    assert set(figures) == {"platform", "rates"}
+    assert len(figures["platform"].axes) == 4  # two platforms, each with its scale of loads

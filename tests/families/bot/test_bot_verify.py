@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from bot_reference import FILES, load, schedule
+
+from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
+from optsched.families.bot.verify import verify
+
+
+@pytest.fixture
+def inst():
+    """Two nodes; application 0 at node 0 sends 3 and takes back 1, application 1 is at 1."""
+    return BotInstance(
+        speed=(4.0, 6.0, 0.0),
+        links=(
+            Link(a=0, b=1, forward=3.0, backward=5.0),
+            Link(a=1, b=2, forward=1.0, backward=1.0),
+        ),
+        applications=(
+            Application(master=0, flop=2.0, bytes=3.0, return_bytes=1.0),
+            Application(master=1, flop=1.0, bytes=4.0, weight=2.0),
+            Application(master=1, flop=1.0, bytes=4.0, allowed=(1,)),
+        ),
+    )
+
+
+def judge(inst, *rates):
+    return verify(inst, BotSchedule(rates=rates))
+
+
+GOOD = ((0, 0, 1.0), (1, 0, 1.0), (0, 1, 1.0), (1, 1, 2.0), (1, 2, 2.0))
+
+
+def test_value_by_hand(inst):
+    # node 0: 2 + 1 <= 4; node 1: 2 + 2 + 2 <= 6; 0 -> 1: 3 <= 3; 1 -> 0: 1 back + 4 <= 5
+    assert judge(inst, *GOOD).value == pytest.approx(math.log(2) + 2 * math.log(3) + math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "value"), [(0.0, 2 + 2 * 3 + 2), (2.0, -1 / 2 - 2 / 3 - 1 / 2), ("inf", 2.0)]
+)
+def test_other_utilities(inst, alpha, value):
+    changed = BotInstance.model_validate(inst.model_dump() | {"alpha": alpha})
+    assert judge(changed, *GOOD).value == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        ((1, 2, 2.5), "(10b) broken by 0.5 at node 1"),
+        ((1, 0, 1.2), "(10c) broken by 0.6 at link 0 -> 1"),
+        ((0, 1, 1.1), "(10c) broken by 0.4 at link 1 -> 0"),
+        ((0, 2, 0.5), "(10d) broken by 0.5 at node 0, application 2: the node is not allowed"),
+        ((2, 1, 0.5), "(10d) broken by 0.5 at node 2, application 1: the node has speed 0"),
+        ((5, 1, 0.5), "(10d) broken by 0.5 at node 5 of 3, application 1 of 3 does not exist"),
+    ],
+)
+def test_one_damage_per_constraint(inst, damage, message):
+    rates = [r for r in GOOD if r[:2] != damage[:2]]
+    verdict = judge(inst, *rates, damage)
+    assert verdict.value is None
+    assert message in str(verdict)
+
+
+def test_a_pair_given_twice_is_rejected(inst):
+    assert "node 0, application 0 is given twice" in str(judge(inst, *GOOD, (0, 0, 0.1)))
+
+
+def test_no_route_leads_through_a_closed_arc(inst):
+    closed = inst.model_copy(
+        update={"links": (Link(a=0, b=1, forward=0.0, backward=5.0), inst.links[1])}
+    )
+    assert "node 1, application 0: no route leads there" in str(judge(closed, (1, 0, 0.1)))
+
+
+def test_a_negative_rate_is_no_schedule():
+    with pytest.raises(ValueError, match="greater than or equal to 0"):
+        BotSchedule(rates=((0, 0, -1.0),))
+
+
+def test_an_application_without_anything_is_worth_minus_infinity(inst):
+    verdict = judge(inst, (0, 0, 1.0), (1, 1, 1.0))
+    assert verdict.feasible
+    assert verdict.value == -math.inf
+
+
+def test_the_tolerance_is_exact(inst):
+    # 1e-9 relative is the definition: a load just within fits, one just above does not
+    alone = inst.model_copy(update={"links": inst.links, "applications": inst.applications[:1]})
+    assert judge(alone, (0, 0, 2.0000000020)).feasible
+    assert not judge(alone, (0, 0, 2.0000000021)).feasible
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_reference_schedules(path):
+    for alpha, key in ((1.0, None), (0.5, "0.5"), (2.0, "2.0")):
+        inst, reference = load(path, alpha)
+        known = reference["log"] if key is None else reference["alpha"][key]
+        assert verify(inst, schedule(known["rho"])).value == pytest.approx(known["value"], rel=1e-6)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_reference_pairs_and_routes(path):
+    inst, reference = load(path)
+    found = [np.flatnonzero(row).tolist() for row in inst.present]
+    assert found == reference["workers"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_reference_iterates_that_overload_are_rejected(path):
+    inst, reference = load(path)
+    seen = 0
+    for run in reference["runs"]:
+        for snapshot in run["snapshots"].values():
+            if snapshot["overload"] > 1 + 1e-8:
+                seen += 1
+                assert not verify(inst, schedule(snapshot["rho"])).feasible
+    assert seen

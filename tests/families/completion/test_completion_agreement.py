@@ -1,0 +1,38 @@
+"""Brute force, Pyomo, CP-SAT and column generation agree on tiny instances of both kinds."""
+
+from __future__ import annotations
+
+import pytest
+from completion_brute import optimum, tiny
+
+from optsched.optimum import solve
+from optsched.problem import Status
+
+INSTANCES = 200
+CHUNK = 25
+
+
+@pytest.mark.parametrize("first", range(0, INSTANCES, CHUNK))
+def test_all_methods_agree(first):
+    possible = closed = 0
+    for seed in range(first, first + CHUNK):
+        inst = tiny(seed)
+        best = optimum(inst)
+        for method in ("compact", "cpsat"):
+            found = solve(inst, method=method, time_limit=60, check="claimed")
+            assert found.value == pytest.approx(best), (seed, method)
+            assert (found.status is Status.INFEASIBLE) == (best is None), (seed, method)
+        # a certified bracket, and mostly a certified optimum
+        tree = solve(inst, method="branch-and-price", time_limit=60)
+        if best is None:
+            assert tree.value is None, seed
+            continue
+        possible += 1
+        assert tree.bound is not None, seed
+        assert tree.bound <= best * (1 + 1e-9), seed
+        assert tree.value is None or tree.value >= best * (1 - 1e-9), seed
+        if tree.status is Status.OPTIMAL:
+            closed += 1
+            assert tree.value == pytest.approx(best), seed
+    assert possible >= 5
+    assert closed >= 0.6 * possible

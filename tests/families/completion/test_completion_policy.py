@@ -1,0 +1,140 @@
+"""A_online against the known replays, its guarantee, and what all policies must keep to."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from completion_reference import FILES, load, schedule
+
+from optsched.families.completion import FAMILY
+from optsched.families.completion.baselines import AntMan, Drf, Fifo, Tiresias
+from optsched.families.completion.certificate import CompletionCertificate, check
+from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.max_weight import max_weight
+from optsched.families.completion.modes import Cluster
+from optsched.families.completion.online import assemble, events
+from optsched.families.completion.policy import AOnline, blocks, weight_bound
+from optsched.families.completion.presets import generate
+from optsched.families.completion.verify import verify
+from optsched.problem import InputError
+from optsched.simulation import simulate
+from optsched.streams import Streams
+
+
+def play(inst, policy, prior):
+    """Return the schedule of a run with a prior that may be anything."""
+    policy.start(inst.platform(), prior, Streams(0))
+    return assemble(inst, [(event, policy.step(event)) for event in events(inst)])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_a_online_replays_the_known_runs(path):
+    inst, known = load(path)
+    answer = known["online"]["earliest"]
+    policy = AOnline()
+    made = play(inst, policy, policy.prior(inst))
+    verdict = verify(inst, made, unfinished=True)
+    assert made == schedule(answer["schedule"])
+    assert verdict.value == answer["value"]
+    assert list(verdict.completion) == answer["completion"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_prior_and_guarantee_are_the_known_ones(path):
+    inst, known = load(path)
+    prior = AOnline().prior(inst)
+    assert prior["F"] == pytest.approx(known["F"])
+    assert prior["lambda"] == pytest.approx(known["lam"])
+    assert FAMILY.guarantee(inst, "a_online", prior) == known["guarantee"]
+    assert FAMILY.guarantee(inst, "fifo", {}) is None
+
+
+def test_alpha_by_hand():
+    # lambda 16: g = 2 log2 16 = 8; log2(8 / 7) = 0.1926; log2 of (1 + 3) / 1 = 2; 10.38 -> 11
+    assert blocks([1.0, 3.0], 16.0) == 11
+    assert blocks([5.0], 16.0) == 1
+
+
+def test_f_can_be_handed_in():
+    inst = generate("small", seed=3)
+    assert AOnline(50.0).prior(inst)["F"] == 50.0
+    assert AOnline().prior(inst)["F"] == weight_bound(inst)
+    with pytest.raises(ValueError, match="F is 0"):
+        AOnline(0)
+
+
+@pytest.mark.parametrize("architecture", ["ps", "ring"])
+@pytest.mark.parametrize("name", FAMILY.policies)
+def test_policies_keep_to_their_rules(name, architecture):
+    inst = generate("mid", seed=2, architecture=architecture)
+    run = simulate(inst, name)
+    assert run.obeys == (name not in ("antman", "tiresias")) or run.obeys
+    assert None not in run.completion
+    least = check(inst, CompletionCertificate.root(inst, np.zeros((1, 1, 1)), 20))
+    assert run.value >= least
+
+
+@pytest.mark.parametrize("name", FAMILY.policies)
+def test_no_policy_sees_the_future(name):
+    inst = generate("mid", seed=5)
+    policy = FAMILY.policies[name]()
+    prior = policy.prior(inst)
+    cut = 3  # decisions before this slot must not depend on who arrives from then on
+    early = tuple(job for job in inst.jobs if job.arrival < cut)
+    order = [j for j, job in enumerate(inst.jobs) if job.arrival < cut]
+    part = inst.model_copy(update={"jobs": early})
+    decided = []
+    for world in (inst, part):
+        policy.start(world.platform(), prior, Streams(0))
+        decided.append([policy.step(event) for event in events(world) if event.slot < cut])
+    renamed = [{order[j]: pieces for j, pieces in d.items()} for d in decided[1]]
+    if name == "antman" and order != list(range(len(order))):
+        pytest.skip("its draws go with the number of a job")
+    assert [{j: list(p) for j, p in d.items()} for d in decided[0]] == renamed
+
+
+def test_policies_differ_from_each_other():
+    values = {}
+    for name in FAMILY.policies:
+        values[name] = tuple(simulate(generate("mid", seed=s), name).value for s in range(4))
+    assert len(set(values.values())) == len(values)
+
+
+def test_baselines_preempt_where_they_may():
+    inst = generate("mid", seed=3, jobs=15, machines=3)
+    pieces = {
+        policy.name: max(len(job) for job in simulate(inst, policy).schedule.jobs)
+        for policy in (Fifo(), Drf(), Tiresias())
+    }
+    assert pieces["fifo"] == pieces["drf"] == 1
+    assert pieces["tiresias"] > 1
+    assert not simulate(inst, Tiresias()).obeys
+
+
+def test_parameters_of_baselines_are_checked():
+    with pytest.raises(ValueError, match="fifo: workers is 0"):
+        Fifo(0)
+    with pytest.raises(ValueError, match="antman: share 2"):
+        AntMan(2.0)
+
+
+def test_a_job_that_fits_nowhere_is_refused():
+    inst = generate("small", seed=0)
+    content = inst.model_dump()
+    for servers in content["servers"]:
+        servers["capacity"] = (1.0, 0.0, 1.0, 1.0)
+    tight = CompletionInstance.model_validate(content)
+    with pytest.raises(InputError, match="job 0: fits on no servers in any way"):
+        simulate(tight, "a_online")
+
+
+def test_max_weight_respects_the_deadline_and_rejects_what_costs_too_much():
+    inst = generate("mid", seed=0, jobs=15, machines=2)
+    cluster = Cluster(inst)
+    tasks = {j: cluster.task(job) for j, job in enumerate(inst.jobs)}
+    dear = max_weight(cluster, tasks, range(15), 16, 1e9)
+    dense = max_weight(cluster, tasks, range(15), 16, 1e9, order="density")
+    for found in (dear, dense):
+        assert found
+        assert all(piece.end <= 16 for piece in found.values())
+    assert sum(inst.jobs[j].weight for j in dense) >= sum(inst.jobs[j].weight for j in dear)

@@ -1,0 +1,165 @@
+"""Certificates: no schedule beats them, and whatever is damaged is refused."""
+
+import numpy as np
+import pytest
+from dmlrs_brute import optimum, tiny
+from dmlrs_reference import FILES, load
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
+from optsched.families.dmlrs.certificate import (
+    CapacityPrices,
+    CompletionSplit,
+    DmlrsCertificate,
+    Leaf,
+    ModeSplit,
+    UnitPrices,
+    WorkersSplit,
+    check,
+    leaf_bounds,
+)
+from optsched.families.dmlrs.certificate_kernels import best_load
+from optsched.families.dmlrs.certificate_packing import Forced, unpackable
+from optsched.families.dmlrs.certify import certify_capacity
+from optsched.optimum import solve
+
+
+@given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1.0, 5.0]))
+def test_any_prices_bound_the_optimum(seed, noise, level):
+    inst = tiny(seed)
+    rng = np.random.default_rng(noise)
+    best = optimum(inst)
+    shape = (inst.horizon, len(inst.arrays.classes), len(inst.resources))
+    capacity = CapacityPrices.of(rng.integers(0, 2000, shape) * int(level))
+    assert check(inst, DmlrsCertificate.root(inst, capacity, 10)) >= best * (1 - 1e-12)
+    shape = (2, len(inst.jobs), inst.horizon, len(inst.arrays.classes))
+    units = UnitPrices.of(rng.integers(0, 2000, shape) * int(level))
+    assert check(inst, DmlrsCertificate.root(inst, units, 10)) >= best * (1 - 1e-12)
+
+
+@given(st.integers(0, 60), st.integers(0, 2**32 - 1))
+def test_any_tree_bounds_the_optimum(seed, noise):
+    inst = tiny(seed)
+    rng = np.random.default_rng(noise)
+    nodes, leaves = [Leaf()], [0]
+    for _ in range(6):
+        k = leaves.pop(int(rng.integers(len(leaves))))
+        job = int(rng.integers(len(inst.jobs)))
+        slot = int(rng.integers(inst.jobs[job].arrival, inst.horizon))
+        where = {"job": job, "slot": slot, "left": len(nodes), "right": len(nodes) + 1}
+        kind = int(rng.integers(3))
+        nodes[k] = [
+            lambda w: CompletionSplit(**w),
+            lambda w: ModeSplit(**w),
+            lambda w, n=inst.jobs[job].chunks: WorkersSplit(at=int(rng.integers(n)), **w),
+        ][kind](where)
+        leaves += [len(nodes), len(nodes) + 1]
+        nodes += [Leaf(), Leaf()]
+    tree = DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=40, nodes=tuple(nodes))
+    assert check(inst, tree) >= optimum(inst) * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_known_bounds(file):
+    inst, reference = load(file)
+    problem = CapacityBlocks(inst)
+    for known in reference["oracle"]:
+        by_class = np.array([[slot[m[0]] for m in inst.arrays.classes] for slot in known["p"]])
+        if len(inst.arrays.classes) < len(inst.capacity):
+            continue  # equal machines have one price here
+        prices = (by_class.transpose(0, 2, 1) / inst.arrays.scale[None, :, None]).ravel()
+        bound = check(inst, certify_capacity(problem, prices))
+        assert bound == pytest.approx(known["bound"], rel=1e-6, abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """An instance whose tree has inner nodes, and its certificate."""
+    inst, _ = load(next(f for f in FILES if f.stem == "036"))
+    found = solve(inst, method="branch-and-price", time_limit=30)
+    assert len(found.certificate.nodes) > 1
+    return inst, found
+
+
+def test_a_tree_is_re_evaluated(solved):
+    inst, found = solved
+    assert found.bound == pytest.approx(found.value, rel=1e-6)
+    text = found.certificate.model_dump_json()
+    assert check(inst, DmlrsCertificate.model_validate_json(text)) == found.bound
+    assert max(b for b in leaf_bounds(inst, found.certificate) if b is not None) <= found.bound
+
+
+def rebuilt(certificate, k, **changes):
+    """Return the certificate with a changed node."""
+    nodes = [n.model_dump() for n in certificate.nodes]
+    nodes[k] |= changes
+    return DmlrsCertificate.model_validate(certificate.model_dump() | {"nodes": nodes})
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"left": 0}, "child 0 does not exist"),
+        ({"left": 2}, "is already a child of node 0"),
+        ({"job": 99}, "node 0: job 99 does not exist"),
+        ({"slot": 99}, "slot 99 does not exist"),
+    ],
+)
+def test_broken_trees_are_refused(solved, changes, message):
+    inst, found = solved
+    with pytest.raises(ValueError, match=message):
+        check(inst, rebuilt(found.certificate, 0, **changes))
+
+
+def test_other_damage_is_refused(solved):
+    inst, found = solved
+    other, _ = load(FILES[0])
+    with pytest.raises(ValueError, match="belongs to instance"):
+        check(other, found.certificate)
+    lost = found.certificate.model_copy(update={"nodes": (*found.certificate.nodes, Leaf())})
+    with pytest.raises(ValueError, match="cannot be reached"):
+        check(inst, lost)
+    for entries, message in [
+        (((0, 0, 0, -1),), r"price \[0, 0, 0, -1\]: is -1"),
+        (((99, 0, 0, 1),), "slot 99 does not exist"),
+        (((0, 0, 0, 1), (0, 0, 0, 2)), "is given twice"),
+    ]:
+        wrong = DmlrsCertificate.root(inst, CapacityPrices(entries=entries), 40)
+        with pytest.raises(ValueError, match=message):
+            check(inst, wrong)
+    with pytest.raises(ValueError, match="find a place"):
+        check(inst, rebuilt_root(inst))
+    linked, _ = load(next(f for f in FILES if f.stem == "036"), "link")
+    with pytest.raises(ValueError, match="certificates are about 'job' only"):
+        check(linked, DmlrsCertificate.root(linked, None, 40))
+
+
+def rebuilt_root(inst):
+    """Return a leaf that claims, without a reason, that nothing fits."""
+    leaf = Leaf(unpackable=0)
+    return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=40, nodes=(leaf,))
+
+
+def test_packing_is_searched_through():
+    inst, _ = load(FILES[0])
+    assert unpackable(inst, []) is False
+    fits = [unpackable(inst, [Forced(i, 1, 0)]) for i in range(len(inst.jobs))]
+    assert False in fits  # somebody finds a place
+    crowd = [Forced(i, 1, 0) for i in range(len(inst.jobs))]
+    assert unpackable(inst, crowd) is True
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_best_loads_by_trying_all(seed):
+    rng = np.random.default_rng(seed)
+    demand = rng.integers(0, 4, (3, 2))
+    value, most = rng.integers(0, 9, 3), rng.integers(0, 4, 3)
+    capacity = rng.integers(0, 9, 2)
+    grid = np.stack(np.meshgrid(*(np.arange(m + 1) for m in most)), axis=-1).reshape(-1, 3)
+    fits = (grid @ demand <= capacity).all(axis=1)
+    best = int((grid[fits] @ value).max())
+    unit = 2**35  # densities are whole numbers, rounded up
+    found = int(best_load(value * unit, most, demand, capacity))
+    assert best * unit <= found <= best * unit + 2**26
+    assert best <= int(best_load(value, most, demand, capacity))

@@ -1,0 +1,80 @@
+"""The data: what is refused, and the integers that everybody counts in."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from dmlrs_reference import FILES, load
+from pydantic import ValidationError
+
+from optsched.families.dmlrs.instance import (
+    IMPOSSIBLE,
+    DmlrsInstance,
+    batch_slots,
+    enough,
+    worker_slots,
+)
+from optsched.families.dmlrs.presets import generate
+
+
+@pytest.fixture(scope="module")
+def small():
+    return generate("small", seed=1)
+
+
+def changed(inst, job=None, **fields):
+    """Return the instance's data with changes."""
+    data = inst.model_dump()
+    data["jobs"] = list(data["jobs"])
+    data["jobs"][0] |= job or {}
+    return DmlrsInstance.model_validate(data | fields)
+
+
+@pytest.mark.parametrize(
+    ("job", "fields", "message"),
+    [
+        ({"arrival": 9}, {}, r"job 0: arrival 9 is outside the horizon 0\.\.5"),
+        ({"worker_demand": (1.0,)}, {}, "job 0: worker_demand has 1 entries, expected one per"),
+        ({"outer_bandwidth": 99.0}, {}, "job 0: inner_bandwidth .* is below outer_bandwidth 99"),
+        ({"batch_time": 0.0, "gradient_mb": 0.0}, {}, "job 0: batch_time and gradient_mb are both"),
+        ({"worker_demand": (-1.0, 0.0, 0.0)}, {}, "greater than or equal to 0"),
+        ({}, {"resources": ("gpu", "gpu", "storage")}, "a name is used twice"),
+        ({}, {"locality": "rack"}, "'job' or 'link'"),
+        ({}, {"machines": ()}, "at least 1 item"),
+    ],
+)
+def test_bad_data_is_refused_with_its_place(small, job, fields, message):
+    with pytest.raises(ValidationError, match=message):
+        changed(small, job, **fields)
+
+
+def test_json_round_trip(small):
+    assert DmlrsInstance.model_validate_json(small.model_dump_json()) == small
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_integers_say_what_fractions_say(file):
+    inst, _ = load(file)
+    for job, needs in zip(inst.jobs, inst.needs, strict=True):
+        inner, outer = (
+            batch_slots(job, b, inst.slot_seconds)
+            for b in (job.inner_bandwidth, job.outer_bandwidth)
+        )
+        batches = job.epochs * job.chunks * job.batches_per_chunk
+        n = worker_slots(job, job.inner_bandwidth, inst.slot_seconds)
+        assert n * needs.inner >= needs.work > (n - 1) * needs.inner
+        for a in range(n):
+            missing = batches * (1 - Fraction(1, 10**9)) - a / inner
+            b = max(0, math.ceil(missing * outer))  # the fewest outer workers beside a inner ones
+            assert a * needs.inner + b * needs.outer >= needs.work
+            assert b == 0 or a * needs.inner + (b - 1) * needs.outer < needs.work
+        below, above = enough(needs)
+        assert below < needs.work <= above
+
+
+def test_tables_of_servers(small):
+    inst = changed(
+        small, {"inner_bandwidth": 3.0, "outer_bandwidth": 1.0, "ps_bandwidth": 2.0, "chunks": 4}
+    )
+    assert inst.needs[0].ps_outer == (0, 1, 1, 2, 2)
+    assert inst.needs[0].ps_inner == (0, IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE)

@@ -1,0 +1,65 @@
+"""The ways to the optimum: known answers, and what each promises."""
+
+import pytest
+from dmlrs_reference import FILES, load
+
+from optsched.families.dmlrs.presets import generate
+from optsched.optimum import solve
+from optsched.problem import InputError, Level, Status
+
+HARD = {"015"}  # constant utility: all completions are alike, and the tree is large
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_known_optima(file):
+    inst, reference = load(file)
+    best = reference["optimum_job"]["value"]
+    for method in ("branch-and-price", "compact", "cpsat"):
+        if method == "branch-and-price" and file.stem in HARD:
+            continue
+        found = solve(inst, method=method, time_limit=30)
+        assert found.value == pytest.approx(best, rel=1e-6), method
+        assert found.bound == pytest.approx(best, rel=1e-6, abs=1e-9), method
+        level = Level.CERTIFIED if method == "branch-and-price" else Level.CLAIMED
+        assert (found.status, found.bound_level) == (Status.OPTIMAL, level), method
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_known_optima_link_by_link(file):
+    inst, reference = load(file, "link")
+    found = solve(inst, method="auto", time_limit=30)
+    assert found.value == pytest.approx(reference["optimum_link"]["value"], rel=1e-6)
+    assert found.status is Status.OPTIMAL
+
+
+def test_two_solvers_cross_check():
+    inst, reference = load(FILES[1])
+    found = solve(inst, method="compact", check="cross-checked", time_limit=30)
+    assert found.bound_level is Level.CROSS_CHECKED
+    assert found.value == pytest.approx(reference["optimum_job"]["value"])
+
+
+def test_prices_and_search_at_some_size():
+    inst = generate("contended", seed=0, jobs=15, slots=30, machines=4)
+    found = solve(inst, method="auto", time_limit=3)
+    assert found.bound_level is Level.CERTIFIED
+    assert 0 < found.value <= found.bound
+    assert found.gap < 0.2
+    only = solve(inst, method="search", time_limit=0.5, seed=1)
+    assert only.bound is None
+    assert 0 < only.value <= found.bound * (1 + 1e-9)
+
+
+def test_nothing_to_do():
+    inst = generate("small", seed=0, jobs=1).model_copy(update={"jobs": ()})
+    inst = type(inst).model_validate(inst.model_dump())
+    for method in ("auto", "colgen", "branch-and-price", "compact", "cpsat"):
+        found = solve(inst, method=method, time_limit=5)
+        assert (found.status, found.value) == (Status.OPTIMAL, 0.0), method
+
+
+@pytest.mark.parametrize("method", ["colgen", "branch-and-price", "search", "cpsat"])
+def test_methods_that_know_one_reading_say_so(method):
+    inst, _ = load(FILES[0], "link")
+    with pytest.raises(InputError, match='locality is "link"'):
+        solve(inst, method=method, time_limit=1)

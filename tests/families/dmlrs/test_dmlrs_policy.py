@@ -1,0 +1,190 @@
+"""PD-ORS and the baselines: known runs, the theorem, and the contract of every policy."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from dmlrs_reference import FILES, load
+
+from optsched.families.dmlrs import FAMILY
+from optsched.families.dmlrs.baselines import BASELINES
+from optsched.families.dmlrs.baselines.common import Machines as Pool
+from optsched.families.dmlrs.baselines.common import Task
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized
+from optsched.families.dmlrs.presets import generate
+from optsched.families.dmlrs.prices import theorem_gain
+from optsched.families.dmlrs.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.problem import InputError
+from optsched.resources import MachineClass
+from optsched.simulation import simulate
+
+POLICIES = list(FAMILY.policies)
+
+
+@pytest.fixture(scope="module")
+def contended():
+    """Twenty jobs on four machines, some of which run faster on more than one."""
+    return generate("contended", seed=3, jobs=20, slots=30, machines=4, ratio=3, g_unit="Mbit")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_known_runs(file):
+    inst, reference = load(file)
+    policy = PdOrs(U="printed")
+    prior = policy.prior(inst)
+    assert prior["ln_U"] == [u if u is None else pytest.approx(u) for u in reference["lnU"]]
+    lower = reference["lnL"]
+    assert prior["ln_L"] == (lower if lower is None else pytest.approx(lower))
+    run = simulate(inst, policy)
+    outcomes = [o["completion"] for o in reference["tie_outcomes"]]
+    assert list(run.completion) in outcomes
+    if reference["tie_robust"]:
+        assert list(run.completion) == reference["online"]["completion"]
+        assert run.value == pytest.approx(reference["online"]["value"])
+
+
+def test_the_ratio_of_the_theorem():
+    inst, reference = load(FILES[0])
+    exact = simulate(inst, "pd-ors")
+    spans = [u - exact.prior["ln_L"] for u in exact.prior["ln_U"]]
+    assert exact.guarantee == pytest.approx(2 * max(1.0, *spans))  # the maximum, not the minimum
+    assert reference["alpha"] <= exact.prior["alpha"]  # the safe U is above the printed one
+    assert simulate(inst, PdOrs(L_scale=10.0)).guarantee is None
+    assert simulate(inst, PdOrs(U="printed")).guarantee is None
+    assert simulate(inst, "pd-ors-randomized").guarantee is None  # the gain is too small
+    gain = theorem_gain(1.0)
+    assert gain == pytest.approx(5.4, abs=0.05)
+    randomized = simulate(inst, PdOrsRandomized(gain=gain))
+    assert randomized.guarantee == pytest.approx(3 * gain * exact.guarantee)
+
+
+def test_l_scale_raises_the_lowest_price():
+    inst, _ = load(FILES[0])
+    low, high = PdOrs().prior(inst), PdOrs(L_scale=100.0).prior(inst)
+    assert high["ln_L"] == pytest.approx(low["ln_L"] + math.log(100))
+    capped = PdOrs(L_scale=1e300).prior(inst)
+    assert capped["ln_L"] == pytest.approx(min(capped["ln_U"]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"oracle": "best"}, "oracle is 'best', expected 'exact' or 'randomized'"),
+        ({"U": "large"}, "U is 'large', expected 'safe' or 'printed'"),
+        ({"L_scale": 0.0}, "L_scale 0.0"),
+        ({"gain": 0.5}, "gain 0.5"),
+        ({"delta": 2.0}, "delta 2.0"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(ValueError, match=message):
+        PdOrs(**options)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_obeys_the_model_and_sees_no_future(contended, name):
+    in_order = tuple(sorted(contended.jobs, key=lambda job: job.arrival))
+    inst = DmlrsInstance.model_validate(contended.model_dump() | {"jobs": in_order})
+    whole = simulate(inst, name)  # raises if the judge rejects it
+    now = in_order[10].arrival
+    past = [job for job in in_order if job.arrival < now]
+    alone = DmlrsInstance.model_validate(inst.model_dump() | {"jobs": past})
+    before = simulate(alone, name, prior=whole.prior)
+    for plan, same in zip(before.schedule.jobs, whole.schedule.jobs, strict=False):
+        assert until(plan, now) == until(same, now)
+
+
+def until(plan, slot):
+    """Return what a job does before ``slot``."""
+    entries = () if plan is None else (*plan.workers, *plan.ps)
+    return [e for e in entries if e[0] < slot]
+
+
+def test_the_exact_oracle_places_what_rounding_cannot(contended):
+    policy = PdOrsRandomized(most_rounds=3)
+    first, again = simulate(contended, policy, seed=1), simulate(contended, policy, seed=1)
+    assert first.schedule == again.schedule
+    tally = policy.tally
+    assert tally.asked > 0
+    assert tally.failed > 0
+    assert tally.rounds >= tally.asked
+
+
+def test_rounding_keeps_the_rules():
+    rng = np.random.default_rng(0)
+    free = np.array([[6.0, 3.0, 2.0], [9.0, 9.0, 9.0]])
+    problem = SlotProblem(
+        np.array([1.0, 2.0, 4.0]),
+        np.array([1.0, 1.0, 1.0]),
+        free,
+        np.array([2.0, 1.0]),
+        np.array([1.0, 1.0]),
+        np.array([0, 1, 2, 3, 4]),
+        np.array([0, 1, 1, 2, 2]),
+    )
+    relaxation = Relaxation(problem)
+    for n in (1, 2, 3, 4):
+        fractional = relaxation.solve(n)
+        assert fractional is not None
+        assert fractional[0].sum() == pytest.approx(n)
+        found = round_until_feasible(problem, fractional, n, 1.05, 5000, rng)
+        if isinstance(found, int):
+            continue
+        w, s, rounds = found
+        assert rounds >= 1
+        assert (2 * w + s <= free[0]).all()
+        assert w.sum() >= n
+        assert problem.ps_outer[n] <= s.sum() <= w.sum()
+    assert Relaxation(replace(problem, free=free / 4)).solve(4) is None
+
+
+def test_baselines_differ(contended):
+    values = {name: simulate(contended, name).value for name in BASELINES}
+    assert len({round(v, 6) for v in values.values()}) == len(values), values
+
+
+def test_what_lands_on_one_machine_gets_the_servers_it_needs_there():
+    inst, _ = load(FILES[0])
+    job = inst.jobs[0].model_copy(
+        update={
+            "chunks": 3,
+            "inner_bandwidth": 3.0,
+            "outer_bandwidth": 1.0,
+            "ps_bandwidth": 3.0,
+            "worker_demand": (1.0,),
+            "ps_demand": (1.0,),
+        }
+    )
+    task = Task.of(job, inst.slot_seconds)
+    pool = Pool([(5.0,)])
+    held = pool.deal(task, 3)  # 3 workers want 3 PS inside, and there is room for 2
+    assert (held.workers.tolist(), held.ps.tolist()) == ([2], [2])
+    assert pool.free[0, 0] == pytest.approx(10**9, rel=1e-7)
+
+
+def test_oasis_keeps_workers_and_servers_apart(contended):
+    run = simulate(contended, "oasis")
+    assert run.value > 0
+    for plan in filter(None, run.schedule.jobs):
+        assert all(h % 2 == 0 for _, h, _ in plan.workers)
+        assert all(h % 2 == 1 for _, h, _ in plan.ps)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_links_are_refused(name):
+    inst, _ = load(FILES[0], "link")
+    with pytest.raises(InputError, match='locality is "link"'):
+        simulate(inst, name)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_odd_instances_are_survived(name):
+    inst, _ = load(FILES[0])
+    data = inst.model_dump()
+    simulate(DmlrsInstance.model_validate(data | {"jobs": ()}), name)
+    one = MachineClass(capacity=(9.0, 9.0))
+    simulate(DmlrsInstance.model_validate(data | {"machines": (one,)}), name)
+    nothing = MachineClass(capacity=(0.0, 0.0))
+    assert simulate(DmlrsInstance.model_validate(data | {"machines": (nothing,)}), name).value == 0

@@ -1,0 +1,47 @@
+"""The tightened relaxation: every bound is valid, certified, and not above the plain one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oasis_brute import optimum, random_instance
+
+from optsched.families.oasis.capacity_blocks import CapacityBlocks
+from optsched.families.oasis.certificate import check
+from optsched.families.oasis.certify import certify_slots
+from optsched.families.oasis.sources import generate
+from optsched.families.oasis.tightening import Tightening
+
+
+def tightened(inst, rounds):
+    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    bounds = []
+    while not tightening.done and len(bounds) < rounds:
+        tightening.round(60.0)
+        bounds.append(tightening.bound)
+    return tightening, bounds
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_bounds_are_valid_and_certified(seed):
+    inst = random_instance(seed)
+    tightening, bounds = tightened(inst, 8)
+    if tightening.guide is None:  # no job can finish
+        assert optimum(inst) == 0
+        return
+    assert all(b >= optimum(inst) * (1 - 1e-9) for b in bounds)
+    assert bounds == sorted(bounds, reverse=True)
+    certified = check(inst, certify_slots(inst, tightening.guide.prices))
+    assert certified == pytest.approx(tightening.bound, rel=1e-6, abs=1e-6)
+
+
+def test_inequalities_tighten():
+    inst = generate("earnable", seed=3, jobs=15, slots=20, machines=8)
+    tightening, bounds = tightened(inst, 6)
+    assert bounds[-1] < 0.97 * bounds[0]
+    assert tightening.packings
+    guide = tightening.guide
+    assert ((guide.share > -1e-6) & (guide.share < 1 + 1e-3)).all()
+    assert guide.value.sum() == pytest.approx(tightening.bound, rel=0.1)
+    assert (guide.prices[0] >= 0).all()
+    assert np.isfinite(guide.prices[1]).all()

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
+from optsched.families.bot.presets import generate
+from optsched.families.bot.verify import verify
+from optsched.models.bot import bot_program, level_program, prices, rates, units
+from optsched.solvers import solve_cvxpy
+
+
+@pytest.fixture
+def line():
+    """Both masters at node 0; node 1 lies behind a link that carries one task per second."""
+    return BotInstance(
+        speed=(2.0, 9.0),
+        links=(Link(a=0, b=1, forward=1.0, backward=1.0),),
+        applications=(
+            Application(master=0, flop=1.0, bytes=1.0),
+            Application(master=0, flop=1.0, bytes=1.0),
+        ),
+    )
+
+
+@pytest.mark.parametrize("form", ["geometric", "exponential"])
+def test_optimum_worked_by_hand(line, form):
+    # three tasks per second in all, shared alike
+    problem = bot_program(line, form)
+    assert solve_cvxpy(problem).status == "optimal"
+    rho = rates(line, problem)
+    assert rho.sum(axis=1) == pytest.approx([1.5, 1.5], rel=1e-3)
+    nodes, arcs = prices(line, problem)
+    # the price of a task is the same everywhere: at node 0, and on the way to node 1
+    assert nodes[0] == pytest.approx(arcs[0], rel=1e-4)
+    assert nodes[1] == pytest.approx(0, abs=1e-6 * nodes[0])
+    assert arcs[1] == pytest.approx(0, abs=1e-6 * nodes[0])
+
+
+@pytest.mark.parametrize(("alpha", "total"), [(0.0, 3.0), (0.5, 3.0), (3.0, 3.0), ("inf", 3.0)])
+def test_other_utilities(line, alpha, total):
+    changed = line.model_copy(update={"alpha": alpha})
+    problem = bot_program(changed)
+    solve_cvxpy(problem)
+    assert rates(changed, problem).sum() == pytest.approx(total, rel=1e-5)
+
+
+def test_weights_share_in_proportion(line):
+    heavy = line.applications[0].model_copy(update={"weight": 2.0})
+    changed = line.model_copy(update={"applications": (heavy, line.applications[1])})
+    problem = bot_program(changed)
+    solve_cvxpy(problem)
+    assert rates(changed, problem).sum(axis=1) == pytest.approx([2.0, 1.0], rel=1e-4)
+
+
+def test_every_constraint_cites_its_equation(line):
+    labels = [c.label for c in bot_program(line).constraints]
+    assert labels == ["(10b) speed of each node", "(10c) bandwidth of each arc"]
+    labels = [c.label for c in level_program(line, [None, None]).constraints]
+    assert labels[-1] == "(10e) the level"
+
+
+def test_data_that_come_back_use_the_other_arc(line):
+    back = tuple(a.model_copy(update={"return_bytes": 4.0}) for a in line.applications)
+    changed = line.model_copy(update={"applications": back})
+    problem = bot_program(changed)
+    solve_cvxpy(problem)
+    assert rates(changed, problem).sum() == pytest.approx(2.25, rel=1e-5)
+
+
+def test_pairs_that_do_not_exist_have_no_variable(line):
+    only = line.applications[0].model_copy(update={"allowed": (1,)})
+    changed = line.model_copy(update={"applications": (only, line.applications[1])})
+    problem = bot_program(changed)
+    assert problem.variables()[0].size == 3
+    solve_cvxpy(problem)
+    rho = rates(changed, problem)
+    assert rho[0, 0] == 0
+    assert rho.sum(axis=1) == pytest.approx([1.0, 2.0], rel=1e-4)
+
+
+def test_a_settled_application_keeps_its_floor(line):
+    problem = level_program(line, [0.5, None])
+    solve_cvxpy(problem)
+    assert rates(line, problem).sum(axis=1) == pytest.approx([0.5, 2.5], rel=1e-5)
+
+
+def test_rates_are_feasible_but_for_the_solvers_tolerance():
+    inst = generate("heterogeneous", seed=3, nodes=40)
+    problem = bot_program(inst)
+    assert isinstance(problem.objective, cp.Maximize)
+    solve_cvxpy(problem)
+    rho = rates(inst, problem) * (1 - 1e-6)
+    assert verify(inst, BotSchedule.of(rho)).feasible
+    assert np.all(units(inst) > 0)
+
+
+def test_an_unknown_form(line):
+    with pytest.raises(
+        ValueError, match="form is 'cubic', expected one of: geometric, exponential"
+    ):
+        bot_program(line, "cubic")

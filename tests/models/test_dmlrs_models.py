@@ -1,0 +1,67 @@
+"""The programs: known optima in both readings, equations by number, what each row does."""
+
+import pyomo.environ as pyo
+import pytest
+from dmlrs_reference import FILES, load
+
+from optsched.families.dmlrs.compact import schedule_of
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.verify import verify
+from optsched.models.dmlrs import dmlrs_ilp, work_row
+from optsched.solvers import solve_pyomo
+
+CASES = [(file, locality) for file in FILES for locality in ("job", "link")]
+
+
+@pytest.mark.parametrize(("file", "locality"), CASES, ids=lambda x: getattr(x, "stem", x))
+def test_known_optima(file, locality):
+    inst, reference = load(file, locality)
+    model = dmlrs_ilp(inst)
+    found = solve_pyomo(model)
+    best = reference[f"optimum_{locality}"]["value"]
+    assert found.objective == pytest.approx(best, rel=1e-6, abs=1e-9)
+    verdict = verify(inst, schedule_of(inst, model))
+    assert verdict.value == pytest.approx(best, rel=1e-6, abs=1e-9), verdict
+
+
+@pytest.mark.parametrize("locality", ["job", "link"])
+def test_every_component_cites_its_equation(locality):
+    inst, _ = load(FILES[0], locality)
+    for c in dmlrs_ilp(inst).component_objects((pyo.Constraint, pyo.Objective)):
+        assert c.doc, c.name
+        number = c.name.split("_")
+        cited = {
+            "eq3": f"(3.{number[1]})",
+            "fact1": "(Fact 1)",
+            "dmlrs": "(DMLRS)",
+        }[number[0]]
+        assert c.doc.startswith(cited), c.name
+
+
+def test_without_the_two_machine_rows_outer_slots_hide_on_one_machine():
+    inst, reference = load(next(f for f in FILES if f.stem == "009"))
+    model = dmlrs_ilp(inst)
+    model.fact1_two_machines.deactivate()
+    # b_in > B: nothing may run inside, and the rows are what keeps it from doing so
+    found = solve_pyomo(model)
+    assert verify(inst, schedule_of(inst, model)).value is None
+    assert found.objective >= reference["optimum_job"]["value"] - 1e-6
+
+
+def test_jobs_without_a_chance_have_no_variables():
+    inst, _ = load(next(f for f in FILES if f.stem == "024"))
+    model = dmlrs_ilp(inst)
+    assert solve_pyomo(model).objective == 0
+    nobody = DmlrsInstance.model_validate(inst.model_dump() | {"jobs": ()})
+    assert solve_pyomo(dmlrs_ilp(nobody)).objective == 0
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+def test_a_tolerance_does_not_decide_what_is_enough(file):
+    inst, _ = load(file)
+    for needs in inst.needs:
+        inner, outer, least = work_row(needs)
+        for a in range(-(-needs.work // needs.inner) + 1):
+            b = max(0, -(-(needs.work - a * needs.inner) // needs.outer))
+            assert a * inner + b * outer > least
+            assert b == 0 or a * inner + (b - 1) * outer < least
