@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import signal
 import sys
 import threading
@@ -174,7 +175,8 @@ def show_ratios(console: Console, report: RatioReport) -> None:
 def _legend(report: RatioReport) -> str:
     family = get_family(report.optimum.family)
     if family.measure is not None:
-        ratio = "ratio: as the family defines it"
+        meaning = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
+        ratio = f"ratio: {meaning[0].removeprefix('Return ').rstrip('.')}"
     elif family.sense == "max":
         ratio = "ratio: optimum / policy"
     else:

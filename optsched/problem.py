@@ -234,6 +234,7 @@ class Family:
     guarantee: Callable[[Any, str, Prior], float | None]  # (instance, policy name, prior)
     pictures: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]  # schedules -> figures
     second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
+    trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     references: Mapping[str, str] = field(default_factory=dict)  # beside the optimum -> method
     measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
     absolute_gap: bool = False

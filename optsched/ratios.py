@@ -29,7 +29,6 @@ from optsched.simulation import Run, simulate
 
 __all__ = ["Facts", "Judged", "MeanRatio", "Ratio", "RatioReport", "compare", "mean_ratio"]
 
-TRIVIAL = ("fifo",)  # policies that need no thought; a set that even they solve tells nothing
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
 TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
 
@@ -195,7 +194,7 @@ def compare(
     outside = None if schedule is None else _outside(family, instance, schedule)
     wanted = list(family.policies) if policies is None else list(policies)
     names = [p if isinstance(p, str) else p.name for p in wanted]
-    extra = [p for p in TRIVIAL if p in family.policies and p not in names]
+    extra = [p for p in family.trivial if p in family.policies and p not in names]
     runs: list[Run] = []
     others = family.references
     try:
@@ -348,7 +347,8 @@ def _completed(completion: Sequence[int | None]) -> int | None:
 def _facts(scale: _Scale, runs: Sequence[Run]) -> Facts:
     described = scale.family.describe(scale.instance)
     scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))
-    trivial = [(scale.ratio(r.value).low, r.policy) for r in runs if r.policy in TRIVIAL]
+    simple = [r for r in runs if r.policy in scale.family.trivial]
+    trivial = [(scale.ratio(r.value).low, r.policy) for r in simple]
     ratio, name = min(trivial, default=(None, None))
     jobs = {len(run.completion) for run in runs if run.completion}
     return Facts(

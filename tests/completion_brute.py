@@ -149,6 +149,37 @@ def optimum(inst: CompletionInstance) -> float | None:
     return best[0]
 
 
+def most_weight(inst: CompletionInstance, tau: int) -> float:
+    """Return the most weight that can end by ``tau`` on empty servers, whenever jobs arrive: (7)."""
+    choices = []
+    for job in inst.jobs:
+        kept = {(load, d) for d, load in runs(inst, job) if d <= tau}
+        kept = {(x, d) for x, d in kept if not any(_beats(y, c, x, d) for y, c in kept)}
+        choices.append([(t, d, load) for load, d in kept for t in range(tau - d + 1)])
+    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
+    used = [[[Fraction(0)] * len(row) for row in capacity] for _ in range(tau)]
+
+    def most(k: int) -> float:
+        if k == len(choices):
+            return 0.0
+        best = most(k + 1)
+        for t, d, load in choices[k]:
+            if best == sum(job.weight for job in inst.jobs[k:]):
+                break
+            _add(used, t, d, load, 1)
+            if all(
+                x <= c
+                for row in used[t : t + d]
+                for here, limits in zip(row, capacity, strict=True)
+                for x, c in zip(here, limits, strict=True)
+            ):
+                best = max(best, inst.jobs[k].weight + most(k + 1))
+            _add(used, t, d, load, -1)
+        return best
+
+    return most(0)
+
+
 def _beats(a: Usage, c: int, b: Usage, d: int) -> bool:
     """Whether a run is another, and neither longer nor larger."""
     return (

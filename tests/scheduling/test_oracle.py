@@ -45,7 +45,7 @@ def test_payoffs_of_the_reference(path, granularity):
             )
         ]
         for i, job in enumerate(inst.jobs):
-            best = policy.oracle.best(policy.request(job), *sides, cutoff=-np.inf)
+            best = policy.scheduler.oracle.best(policy.request(job), *sides, cutoff=-np.inf)
             known = prices[GRANULARITY[granularity]][i]
             assert (best is None) == (known is None), i
             if best is not None:

@@ -68,6 +68,7 @@ FAMILY = Family(
     guarantee=_guarantee,
     pictures=_pictures,
     second={"auto": "cvxpy"},
+    trivial=("drf", "fairness", "binpacking", "spreading"),
     references={"stationary": "stationary"},
     recorder=Recorder,
     shadow_prices=shadow_prices,

@@ -2,8 +2,9 @@
 
 The paper narrows its factorial experiments by hand. Here the same measure is minimized by a
 coordinate search: each step size in turn is multiplied and divided by a factor, what is better is
-kept, and where nothing is better the factor is replaced by its root. Nothing is drawn, so that the
-same platforms give the same step sizes. Judge the result on platforms that were not searched on.
+kept, and where nothing is better the factor is replaced by its root; from the finest factor it
+begins again, until no factor changes anything. Nothing is drawn at random, so that the same
+platforms give the same step sizes. Judge the result on platforms that were not searched on.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def search_steps(
     iterations : int
         Length of a run.
     widest, finest : float
-        Factor of the first sweep, and the one below which it ends.
+        Factor of the first sweep, and the smallest that is tried.
     most : int
         Sets of step sizes that are run at most.
 
@@ -111,9 +112,9 @@ def search_steps(
             known[key] = score(platforms, steps, iterations)
         return known[key]
 
-    best, factor = start, widest
+    best, factor, since = start, widest, start
     first = judged(start)
-    while factor >= finest and len(known) < most:
+    while len(known) < most:
         before = best
         for name in FACTORS:
             for other in _neighbours(best, name, factor):
@@ -122,6 +123,10 @@ def search_steps(
                     break  # the other direction has been left behind
         if best == before:
             factor = math.sqrt(factor)
+        if factor < finest:
+            if best == since:
+                break
+            factor, since = widest, best  # small steps may have opened a way for large ones
     return Found(steps=best, score=judged(best), start=first, tried=len(known))
 
 

@@ -18,13 +18,8 @@ from numpy.typing import NDArray
 
 from optsched.families.completion.instance import Ints, Piece
 from optsched.families.completion.modes import Modes, Types
-from optsched.families.completion.oracle_kernels import (
-    MOST_ROOM,
-    cheapest,
-    occupy,
-    place,
-    prefix_sums,
-)
+from optsched.families.completion.oracle_kernels import cheapest, place
+from optsched.families.completion.server_kernels import MOST_ROOM, occupy, prefix_sums
 
 Floats = NDArray[np.float64]
 

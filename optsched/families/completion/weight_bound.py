@@ -7,6 +7,7 @@ max(0, w_j - cost of its cheapest schedule).
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from optsched.families.completion.max_weight import jain, max_weight
 from optsched.families.completion.oracle import best_schedule, placement
 
 NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
+ROUNDING = 1e-9  # relative: of the floats that make up the bound
 
 
 class WeightBlocks(ServerBlocks):
@@ -105,17 +107,17 @@ def most_weight(
         ),
         "jain": jain(jobs.cluster, tasks, everybody, tau),
     }
-    values = {name: float(sum(jobs.weight[j] for j in made)) for name, made in found.items()}
+    values = {name: math.fsum(jobs.weight[j] for j in made) for name, made in found.items()}
     best = max(values, key=lambda name: values[name])
     problem = WeightBlocks(jobs, tau, min(span, tau))
     until = time.perf_counter() + seconds
 
     def stop(relaxation: Relaxation) -> bool:
-        near = relaxation.bound <= values[best] * (1 + 1e-9)
+        near = relaxation.bound <= values[best] * (1 + ROUNDING)
         return near or time.perf_counter() > until
 
     relaxation = generate_columns(
         problem, Master(problem, interior=True), stop=stop, tolerance=lambda _: 1e-4
     )
-    bound = min(relaxation.bound, float(jobs.weight.sum()))
-    return MostWeight(values[best], max(bound, values[best]), values, found[best])
+    bound = min(relaxation.bound * (1 + ROUNDING), math.fsum(jobs.weight))
+    return MostWeight(values[best], bound, values, found[best])

@@ -68,6 +68,21 @@ class _Search:
         best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
         self.prove(lagrangian(self.capacity, prices, best), prices)
 
+    def speed_bound(self) -> None:
+        """Bound by the compact program and how fast jobs can run: prices on capacity."""
+        tightening = Tightening(self.capacity, threads=self.threads, packing=False)
+        least = np.inf
+        while not tightening.done and not self.monitor.stop():
+            tightening.round(self.monitor.left())
+            prices = tightening.capacity_prices
+            if prices is None:  # no job can finish
+                return self.compact_bound()
+            best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+            bound = lagrangian(self.capacity, prices, best)
+            if bound < least:
+                least = bound
+                self.prove(bound, prices)
+
     def tighten(self, seconds: float) -> None:
         """Bound by the compact program and what single machines can host; learn where to search."""
         until = time.perf_counter() + min(seconds, self.monitor.left())
@@ -140,7 +155,7 @@ def column_generation(inst: OasisInstance, monitor: Progress, *, threads: int, s
     """Solve the relaxation at prices on capacity, after a short search for a schedule."""
     search = _Search(inst, monitor, threads, seed)
     search.improve(search.short)
-    search.compact_bound()
+    search.speed_bound()
     search.generate(monitor.left())
     search.improve(search.short)
 

@@ -60,6 +60,14 @@ class _Speed:
 class Tightening:
     """Rounds of solving and adding inequalities.
 
+    Parameters
+    ----------
+    problem : CapacityBlocks
+    threads : int
+    packing : bool
+        Whether packing inequalities are added; without them, the prices on capacity of every round
+        make bounds, too.
+
     Attributes
     ----------
     bound : float
@@ -67,11 +75,11 @@ class Tightening:
     guide : Guide
         The best prices, and the last solution.
     capacity_prices : array of shape (rows,)
-        Prices on capacity, from the first round: the compact program as it is.
+        Prices on capacity, from the last round without packing inequalities.
     """
 
-    def __init__(self, problem: CapacityBlocks, *, threads: int) -> None:
-        self.problem, self.threads = problem, threads
+    def __init__(self, problem: CapacityBlocks, *, threads: int, packing: bool = True) -> None:
+        self.problem, self.threads, self.packing = problem, threads, packing
         self.blocks = SlotBlocks(problem.inst)
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []
@@ -91,7 +99,7 @@ class Tightening:
             return
         rows = self._add(program)
         duals, x = solve_program(program, threads=self.threads, time_limit=time_limit)
-        if self.capacity_prices is None:
+        if not self.packings:
             self.capacity_prices = program.prices(duals)
         prices = self._prices(program, duals, rows)
         payoffs = self._payoffs(prices)
@@ -107,7 +115,8 @@ class Tightening:
         self.packings = [
             p for p, row in zip(self.packings, rows, strict=True) if duals[row] > ACTIVE
         ]
-        packings, speeds = self._packings(program, x), self._speeds(program, x)
+        packings = self._packings(program, x) if self.packing else []
+        speeds = self._speeds(program, x)
         self.packings += packings
         self.speeds += speeds
         self.done = not packings and not speeds and near <= known

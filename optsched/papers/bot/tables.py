@@ -121,9 +121,7 @@ def draw_naive(summary: dict[str, Any]) -> Figure:
         name = f"{table['units']}, {table['grid']}: {table['converged']} of {table['runs']} inside"
         axis.step(table["outside"], share, where="post", label=name, color=COLOURS[k])
     axis.set_xscale("log")
-    axis.set_xlabel(
-        f"from the edge of the tube to the nearest of the last objectives ({FAR:g}: far)"
-    )
+    axis.set_xlabel("from the edge of the tube to the nearest of the last objectives")
     axis.set_ylabel("share of runs")
     axis.set_title("naive, heterogeneous, 20 nodes", fontsize=9)
     finish(axis)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -43,10 +44,17 @@ def run(cell: Cell, time_limit: float) -> Row:
 def beats_jain(summary: dict[str, Any]) -> Outcome:
     """Whether A_maxweight schedules more weight than the greedy."""
     ours, theirs = means(summary, "a_maxweight"), means(summary, "jain")
-    ratio = [a / b for a, b in zip(ours, theirs, strict=True)]
-    far = max(b / a for a, b in zip(ours, means(summary, BOUND), strict=True))
+    ratio = [_over(a, b) for a, b in zip(ours, theirs, strict=True)]
+    far = max(_over(b, a) for a, b in zip(ours, means(summary, BOUND), strict=True))
     words = f"{min(ratio):.2f} to {max(ratio):.2f} times the greedy's; the bound is {far:.2f} times"
     return Outcome(min(ratio) > 1, words)
+
+
+def _over(a: float, b: float) -> float:
+    """Return a / b; where nothing has any weight they are equal."""
+    if b > 0:
+        return a / b
+    return math.inf if a > 0 else 1.0
 
 
 def changes(sign: int, words: str) -> Callable[[dict[str, Any]], Outcome]:

@@ -77,6 +77,9 @@ def test_surplus_is_enclosed(kind, alpha, n, u, price):
     found = Decimal(surplus_above(kind, alpha, float(n), u, price))
     assert found >= truth - Decimal(10) ** -45
     scale = abs(n * utility(kind, alpha, y)) + Decimal(price) * y + Decimal(n * alpha)
+    scale += (
+        Decimal(price + n * max(alpha, 1 / alpha**2)) * Decimal(u) / 1000
+    )  # the slope errs, too
     assert float(found - truth) <= 1e-11 * float(scale)
 
 

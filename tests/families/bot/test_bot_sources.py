@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import optsched
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.presets import BANDWIDTH, KINDS, SPEED, generate, random_tree
 from optsched.families.bot.sources import from_platform, open_trace
 from optsched.problem import InputError, Window, get_family
@@ -195,5 +196,21 @@ def test_pictures():
     }
     assert set(family.pictures(inst, {})) == {"platform"}
     figures = family.pictures(inst, found)
-    assert set(figures) == {"platform", "rates"}
+    assert set(figures) == {"platform", "rates", "prices"}
     assert len(figures["platform"].axes) == 4  # two platforms, each with its scale of loads
+
+
+def test_the_picture_of_prices_shows_what_limits_the_optimum():
+    inst = generate("heterogeneous", seed=1)
+    best = optsched.solve(inst)
+    (axis,) = get_family("bot").pictures(inst, {"hindsight": best.schedule})["prices"].axes
+    drawn = {
+        label.get_text(): bar.get_width()
+        for label, bar in zip(axis.get_yticklabels(), axis.patches, strict=True)
+    }
+    for row in best.shadow_prices[:10]:
+        name = f"node {row['node']}" if "node" in row else row["link"]
+        assert drawn[name] == pytest.approx(row["share"], abs=1e-3)
+    # where the prices would need a conic solver there is no such picture
+    worst = BotInstance.model_validate(inst.model_dump() | {"alpha": "inf"})
+    assert "prices" not in get_family("bot").pictures(worst, {"hindsight": best.schedule})
