@@ -150,7 +150,7 @@ def optimum(inst: CompletionInstance) -> float | None:
 
 
 def most_weight(inst: CompletionInstance, tau: int) -> float:
-    """Return the most weight that can end by ``tau`` on empty servers, whenever jobs arrive: (7)."""
+    """Return the most weight that can end by ``tau`` on empty servers, with all jobs there: (7)."""
     choices = []
     for job in inst.jobs:
         kept = {(load, d) for d, load in runs(inst, job) if d <= tau}

@@ -18,7 +18,8 @@ from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES, CapacityBlocks
 from optsched.families.oasis.facts import most_workers
 
-ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
+ACCURACY = (1e-4, 1e-7)  # of the interior point: more costs time, and prices are a start only
+GAVE_UP = 0.05  # distance of primal and dual value from which on it is run again, more accurately
 LEAST_JOB = 1e-4  # of what all jobs can earn, below which a job is left out
 LEAST_UTILITY = 0.02  # of what a job can earn, below which a completion is left out
 
@@ -42,10 +43,17 @@ def solve_program(program: _Matrix, *, threads: int, time_limit: float) -> tuple
     h = solvers.highs(threads=threads, time_limit=time_limit)
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
-    h.setOptionValue("ipm_optimality_tolerance", ACCURACY)
-    solvers.load(h, *program.matrices())
-    solvers.run(h)
-    return np.maximum(-solvers.row_duals(h), 0.0), np.array(h.getSolution().col_value)
+    matrices = program.matrices()
+    solvers.load(h, *matrices)
+    for accuracy in ACCURACY:
+        h.setOptionValue("ipm_optimality_tolerance", accuracy)
+        solvers.run(h)
+        duals = np.maximum(-solvers.row_duals(h), 0.0)
+        value = -float(h.getInfo().objective_function_value)
+        if abs(duals @ matrices[3] - value) <= GAVE_UP * abs(value):
+            break
+        h.clearSolver()
+    return duals, np.array(h.getSolution().col_value)
 
 
 def most_earned(problem: CapacityBlocks) -> Floats:

@@ -75,13 +75,15 @@ class _Search:
         while not tightening.done and not self.monitor.stop():
             tightening.round(self.monitor.left())
             prices = tightening.capacity_prices
-            if prices is None:  # no job can finish
-                return self.compact_bound()
+            if prices is None:
+                break
             best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
             bound = lagrangian(self.capacity, prices, best)
             if bound < least:
                 least = bound
                 self.prove(bound, prices)
+        if self.prices is None:  # no job can finish
+            self.compact_bound()
 
     def tighten(self, seconds: float) -> None:
         """Bound by the compact program and what single machines can host; learn where to search."""
@@ -102,7 +104,9 @@ class _Search:
             now = time.perf_counter()
             lasts = (now - began) * (SECOND_ROUND if np.isinf(former) else 1.0)
             if now + lasts > until:
-                return
+                break
+        if self.prices is None:  # no job can finish
+            self.compact_bound()
 
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""

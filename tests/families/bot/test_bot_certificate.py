@@ -9,7 +9,13 @@ from bot_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.bot.certificate import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate import (
+    BotCertificate,
+    Prices,
+    budget_bound,
+    check,
+    level_bounds,
+)
 from optsched.families.bot.certificate_enclosure import exp, ln, power
 from optsched.families.bot.fairness import utility
 from optsched.families.bot.instance import Application, BotInstance, Link
@@ -141,3 +147,14 @@ def test_enclosures_hold(x):
     assert exp(low)[0] <= x <= exp(high)[1]
     root = power(x, Fraction(1, 2))
     assert root[0] ** 2 <= x <= root[1] ** 2
+
+
+def test_bounds_are_rounded_upwards_on_either_side_of_1(inst):
+    # by exact squares: 2 sqrt(A pay) with A = 1/2 + 1/3, and -(sqrt 2 + sqrt 3)^2 / pay
+    half = inst.model_copy(update={"alpha": 0.5})
+    bound = budget_bound(half, Fraction(7), [Fraction(2), Fraction(3)])
+    assert 0 < (bound / 2) ** 2 - Fraction(5, 6) * 7 < Fraction(1, 10**20)
+    twice = inst.model_copy(update={"alpha": 2.0})
+    bound = budget_bound(twice, Fraction(7), [Fraction(2), Fraction(3)])
+    cross = (-bound * 7 - 5) / 2  # at most sqrt 6, so that the bound is not too low
+    assert 0 < 6 - cross**2 < Fraction(1, 10**20)

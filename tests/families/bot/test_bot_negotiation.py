@@ -7,6 +7,7 @@ from bot_reference import FILES, load
 import optsched
 from optsched.families.bot.convergence import convergence
 from optsched.families.bot.fairness import utility
+from optsched.families.bot.messages import _deliver
 from optsched.families.bot.negotiation import Negotiation, Steps, without
 from optsched.families.bot.presets import generate
 
@@ -108,6 +109,17 @@ def test_late_and_lost_messages():
     # what was agreed on with stale numbers is feasible once it is scaled back
     value = utility(1.0, inst.weights, rough[0].feasible().sum(axis=1))
     assert -np.inf < value <= best + 1e-9
+
+
+def test_a_late_message_does_not_replace_a_newer_one():
+    for sent, expected in ((3, [1.0, 2.0]), (6, [8.0, 9.0])):
+        known, stamp = np.array([[[1.0, 2.0]]]), np.array([[5]])
+        post, due = np.zeros((3, 1, 1, 2)), np.zeros((3, 1, 1), np.int64)
+        post[7 % 3, 0, 0], due[7 % 3] = (8.0, 9.0), sent
+        _deliver(7, 2, 0, 0, known, stamp, post, due)
+        assert known[0, 0].tolist() == expected
+        assert stamp[0, 0] == max(5, sent)
+        assert not due.any()  # whatever arrived has left the post
 
 
 def test_a_message_that_is_always_lost_would_be_an_error():

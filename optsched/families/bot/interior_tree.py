@@ -1,0 +1,99 @@
+"""An instance on its tree, as the interior-point method wants it: by place, and scaled.
+
+Rates are in units of what equal shares give, loads in units of capacity.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.families.bot.instance import BotInstance, Flags, Floats, Ints
+from optsched.families.bot.shares import equal_shares
+
+INSIDE = 0.5  # the start takes this share of what equal shares give
+
+
+@dataclass(frozen=True)
+class Tree:
+    """An instance on its tree, nodes in breadth-first order, everything scaled."""
+
+    order: Ints  # (N,) node at each place
+    parent: Ints  # (N,) place of the parent, -1 for the root
+    master: Ints  # (K,) place of each master
+    inside: Flags  # (N, K) whether the master lies at or below the node, which is not the root
+    arc: Ints  # (2 N,) arc of each row, -1 where there is none
+    a: Floats  # (N, K) load of a node per unit of rate, 1 = full
+    v: Floats  # (2 N, K) the same of a row; negative where the master lies below
+    present: Floats  # (N, K) 1 where the pair exists
+    weights: Floats  # (K,) in the scaled units
+    alpha: float
+    unit: Floats  # (K,) tasks/s of one unit of rate
+    start: Floats  # (N, K) strictly feasible rates
+
+    @classmethod
+    def of(cls, inst: BotInstance) -> Tree:
+        """Scale ``inst``, whose platform must be a tree."""
+        n, apps = len(inst.speed), len(inst.applications)
+        order, before, arc_to = inst.tree_from(0)
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        parent = np.where(before[order] >= 0, place[before[order]], -1)
+        shares = equal_shares(inst)  # (K, N)
+        unit = shares.sum(axis=1)
+        speed = np.array(inst.speed)[order]
+        flop = np.array([app.flop for app in inst.applications]) * unit
+        present = np.ascontiguousarray(inst.present.T[order].astype(float))
+        a = present * flop / np.where(speed > 0, speed, 1.0)[:, None]
+        arc = np.full(2 * n, -1)
+        arc[2::2] = arc_to[order[1:]]
+        arc[3::2] = arc_to[order[1:]] ^ 1
+        width = np.append(inst.bandwidth, 0.0)[arc]
+        v = np.zeros((2 * n, apps))
+        master = np.array([place[app.master] for app in inst.applications])
+        inside = np.array([_above(parent, int(m)) for m in master]).T.copy()
+        for k, app in enumerate(inst.applications):
+            there, back = app.bytes * unit[k], app.return_bytes * unit[k]
+            v[0::2, k] = np.where(inside[:, k], -back, there)
+            v[1::2, k] = np.where(inside[:, k], -there, back)
+        v /= np.where(width > 0, width, 1.0)[:, None]
+        v[(arc < 0) | (width <= 0)] = 0.0
+        power = 1.0 - float(inst.alpha)
+        weights = inst.weights * (unit / math.exp(float(np.mean(np.log(unit))))) ** power
+        start = np.ascontiguousarray((INSIDE * shares / unit[:, None]).T[order])
+        return cls(
+            order,
+            parent,
+            master,
+            inside,
+            arc,
+            a,
+            v,
+            present,
+            weights,
+            float(inst.alpha),
+            unit,
+            start,
+        )
+
+    def natural(self, x: Floats, node: Floats, row: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return rates (K, N), prices per full node (N,) and per full arc (2 L,) by number."""
+        n = len(self.order)
+        rho = np.zeros((x.shape[1], n))
+        rho[:, self.order] = x.T * self.unit[:, None]
+        nodes, arcs = np.zeros(n), np.zeros(2 * (n - 1))
+        nodes[self.order] = node
+        used = self.arc >= 0
+        arcs[self.arc[used]] = row[used]
+        return rho, nodes, arcs
+
+
+def _above(parent: Ints, place: int) -> Flags:
+    """Return whether each place lies on the way from ``place`` to the root, without the root."""
+    inside = np.zeros(len(parent), bool)
+    while place > 0:
+        inside[place] = True
+        place = int(parent[place])
+    return inside
