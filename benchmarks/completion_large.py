@@ -48,7 +48,7 @@ def measure(cell: Row) -> Row:
 def summarize(rows: list[Row]) -> Summary:
     """Return gaps by size and method; the mean is the figure."""
     lines, targets = [], []
-    for machines, method in product(GOALS, METHODS):
+    for machines, method in product(dict.fromkeys(r["machines"] for r in rows), METHODS):
         mine = [r for r in rows if r["machines"] == machines and r["method"] == method]
         if not mine:
             continue
@@ -58,7 +58,7 @@ def summarize(rows: list[Row]) -> Summary:
         worst = max(gaps, default=None)
         figures = (percent(mean), percent(worst), number(median(near)))
         lines.append([machines, method, len(mine), len(gaps), *figures])
-        if method == "auto":
+        if method == "auto" and machines in GOALS:
             must, aim = GOALS[machines]
             what = f"mean certified gap, {machines} servers"
             targets.append(Target(what, "%", mean, must=must, aim=aim))

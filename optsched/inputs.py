@@ -23,6 +23,10 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
         The file is malformed; one line says where, what is there and what would be right.
     """
     if source.name.endswith(".json"):
+        if window != Window():
+            raise InputError(
+                f"{source}: is an instance file, the options of a trace mean nothing for it"
+            )
         return load_instance(source)
     made = get_family(family)
     if str(source) == SAMPLE and not source.exists():

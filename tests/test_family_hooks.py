@@ -97,6 +97,8 @@ def test_absolute_gap(install, small):
 def test_options_that_mean_nothing_are_refused():
     with pytest.raises(InputError, match=r"--load means nothing for family mine, expected.*--slot"):
         Window(load=2.0).settle("mine", slot="1h")
+    found = CliRunner().invoke(app, ["show", str(FILES[0]), "--load", "2"])
+    assert "the options of a trace mean nothing" in str(found.exception)
     found = CliRunner().invoke(app, ["generate", "oasis", "--nodes", "3", "-o", "x.json"])
     assert isinstance(found.exception, InputError)
     assert "--nodes means nothing for family oasis" in str(found.exception)

@@ -252,7 +252,7 @@ class PlatformArrays:
     classes: list[list[int]]  # servers with equal capacity
     ps_needed: Ints  # (M, P, most + 1): PS for k workers elsewhere
 
-    MOST: ClassVar[int] = 256
+    MOST: ClassVar[int] = 64  # workers, where the jobs are not known yet
 
     @classmethod
     def of(cls, platform: Platform) -> PlatformArrays:

@@ -154,7 +154,7 @@ class Cluster:
     def task(self, job: CompletionJob) -> Task:
         """Work out the modes of ``job``; none if it fits nowhere."""
         if job.chunks >= self.types.ps_needed.shape[2]:
-            self._extend(job.chunks)
+            self._extend(2 * job.chunks)
         modes = job_modes(self.platform, self.arrays, job)
         share = self.types.worker_demand[modes.worker_type] * modes.workers[:, None] / self.whole
         area = share.max(axis=1, initial=0.0) * modes.duration

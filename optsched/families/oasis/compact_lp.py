@@ -6,6 +6,7 @@ is at least the share of the job that is completed by then".
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -18,10 +19,12 @@ from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES, CapacityBlocks
 from optsched.families.oasis.facts import most_workers
 
-ACCURACY = (1e-4, 1e-7)  # of the interior point: more costs time, and prices are a start only
-GAVE_UP = 0.05  # distance of primal and dual value from which on it is run again, more accurately
+ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
+GAVE_UP = 0.05  # relative distance of primal and dual value from which on it has given up
 LEAST_JOB = 1e-4  # of what all jobs can earn, below which a job is left out
-LEAST_UTILITY = 0.02  # of what a job can earn, below which a completion is left out
+LEAST_UTILITY = (0.02, 1e-3, 0.0)
+"""Shares of what a job can earn below which a completion is left out: the first makes the smallest
+program, the others are for programs that the interior point gives up on."""
 
 
 def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: float) -> Floats:
@@ -31,29 +34,38 @@ def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: flo
     since any prices >= 0 give a bound. Variables: ``open[i, t]`` = share of job i that completes in
     slot t or later; workers and PS by job, slot and class.
     """
-    program = _Matrix(problem)
-    if not program.columns:  # no job can finish: nothing is worth anything
-        return np.zeros(problem.rhs.size)
-    duals, _ = solve_program(program, threads=threads, time_limit=time_limit)
-    return program.prices(duals)
+    prices = np.zeros(problem.rhs.size)  # if no job can finish, nothing is worth anything
+    until = time.perf_counter() + time_limit
+    for least in LEAST_UTILITY:
+        program = _Matrix(problem, least=least)
+        if program.columns:
+            left = until - time.perf_counter()
+            duals, _, sound = solve_program(program, threads=threads, time_limit=left)
+            prices = program.prices(duals)
+            if not sound and time.perf_counter() < until:
+                continue
+        break
+    return prices
 
 
-def solve_program(program: _Matrix, *, threads: int, time_limit: float) -> tuple[Floats, Floats]:
-    """Return the duals of the rows and the columns' values, as an interior point leaves them."""
-    h = solvers.highs(threads=threads, time_limit=time_limit)
+def solve_program(
+    program: _Matrix, *, threads: int, time_limit: float
+) -> tuple[Floats, Floats, bool]:
+    """Return the duals of the rows and the columns' values, as an interior point leaves them.
+
+    The third is False if it gave up on the program, and its duals are worth little.
+    """
+    h = solvers.highs(threads=threads, time_limit=max(0.0, time_limit))
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
+    h.setOptionValue("ipm_optimality_tolerance", ACCURACY)
     matrices = program.matrices()
     solvers.load(h, *matrices)
-    for accuracy in ACCURACY:
-        h.setOptionValue("ipm_optimality_tolerance", accuracy)
-        solvers.run(h)
-        duals = np.maximum(-solvers.row_duals(h), 0.0)
-        value = -float(h.getInfo().objective_function_value)
-        if abs(duals @ matrices[3] - value) <= GAVE_UP * abs(value):
-            break
-        h.clearSolver()
-    return duals, np.array(h.getSolution().col_value)
+    solvers.run(h)
+    duals = np.maximum(-solvers.row_duals(h), 0.0)
+    value = -float(h.getInfo().objective_function_value)
+    sound = abs(duals @ matrices[3] - value) <= GAVE_UP * abs(value)
+    return duals, np.array(h.getSolution().col_value), bool(sound)
 
 
 def most_earned(problem: CapacityBlocks) -> Floats:
@@ -79,11 +91,18 @@ class JobColumns:
 class _Matrix:
     """The constraint matrix, as triplets; all rows are `<=`.
 
-    ``jobs`` are those that take part, by default all that can earn something.
+    ``jobs`` are those that take part, by default all that can earn something; ``least`` is one of
+    `LEAST_UTILITY`.
     """
 
-    def __init__(self, problem: CapacityBlocks, jobs: Iterable[int] | None = None) -> None:
-        self.problem = problem
+    def __init__(
+        self,
+        problem: CapacityBlocks,
+        jobs: Iterable[int] | None = None,
+        *,
+        least: float = LEAST_UTILITY[0],
+    ) -> None:
+        self.problem, self.least = problem, least
         self.earned = most_earned(problem)
         self.where: dict[int, JobColumns] = {}
         self.cost: list[NDArray[np.float64]] = []
@@ -123,7 +142,7 @@ class _Matrix:
         problem = self.problem
         request, job = problem.requests[i], problem.inst.jobs[i]
         f = request.utility
-        slots = np.flatnonzero(f > max(LEAST_UTILITY * self.earned[i], NEGLIGIBLE * f.max()))
+        slots = np.flatnonzero(f > max(self.least * self.earned[i], NEGLIGIBLE * f.max()))
         fits = [
             self._fits(side, demand, job.chunks)
             for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True)

@@ -11,13 +11,14 @@ The duals become prices per worker and slot, whose bound `certificate` re-evalua
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
-from optsched.families.oasis.compact_lp import _Matrix, solve_program
+from optsched.families.oasis.compact_lp import LEAST_UTILITY, _Matrix, solve_program
 from optsched.families.oasis.slot_blocks import SlotBlocks
 from optsched.scheduling.packing_cuts import packing_cut
 from optsched.scheduling.patterns import best_patterns, windowed_costs
@@ -90,15 +91,24 @@ class Tightening:
         self.guide: Guide | None = None
         self.capacity_prices: Floats | None = None
         self.done = False
+        self.level = 0  # of `LEAST_UTILITY`
 
     def round(self, time_limit: float) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
-        program = _Matrix(self.problem, self.jobs)
-        if not program.columns:
-            self.done = True
-            return
-        rows = self._add(program)
-        duals, x = solve_program(program, threads=self.threads, time_limit=time_limit)
+        until = time.perf_counter() + time_limit
+        sound = False
+        while not sound:
+            least = LEAST_UTILITY[self.level]
+            program = _Matrix(self.problem, self.jobs, least=least)
+            if not program.columns:
+                self.done = True
+                return
+            rows = self._add(program)
+            left = until - time.perf_counter()
+            duals, x, sound = solve_program(program, threads=self.threads, time_limit=left)
+            if self.level == len(LEAST_UTILITY) - 1 or time.perf_counter() > until:
+                break
+            self.level += not sound
         if not self.packings:
             self.capacity_prices = program.prices(duals)
         prices = self._prices(program, duals, rows)

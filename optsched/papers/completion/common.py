@@ -11,6 +11,14 @@ from optsched.drawing import GRID, colours_of, new_figure
 from optsched.papers.experiment import Row, grouped, mean_with_interval
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
+FREE = -1  # instead of a worker type: every job chooses
+LABELS = {
+    "worker_type": "worker type",
+    "most_workers": "most workers of a job",
+    "total": "total weighted completion",
+    "weight": "weight by the deadline",
+    "seconds": "running time, s",
+}
 
 
 def summarize_by(x: str, y: str) -> Callable[[Sequence[Row]], dict[str, Any]]:
@@ -36,16 +44,17 @@ def means(summary: dict[str, Any], policy: str) -> list[float]:
 
 
 def draw(summary: dict[str, Any]) -> Figure:
-    """Draw a line per policy."""
+    """Draw a line per policy; the values that are swept stand side by side, in their order."""
     figure = new_figure(5.6, 3.6)
     axis = figure.subplots()
     colours = colours_of([line["policy"] for line in summary["lines"]])
     for line in summary["lines"]:
-        xs = [point["x"] for point in line["points"]]
         ys = [point["mean"] for point in line["points"]]
-        axis.plot(xs, ys, marker="o", color=colours[line["policy"]], label=line["policy"])
-    axis.set_xlabel(summary["x"])
-    axis.set_ylabel(summary["y"])
+        axis.plot(ys, marker="o", color=colours[line["policy"]], label=line["policy"])
+    swept = [point["x"] for point in summary["lines"][0]["points"]]
+    axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
+    axis.set_xlabel(LABELS.get(summary["x"], summary["x"]))
+    axis.set_ylabel(LABELS.get(summary["y"], summary["y"]))
     axis.set_ylim(bottom=0)
     axis.grid(color=GRID)
     axis.legend(frameon=False, fontsize=8)

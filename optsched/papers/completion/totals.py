@@ -11,7 +11,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.policy import AOnline
 from optsched.families.completion.presets import generate
 from optsched.optimum import solve
-from optsched.papers.completion.common import BOUND, draw, means, summarize_by
+from optsched.papers.completion.common import BOUND, FREE, draw, means, summarize_by
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row
 from optsched.simulation import simulate
 
@@ -20,7 +20,7 @@ POLICIES = ("a_online", "a_online-density", *BASELINES)
 JOBS = (50, 75, 100, 125, 150)
 SERVERS = (50, 100, 150, 200)
 WEIGHT_BOUNDS = (1.0, 10.0, 100.0, 1000.0)  # F
-TYPES = (*range(8), -1)  # one worker type for all jobs; -1: free choice
+TYPES = (*range(8), FREE)  # one worker type for all jobs
 WORKERS = (1, 2, 5, 10, 20, 50)
 LEAST_GAIN = 0.3  # by which the paper's algorithm is said to win
 MOST_SECONDS = 120.0
@@ -30,7 +30,7 @@ def cells(
     architectures: Sequence[str], x: str, values: Sequence[Any], policies: Sequence[str], seeds: int
 ) -> list[Cell]:
     """Return one cell per instance, policy and value of ``x``."""
-    basis = {"jobs": 100, "servers": 150, "F": None, "worker_type": -1, "most_workers": None}
+    basis = {"jobs": 100, "servers": 150, "F": None, "worker_type": FREE, "most_workers": None}
     return [
         {**basis, x: value, "architecture": kind, "policy": _label(policy, kind, architectures),
          "runs": policy, "seed": seed}
@@ -55,7 +55,7 @@ def run(cell: Cell, time_limit: float) -> Row:
         machines=cell["servers"],
         architecture=cell["architecture"],
     )
-    if cell["worker_type"] >= 0:
+    if cell["worker_type"] != FREE:
         inst = only_type(inst, cell["worker_type"])
     if cell["runs"] == BOUND:
         found = solve(inst, method="colgen", time_limit=time_limit)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from completion_brute import runs, tiny
@@ -169,3 +171,89 @@ def test_a_cutoff_that_nothing_beats():
     assert (
         best_schedule(cluster.types, task.modes, servers, **ask, cutoff=best.value * 0.99) is None
     )
+
+
+@pytest.mark.parametrize("seed", range(1, 30, 2))
+def test_apart_in_a_ring_means_on_several_servers(seed):
+    inst = tiny(seed)
+    rng = np.random.default_rng(seed)
+    delta = rng.uniform(0, 3, (inst.horizon, len(inst.capacity), len(inst.resources)))
+    delta[:, 1] *= 20  # whoever may, has all workers on server 0
+    cluster, servers, prices = priced(inst, delta)
+    for job in inst.jobs:
+        modes = cluster.task(job).modes
+        apart = modes.take(np.flatnonzero(modes.together == 0))
+        ask = {"arrival": job.arrival, "weight": job.weight, "deadline": inst.horizon}
+        found = best_schedule(cluster.types, apart, servers, **ask)
+        if found is not None:
+            workers, _ = placement(cluster.types, servers, found)
+            assert np.count_nonzero(workers) > 1
+            used = workers[:, None] * cluster.types.worker_demand[found.worker_type]
+            cost = (prices[found.start : found.completion].sum(axis=0) * used).sum()
+            assert cost == pytest.approx(found.cost)
+
+
+def test_equal_costs_fewest_ps_then_low_servers():
+    """Servers of equal prices: every distributed mode, against all placements with one PS host."""
+    looked = several = 0
+    for seed in range(20):
+        inst = generate("small", seed=seed, machines=4)
+        cluster = Cluster(inst)
+        a, types = cluster.arrays, cluster.types
+        flat = np.full((inst.horizon, *a.capacity.shape), 1e-3)
+        servers = PricedServers.of(types, flat, a.capacity, cluster.ones)
+        for job in inst.jobs:
+            modes = cluster.task(job).modes
+            for k in np.flatnonzero(modes.together == 0):
+                one = modes.take(np.array([k]))
+                m, n, d = int(one.worker_type[0]), int(one.workers[0]), int(one.duration[0])
+                found = best_schedule(
+                    types, one, servers, arrival=0, weight=1.0, deadline=max(d, inst.horizon)
+                )
+                fitting = list(placements(a.capacity, types, m, n))
+                assert (found is None) == (not fitting)
+                if found is None:
+                    continue
+                workers, ps = placement(types, servers, found)
+                assert (tuple(workers), tuple(ps)) == min(fitting, key=preference)
+                looked += 1
+                several += len(fitting) > 1
+    assert looked > 20
+    assert several > 10
+
+
+def preference(placed):
+    """Fewest PS, then workers on low servers, then PS on low servers."""
+    workers, ps = placed
+    return sum(ps), [-n for n in workers], [-s for s in ps]
+
+
+def placements(capacity, types, m, n):
+    """Yield workers and PS per server of all placements on several servers with one PS host."""
+    servers = range(len(capacity))
+    for workers in product(range(n + 1), repeat=len(capacity)):
+        if sum(workers) != n:
+            continue
+        for host in servers:
+            if workers[host] == n:
+                continue
+            s = int(types.ps_needed[m, 0, n - workers[host]])
+            ps = tuple(s if h == host else 0 for h in servers)
+            if all(
+                (workers[h] * types.worker_demand[m] + ps[h] * types.ps_demand[0]
+                 <= capacity[h]).all()
+                for h in servers
+            ):  # fmt: skip
+                yield workers, ps
+
+
+def test_a_job_with_more_chunks_than_foreseen():
+    platform = generate("small", seed=0).platform()
+    cluster = Cluster(platform)
+    most = cluster.types.ps_needed.shape[2] - 1
+    job = generate("small", seed=0).jobs[0].model_copy(update={"chunks": most + 5})
+    cluster.task(job)
+    table = cluster.types.ps_needed
+    assert table.shape[2] > job.chunks
+    for k in (0, 1, most, most + 5):
+        assert table[1, 0, k] == platform.ps_needed(1, 0, k)

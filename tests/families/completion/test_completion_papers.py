@@ -77,6 +77,14 @@ def test_one_worker_type():
     assert [job.batch_time for job in one.jobs] == [(job.batch_time[5],) for job in inst.jobs]
 
 
+def test_picture_keeps_the_order_of_what_is_swept():
+    rows = [{"policy": "a_online", "worker_type": m, "total": 1.0 + m} for m in totals.TYPES]
+    axis = draw(BY_NAME["completion-fig9"].summarize(rows)).axes[0]
+    assert [label.get_text() for label in axis.get_xticklabels()] == [*"01234567", "free"]
+    assert axis.lines[0].get_ydata().tolist() == [1.0 + m for m in totals.TYPES]
+    assert (axis.get_xlabel(), axis.get_ylabel()) == ("worker type", "total weighted completion")
+
+
 def summary_of(lines):
     """Return a summary of lines of means."""
     return {

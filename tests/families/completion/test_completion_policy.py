@@ -138,3 +138,5 @@ def test_max_weight_respects_the_deadline_and_rejects_what_costs_too_much():
         assert found
         assert all(piece.end <= 16 for piece in found.values())
     assert sum(inst.jobs[j].weight for j in dense) >= sum(inst.jobs[j].weight for j in dear)
+    assert list(dear) == sorted(dear)
+    assert list(dense) == sorted(dense, key=lambda j: (-tasks[j].density, j)) != sorted(dense)
