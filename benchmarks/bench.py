@@ -129,7 +129,7 @@ class Benchmark:
             "benchmark": self.name,
             "title": self.title,
             "question": self.question,
-            "instances": _instances(rows),
+            "instances": _instances(rows, halves=self.name.startswith("oasis_")),
             "methods": dict(self.methods),
             "commands": list(dict.fromkeys(row["command"] for row in rows)),
             "machine": machine(),
@@ -216,11 +216,12 @@ def _read(path: Path) -> Row:
     return content
 
 
-def _instances(rows: Sequence[Row]) -> str:
-    """Say how large the instances are."""
+def _instances(rows: Sequence[Row], *, halves: bool) -> str:
+    """Say how large the instances are; ``halves``: some machines host no workers."""
     listed = {name: sorted({row[name] for row in rows if name in row}) for name in SIZES}
     words = [f"{' / '.join(map(str, found))} {name}" for name, found in listed.items() if found]
-    return ", ".join(words) + " (one half for workers, one for parameter servers)" if words else ""
+    kinds = " (one half for workers, one for parameter servers)" if words and halves else ""
+    return ", ".join(words) + kinds
 
 
 def _usable(content: Row, *, resume: bool) -> list[Row]:

@@ -1,6 +1,6 @@
 """What Fact 1 of the thesis changes: the optima of both readings of locality, side by side.
 
-    python benchmarks/dmlrs_localities.py        (some minutes)
+    python benchmarks/dmlrs_localities.py        (about five minutes)
 
 Small instances, whose rates differ by the factor ``ratio``; both programs are solved by HiGHS.
 """

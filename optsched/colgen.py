@@ -78,30 +78,49 @@ class Relaxation:
     converged: bool = False
 
 
+class RestrictedMaster(Protocol):
+    """The program over the columns that are known."""
+
+    rows: int
+    blocks: int
+    columns: list[Column]
+
+    def add(self, columns: Sequence[Column]) -> int:
+        """Add the columns that are new; return how many."""
+
+    def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:
+        """Return (value, prices of the rows, duals of the blocks, x of the columns).
+
+        ``distance`` is that of bound and master so far, relatively: no solution need be much more
+        accurate. The value is never greater than that of the restricted program.
+        """
+
+    def refine(self) -> bool:
+        """See to it that the next solution is more exact than the last; say whether it can be."""
+
+
+def key(column: Column) -> tuple[int, float, bytes, bytes, bytes]:
+    """Return what tells a column from all others."""
+    return column.block, column.value, column.rows.tobytes(), column.usage.tobytes(), column.tag
+
+
 class Master:
-    """The restricted master program; columns are added, never rebuilt.
+    """The restricted master program by a warm simplex; columns are added, never rebuilt.
 
     Parameters
     ----------
     problem : Decomposition
     threads : int
-    interior : bool
-        Solve by an interior point without crossover, whose central duals make large programs
-        converge, instead of a warm primal simplex.
     """
 
-    def __init__(self, problem: Decomposition, *, threads: int = 1, interior: bool = False) -> None:
+    def __init__(self, problem: Decomposition, *, threads: int = 1) -> None:
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.columns: list[Column] = []
         self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.h = solvers.highs(threads=threads)
-        self.interior = interior
-        if interior:
-            self.h.setOptionValue("solver", "ipm")
-            self.h.setOptionValue("run_crossover", "off")
-        else:  # the basis is warm, and stays primal feasible when columns are added
-            self.h.setOptionValue("presolve", "off")
-            self.h.setOptionValue("simplex_strategy", 4)  # primal
+        self.h.setOptionValue("presolve", "off")
+        # the basis is warm, and stays primal feasible when columns are added
+        self.h.setOptionValue("simplex_strategy", 4)  # primal
         upper = np.concatenate([problem.rhs, problem.copies])
         lower = np.full(upper.size, -np.inf)
         equal = np.flatnonzero(problem.equality) + self.rows
@@ -128,9 +147,9 @@ class Master:
         """Add the columns that are new; return how many."""
         fresh = []
         for c in columns:
-            key = (c.block, c.value, c.rows.tobytes(), c.usage.tobytes(), c.tag)
-            if key not in self.known:
-                self.known.add(key)
+            name = key(c)
+            if name not in self.known:
+                self.known.add(name)
                 fresh.append(c)
         if not fresh:
             return 0
@@ -179,15 +198,11 @@ class Master:
         self.h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
         return value
 
-    def leave_interior(self) -> bool:
-        """Change to the simplex if the interior point gave up on the last program; say whether."""
-        given_up = self.interior and self.h.getModelStatus().name != "kOptimal"
-        if given_up:
-            self.h.setOptionValue("solver", "simplex")
-            self.interior = False
-        return given_up
+    def refine(self) -> bool:
+        """Say that a vertex cannot be more exact."""
+        return False
 
-    def solve(self) -> tuple[float, Floats, Floats, Floats]:
+    def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:  # noqa: ARG002
         """Return (value, prices of the rows, duals of the blocks, x of the columns)."""
         self.h.run()
         duals = -solvers.row_duals(self.h)
@@ -204,7 +219,7 @@ def lagrangian(problem: Decomposition, prices: Floats, best: Floats) -> float:
 
 def generate_columns(
     problem: Decomposition,
-    master: Master,
+    master: RestrictedMaster,
     *,
     stop: Callable[[Relaxation], bool],
     center: Floats | None = None,
@@ -216,7 +231,7 @@ def generate_columns(
     Parameters
     ----------
     problem : Decomposition
-    master : Master
+    master : RestrictedMaster
         Its columns are kept and extended.
     stop : callable
         Asked after every iteration with the best so far (time, or a bound that is good enough).
@@ -232,14 +247,18 @@ def generate_columns(
     Relaxation
     """
     best = Relaxation(np.inf, np.zeros(master.rows))
+    distance = 1.0
     if center is not None:
         pricing = problem.price(center, np.full(master.blocks, -np.inf))
         best.bound, best.prices = lagrangian(problem, center, pricing.best), center
         master.add(pricing.columns)
     while True:
-        best.value, prices, duals, best.x = master.solve()
+        if np.isfinite(best.bound) and np.isfinite(best.value):
+            distance = max(0.0, best.bound - best.value) / max(1.0, abs(best.value))
+        best.value, prices, duals, best.x = master.solve(distance)
         best.columns = master.columns
-        if best.bound - best.value <= tolerance(best.value) * max(1.0, abs(best.value)):
+        near = tolerance(best.value) * max(1.0, abs(best.value)) if np.isfinite(best.value) else 0
+        if best.bound - best.value <= near:
             best.converged = True
             return best
         weight = smoothing if np.isfinite(best.bound) else 0.0
@@ -253,7 +272,7 @@ def generate_columns(
             if added or weight == 0:
                 break
             weight = 0.0 if weight < 0.3 else weight / 2  # a misprice: ask closer to the master
-        if not added and weight == 0 and not master.leave_interior():
+        if not added and weight == 0 and not master.refine():
             best.converged = True
             return best
         if stop(best):

@@ -16,6 +16,7 @@ from numpy.random import Generator
 LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
 COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
 TRIES = 12  # rejected jobs that are tried again in one move
+LIKELY_TRIES = 5  # the same where it is known which of them are likely to fit
 
 
 class SearchBoard(Protocol):
@@ -52,6 +53,7 @@ def improve(
     choose: Callable[[], list[int]] | None = None,
     scale: float | None = None,
     keep: Callable[[], Callable[[], None]] | None = None,
+    appeal: Sequence[float] | None = None,
 ) -> None:
     """Improve ``board`` by simulated annealing over destroy-and-repair moves.
 
@@ -77,6 +79,9 @@ def improve(
     keep : callable, optional
         Returns what brings the present state back; by default a move is taken back job by job.
         Needed where an insertion may move other jobs.
+    appeal : sequence of float, optional
+        How likely a rejected job is to be tried, above 0, relative to others; by default, the job
+        that is made room for is drawn by ``worth``, and those tried beside it are alike.
     """
     jobs = [i for i, w in enumerate(worth) if w > 0]
     if not jobs:
@@ -87,11 +92,11 @@ def improve(
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
         if choose is None:
-            out, wanted = _destroy(board, rejected, worth, windows, rng)
+            out, wanted = _destroy(board, rejected, appeal or worth, windows, rng)
         else:
             out, wanted = choose(), []
         taken = {i: board.remove(i) for i in out}
-        inserted = _repair(board, [*wanted, *out], rejected, worth, factors, rng)
+        inserted = _repair(board, [*wanted, *out], rejected, worth, appeal, factors, rng)
         heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
         heat *= max(abs(best), 1e-12) if scale is None else scale
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
@@ -110,7 +115,7 @@ def improve(
 def _destroy(
     board: SearchBoard,
     rejected: Sequence[int],
-    worth: Sequence[float],
+    appeal: Sequence[float],
     windows: Sequence[tuple[int, int]],
     rng: Generator,
 ) -> tuple[list[int], list[int]]:
@@ -121,7 +126,7 @@ def _destroy(
     most = max(1, int(LARGEST_SHARE * len(accepted)))
     size = min(len(accepted), 1 + int(rng.integers(most)) if most > 1 else 1 + int(rng.integers(3)))
     if rejected and rng.random() < 0.5:
-        weight = np.array([worth[i] for i in rejected])
+        weight = np.array([appeal[i] for i in rejected])
         wanted = int(rng.choice(rejected, p=weight / weight.sum()))
         first, last = windows[wanted]
         near = [i for i in accepted if windows[i][0] <= last and windows[i][1] >= first]
@@ -131,11 +136,24 @@ def _destroy(
     return [int(i) for i in rng.choice(accepted, size=size, replace=False)], []
 
 
+def _draw(jobs: Sequence[int], appeal: Sequence[float] | None, rng: Generator) -> list[int]:
+    """Draw the rejected jobs that are tried."""
+    tries = TRIES if appeal is None else LIKELY_TRIES
+    if len(jobs) <= tries:
+        return list(jobs)
+    weight = None
+    if appeal is not None:
+        weight = np.array([appeal[i] for i in jobs])
+        weight /= weight.sum()
+    return [int(i) for i in rng.choice(jobs, size=tries, replace=False, p=weight)]
+
+
 def _repair(
     board: SearchBoard,
     first: Sequence[int],
     rejected: Sequence[int],
     worth: Sequence[float],
+    appeal: Sequence[float] | None,
     factors: int,
     rng: Generator,
 ) -> list[int]:
@@ -146,9 +164,7 @@ def _repair(
         order = [order[k] for k in rng.permutation(len(order))]
     elif kind == 1:
         order.sort(key=lambda i: -worth[i] * rng.uniform(0.7, 1.3))
-    others = [i for i in rejected if i not in first]
-    if len(others) > TRIES:
-        others = [int(i) for i in rng.choice(others, size=TRIES, replace=False)]
+    others = _draw([i for i in rejected if i not in first], appeal, rng)
     others.sort(key=lambda i: -worth[i])
     inserted = []
     common = int(rng.integers(factors))

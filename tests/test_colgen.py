@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from optsched.colgen import Column, Master, Pricing, generate_columns, lagrangian
+from optsched.interior_master import InteriorMaster
 
 SEEDS = range(12)
 
@@ -68,7 +69,7 @@ class Listed:
 
 
 def run(problem, *, interior=False, stop=lambda _: False, tolerance=1e-7, **options):
-    master = Master(problem, interior=interior)
+    master = InteriorMaster(problem) if interior else Master(problem)
     return generate_columns(problem, master, stop=stop, tolerance=lambda _: tolerance, **options)
 
 

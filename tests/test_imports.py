@@ -15,7 +15,7 @@ BOTTOM = {"problem", "resources", "utility", "streams", "files", "provenance", "
 FLOORS = [
     BOTTOM,
     {"scheduling", "solvers"},
-    {"branch", "search", "colgen", "progress"},
+    {"branch", "search", "colgen", "interior_master", "progress"},
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
     {"families/*", "models"},

@@ -167,3 +167,33 @@ def test_plans_can_be_loaded_again():
     other.load(best)
     assert other.board.value == pytest.approx(sum(p.value for p in best.values()))
     assert other.schedule(other.plans()) == area.schedule(best)
+
+
+def test_unlikely_jobs_are_hardly_tried():
+    tried = []
+    here = Knapsack(seed=1, jobs=40)
+    construct(here, range(40), 0)
+    out = [i for i in range(40) if i not in here.plans]
+    likely = out[:3]
+    inserts = here.insert
+
+    def insert(i, factor):
+        if i in out:
+            tried.append(i)
+        return i not in out and inserts(i, factor)
+
+    here.insert = insert
+    improve(
+        here,
+        here.worth,
+        [(0, 0)] * 40,
+        1,
+        np.random.default_rng(0),
+        done=clock(50),
+        found=lambda: None,
+        appeal=[1e9 if i in likely else 1e-9 for i in range(40)],
+    )
+    often = [tried.count(i) for i in likely]
+    seldom = [tried.count(i) for i in out[3:]]
+    assert min(often) == 50  # in every move
+    assert max(seldom) < 25

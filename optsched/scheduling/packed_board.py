@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from optsched.scheduling.board import Plan, book
 from optsched.scheduling.oracle import Request, best_schedule, compile_kernels, new_scratch
-from optsched.scheduling.packing import make_room, put_best_fit, put_repacked, slot_rooms
+from optsched.scheduling.packing import hoped, make_room, put_best_fit, put_repacked, slot_rooms
 from optsched.scheduling.slots import Floats, Ints
 
 SIDES = (0, 1)  # workers, PS
@@ -75,6 +75,12 @@ class PackedBoard:
             for multiple, _ in factors
         ]
         self._most = [(r.units.size - 1, int(r.ps_needed[-1])) for r in requests]
+        self._least_ps = [  # PS that a worker needs, at the best number of workers
+            float((r.ps_needed[1:] / np.arange(1, r.ps_needed.size)).min(initial=np.inf))
+            if r.ps_needed.size > 1
+            else 0.0
+            for r in requests
+        ]
         self._last = [_last_useful(r) for r in requests]
         self._room = [np.zeros((slots, 1, 1)) for _ in SIDES]
         self._repacked = [np.zeros(slots, np.bool_) for _ in SIDES]
@@ -103,8 +109,10 @@ class PackedBoard:
             self._repacked[side][:] = False
         completion = self._best(i, factor)
         if self.factors[factor][1] and self.hopeful[i] and not self._content(i, completion):
-            self._make_room(i, last if completion < 0 else completion)
-            completion = self._best(i, factor)
+            until = last if completion < 0 else completion
+            if completion >= 0 or self._hope(i, until):
+                self._make_room(i, until)
+                completion = self._best(i, factor)
         if completion < 0:
             return False
         self._place(i, completion)
@@ -140,6 +148,24 @@ class PackedBoard:
         return completion >= 0 and bool(
             request.utility[completion] >= CONTENT * request.utility[max(first, request.arrival)]
         )
+
+    def _hope(self, i: int, last: int) -> bool:
+        """Whether the free amounts of all machines together would hold the work of job i."""
+        request = self.requests[i]
+        for side, need in zip(SIDES, (request.work, request.work * self._least_ps[i]), strict=True):
+            held = hoped(
+                i,
+                self._most[i][side],
+                request.arrival,
+                last,
+                self.number[side],
+                self.demand[side],
+                self.capacity[side],
+                self._room[side][:, 0, 0],
+            )
+            if held < need * (1 - 1e-9):
+                return False
+        return True
 
     def _make_room(self, i: int, last: int) -> None:
         for side in SIDES:

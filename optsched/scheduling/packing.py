@@ -133,6 +133,40 @@ def repack(
 
 
 @njit(cache=True)
+def _left(t: int, i: int, most: int, number: Ints, demand: Floats, total: Floats) -> float:
+    """Return how many workers of job i the free amounts of all machines together would hold."""
+    bound = float(most)
+    for r in range(total.size):
+        if demand[i, r] > 0:
+            left = total[r]
+            for j in range(demand.shape[0]):
+                left -= number[t, j] * demand[j, r]
+            bound = min(bound, np.floor(left / demand[i, r]))
+    return bound
+
+
+@njit(cache=True)
+def hoped(
+    i: int,
+    most: int,
+    first: int,
+    last: int,
+    number: Ints,
+    demand: Floats,
+    capacity: Floats,
+    room: Floats,
+) -> float:
+    """Return how many workers of job i the slots first..last can hold at most, packed anew.
+
+    For shapes see `repack`.
+    """
+    total, out = capacity.sum(axis=0), 0.0
+    for t in range(first, last + 1):
+        out += max(room[t], _left(t, i, most, number, demand, total))
+    return out
+
+
+@njit(cache=True)
 def make_room(
     i: int,
     most: int,
@@ -155,11 +189,7 @@ def make_room(
     for t in range(first, last + 1):
         if room[t] >= most:
             continue
-        bound = float(most)  # what all machines together leave
-        for r in range(total.size):
-            if demand[i, r] > 0:
-                left = total[r] - (number[t] * demand[:, r]).sum()
-                bound = min(bound, np.floor(left / demand[i, r]))
+        bound = _left(t, i, most, number, demand, total)
         if bound > room[t]:
             got = repack(t, i, int(bound), number, worth, demand, capacity, tries, fresh)
             if got > room[t]:

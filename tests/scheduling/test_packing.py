@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from optsched.scheduling.packing import fill_machines, put_best_fit, repack, slot_rooms
+from optsched.scheduling.packing import fill_machines, hoped, put_best_fit, repack, slot_rooms
 from optsched.scheduling.packing_cuts import packing_cut
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -45,6 +45,24 @@ def test_a_slot_is_packed_anew_without_losing_anybody():
     assert packed(fresh[0], demand, capacity)
     number[0, 0] = 5  # they do not fit themselves
     assert repack(0, 1, 1, number, worth, demand, capacity, 4, fresh) == -1
+
+
+@given(SEEDS)
+def test_hope_is_never_below_what_packing_anew_gives(seed):
+    draw = np.random.default_rng(seed)
+    demand = draw.integers(0, 5, (3, 2)).astype(float)
+    capacity = draw.integers(3, 12, (3, 2)).astype(float)
+    number, fresh = draw.integers(0, 3, (2, 3)), np.zeros((2, 3, 3), np.int16)
+    number[:, 2] = 0
+    room, most = np.zeros(2), 6
+    hope = hoped(2, most, 0, 1, number, demand, capacity, room)
+    got = [repack(t, 2, most, number, demand + 1, demand, capacity, 3, fresh) for t in (0, 1)]
+    assert hope <= 2 * most
+    assert hope >= sum(got)
+    left = capacity.sum(axis=0) - number @ demand  # (T, R)
+    needs = demand[2] > 0
+    exact = np.minimum(np.floor(left[:, needs] / demand[2, needs]).min(axis=1, initial=most), most)
+    assert hope == np.maximum(exact, room).sum()
 
 
 def test_workers_go_where_they_leave_the_least():

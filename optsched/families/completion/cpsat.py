@@ -258,7 +258,15 @@ class Program:
                     if not isinstance(s, int):
                         self.model.add_hint(s, ps.get(h, 0) * (p == piece.ps_type))
 
-    def solve(self, monitor: Progress, *, threads: int, seed: int, claim: bool = True) -> str:
+    def solve(
+        self,
+        monitor: Progress,
+        *,
+        threads: int,
+        seed: int,
+        claim: bool = True,
+        seconds: float = math.inf,
+    ) -> str:
         """Run CP-SAT; report what it finds, and its bound; return how it ended."""
 
         def report(value_of: Callable[[Any], int]) -> None:
@@ -269,7 +277,10 @@ class Program:
             monitor.incumbent(verdict.value, schedule)
 
         solver = cp_solver(
-            time_limit=monitor.left(), threads=threads, seed=seed, gap=monitor.gap_limit
+            time_limit=min(seconds, monitor.left()),
+            threads=threads,
+            seed=seed,
+            gap=monitor.gap_limit,
         )
         status = "unknown"
         try:

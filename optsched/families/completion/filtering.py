@@ -15,6 +15,7 @@ from optsched.colgen import Floats
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.cpsat import Choices, unmasked
 from optsched.families.completion.instance import Ints
+from optsched.families.completion.modes import Modes
 from optsched.families.completion.oracle import PricedServers, best_schedule
 
 SLACK = 1e-7  # relative: rounding of sums of floats
@@ -92,9 +93,84 @@ def within(choices: Sequence[Choices], limits: Ints) -> list[Choices] | None:
     return out
 
 
+def reduced(
+    jobs: Jobs, choices: Sequence[Choices], prices: Floats, value: float
+) -> list[Choices] | None:
+    """Return the choices that may be in a schedule of at most ``value`` made of them alone.
+
+    The bound of the prices is worked out for these choices, so it is at least that of a leaf that
+    holds them; None if it exceeds ``value``.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    choices : sequence of Choices
+        As `within` returns them: of every job at least one.
+    prices : array of shape (L, C, R)
+    value : float
+    """
+    servers = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
+    pairs = [_Pairs(jobs, j, choice, servers) for j, choice in enumerate(choices)]
+    least = [one.least() for one in pairs]
+    worth = float((prices * (jobs.class_capacity * jobs.count[:, None])).sum())
+    gap = value - (sum(least) - worth) + SLACK * abs(value)
+    if gap < 0:
+        return None
+    return [one.at_most(low + gap) for one, low in zip(pairs, least, strict=True)]
+
+
+class _Pairs:
+    """The modes and starts of a job, by what they cost at least at prices."""
+
+    def __init__(self, jobs: Jobs, j: int, choice: Choices, servers: PricedServers) -> None:
+        self.jobs, self.j, self.choice, self.servers = jobs, j, choice, servers
+        self.modes = [_mode(jobs, j, row) for row in choice.modes]
+        self.row = np.repeat(np.arange(len(choice.starts)), [len(s) for s in choice.starts])
+        self.start = np.concatenate([np.asarray(s, np.int64) for s in choice.starts])
+        kind, number, d = choice.modes[self.row][:, [0, 3, 4]].T
+        last = servers.least.shape[1] - 1
+        sums = servers.least[kind, np.minimum(self.start + d, last)]
+        sums = sums - servers.least[kind, np.minimum(self.start, last)]
+        self.low: Floats = jobs.weight[j] * (self.start + d) + number * sums
+        self.order = np.argsort(self.low, kind="stable")
+        self.known: dict[int, float] = {}
+
+    def cost(self, k: int) -> float:
+        """Return weight * completion + cost of the cheapest placement; inf if there is none."""
+        if k not in self.known:
+            t, row = int(self.start[k]), int(self.row[k])
+            found = best_schedule(
+                self.jobs.types,
+                self.modes[row],
+                self.servers,
+                arrival=t,
+                weight=float(self.jobs.weight[self.j]),
+                deadline=t + int(self.choice.modes[row, 4]),
+            )
+            self.known[k] = np.inf if found is None else found.value
+        return self.known[k]
+
+    def least(self) -> float:
+        """Return the least cost of all."""
+        best = np.inf
+        for k in self.order.tolist():
+            if self.low[k] >= best:
+                break
+            best = min(best, self.cost(k))
+        return best
+
+    def at_most(self, limit: float) -> Choices:
+        """Return what costs no more than ``limit``."""
+        limit *= 1 + MARGIN
+        kept = [k for k in np.flatnonzero(self.low <= limit).tolist() if self.cost(k) <= limit]
+        rows, starts = self.row[kept], self.start[kept]
+        some = np.unique(rows)
+        return Choices(self.choice.modes[some], [starts[rows == row].tolist() for row in some])
+
+
 def _starts(jobs: Jobs, j: int, row: Ints, servers: PricedServers, limit: float, end: int) -> Ints:
     """Return the starts of one mode whose cheapest placement is within the limit."""
-    m, p, q, n, d = (int(x) for x in row)
+    d = int(row[4])
     arrival, weight = int(jobs.arrival[j]), float(jobs.weight[j])
     last = end - d
     if np.isfinite(limit):
@@ -104,10 +180,7 @@ def _starts(jobs: Jobs, j: int, row: Ints, servers: PricedServers, limit: float,
     starts = np.arange(arrival, last + 1)
     if not np.isfinite(limit):
         return starts
-    one = jobs.modes[j]
-    same = (one.worker_type == m) & (one.together == q) & (one.workers == n) & (one.duration == d)
-    mode = one.take(np.flatnonzero(same)[:1])
-    mode.mask[:] = 1 << p
+    mode = _mode(jobs, j, row)
     kept = []
     for t in starts.tolist():
         found = best_schedule(
@@ -122,3 +195,13 @@ def _starts(jobs: Jobs, j: int, row: Ints, servers: PricedServers, limit: float,
         if found is not None:
             kept.append(t)
     return np.array(kept, np.int64)
+
+
+def _mode(jobs: Jobs, j: int, row: Ints) -> Modes:
+    """Return the one mode of job j with the worker type, PS type, q, number and duration."""
+    m, p, q, n, d = (int(x) for x in row)
+    one = jobs.modes[j]
+    same = (one.worker_type == m) & (one.together == q) & (one.workers == n) & (one.duration == d)
+    mode = one.take(np.flatnonzero(same)[:1])
+    mode.mask[:] = 1 << p
+    return mode

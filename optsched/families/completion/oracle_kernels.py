@@ -213,6 +213,8 @@ def cheapest(
     fresh = np.empty(8, np.int64)
     value, paid = cutoff, cutoff
     ending = min(deadline, max(arrival, slots) + duration[modes - 1])
+    if not constant:  # behind the last price too, servers may be free later only
+        ending = max(ending, min(deadline, free.shape[1]))
     if first.size:  # windows of starts may lie later than the prices
         for k in range(modes):
             ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -19,12 +19,13 @@ from optsched.colgen import Floats, Master, Relaxation, generate_columns
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.certificate import LARGEST, CompletionCertificate, round_up
 from optsched.families.completion.compact import compact
-from optsched.families.completion.cpsat import Program, cpsat
-from optsched.families.completion.filtering import filtered, within
+from optsched.families.completion.cpsat import Choices, Program, cpsat
+from optsched.families.completion.filtering import filtered, reduced, within
 from optsched.families.completion.horizon import greedy, makespan
 from optsched.families.completion.instance import CompletionInstance, Ints
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, Plan
 from optsched.families.completion.windows import WindowBlocks, attributes, certify_tree
+from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
 from optsched.search import construct
@@ -35,6 +36,7 @@ SPANS = (16, 4, 1)  # slots that share a price, one after the other
 SPAN_SHARE = (0.08, 0.15, 0.1)  # of the time for each
 CONVERGED = 1e-4
 INTERIOR = 2000  # rows from which on an interior point solves the master
+LEAF_SECONDS = 2.0  # of CP-SAT on a leaf, before all the others have had their turn
 MOST_CHOICES = 40_000  # (mode, start) pairs that CP-SAT is asked to choose from
 SHORT_SEARCH = 0.005  # seconds per job-slot of a first search for schedules, in all at most 2
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
@@ -64,7 +66,9 @@ class Search:
         self.order = self.jobs.arrival.astype(float)  # when the relaxation starts the jobs
         self.starts = 0
         self.slots = 0  # of the board
-        self.leaves: list[Ints] = []  # limits of what a tree has left open
+        self.leaves: list[tuple[Ints, Floats]] = []  # what a tree has left open: limits, prices
+        # no value lies between the multiples of this
+        self.step = float(round_up(inst, Fraction(1, 10**12)))
         self.short = min(2.0, SHORT_SEARCH * len(inst.jobs) * inst.horizon)
 
     def begin(self) -> bool:
@@ -92,9 +96,8 @@ class Search:
         until = min(time.perf_counter() + seconds, self.monitor.deadline)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         problem = ServerBlocks(self.jobs, length, span)
-        master = Master(
-            problem, threads=self.threads, interior=problem.rhs.size > INTERIOR // span**0.5
-        )
+        large = problem.rhs.size > INTERIOR // span**0.5
+        master = (InteriorMaster if large else Master)(problem, threads=self.threads)
         if self.plans is not None:
             area = Neighbourhood(self.jobs, self.prices, 1)
             master.add(problem.columns_of(list(enumerate(area.pieces(self.plans)))))
@@ -109,7 +112,7 @@ class Search:
             stop=stop,
             center=problem.coarsen(self.prices),
             tolerance=lambda _: CONVERGED if problem.rhs.size > INTERIOR else 1e-7,
-            smoothing=0.8 if master.interior else 0.7,
+            smoothing=0.8 if large else 0.7,
         )
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
         self.order = mean_starts(relaxation, len(self.jobs.modes))
@@ -168,12 +171,11 @@ class Search:
         scarce = worth > SCARCE * worth.sum()
         problem = WindowBlocks(self.jobs, slots, scarce if scarce.any() else None)
         until = min(time.perf_counter() + seconds, monitor.deadline)
-        step = float(round_up(inst, Fraction(1, 10**12)))  # no value is between its multiples
 
         def target() -> float:
             if monitor.value is None:
                 return -np.inf
-            slack = max(step - SAFE * monitor.value, monitor.gap_limit * monitor.value)
+            slack = max(self.step - SAFE * monitor.value, monitor.gap_limit * monitor.value)
             return -(monitor.value - slack)
 
         def proved(tree: Tree) -> None:
@@ -210,7 +212,11 @@ class Search:
             threads=self.threads,
         )
         search.run()
-        self.leaves = [n.restrictions for n in search.tree.leaves() if n.bound > target()]
+        self.leaves = [
+            (node.restrictions, problem.per_slot(node.prices))
+            for node in search.tree.leaves()
+            if node.bound > target()
+        ]
 
     def finish(self) -> None:
         """Drop what cannot be in a better schedule, and ask CP-SAT for the rest, leaf by leaf."""
@@ -218,28 +224,37 @@ class Search:
         left = filtered(self.jobs, self.prices, self.bound, monitor.value)
         if left is None:
             return
-        leaves = self.leaves or [WindowBlocks(self.jobs, 1).root()]
-        certified, proved = monitor.bound or 0.0, True
-        for limits in leaves:
-            choices = within(left, limits)
-            if choices is None:
-                continue
-            if sum(len(s) for c in choices for s in c.starts) > MOST_CHOICES:
-                return
-            program = Program(self.jobs, choices)
-            program.bracket(certified, monitor.value)
-            if self.plans is not None and len(leaves) == 1:
-                program.hint(Neighbourhood(self.jobs, self.prices, 1).pieces(self.plans))
-            status = program.solve(monitor, threads=self.threads, seed=self.seed, claim=False)
-            proved &= status in ("infeasible", "optimal")
-            if monitor.left() <= 0:
-                break
-        if not proved:
+        leaves = self.leaves or [(WindowBlocks(self.jobs, 1).root(), self.prices)]
+        for seconds in (LEAF_SECONDS, np.inf):
+            still = []
+            for limits, prices in leaves:
+                if monitor.left() <= 0 or not self._close(left, limits, prices, seconds):
+                    still.append((limits, prices))
+            leaves = still
+        if leaves:
             return
         if monitor.value is None:
             monitor.infeasible = True
         else:
             monitor.claim("cp-sat on what prices leave", monitor.value)
+
+    def _close(self, left: Sequence[Choices], limits: Ints, prices: Floats, seconds: float) -> bool:
+        """Look for a better schedule within the limits; return whether there is none any more."""
+        monitor = self.monitor
+        choices = within(left, limits)
+        better = None if monitor.value is None else monitor.value - self.step
+        if choices is not None and better is not None:
+            choices = reduced(self.jobs, choices, prices, better)
+        if choices is None:
+            return True
+        if sum(len(s) for c in choices for s in c.starts) > MOST_CHOICES:
+            return False
+        program = Program(self.jobs, choices)
+        program.bracket(monitor.bound, better)
+        status = program.solve(
+            monitor, threads=self.threads, seed=self.seed, claim=False, seconds=seconds
+        )
+        return status in ("infeasible", "optimal")
 
 
 def mean_starts(relaxation: Relaxation, jobs: int) -> Floats:

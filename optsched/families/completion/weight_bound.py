@@ -14,11 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.colgen import Column, Floats, Master, Pricing, Relaxation, generate_columns
+from optsched.colgen import Column, Floats, Pricing, Relaxation, generate_columns
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.max_weight import jain, max_weight
 from optsched.families.completion.oracle import best_schedule, placement
+from optsched.interior_master import InteriorMaster
 
 NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
 ROUNDING = 1e-9  # relative: of the floats that make up the bound
@@ -117,7 +118,7 @@ def most_weight(
         return near or time.perf_counter() > until
 
     relaxation = generate_columns(
-        problem, Master(problem, interior=True), stop=stop, tolerance=lambda _: 1e-4
+        problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4
     )
     bound = min(relaxation.bound * (1 + ROUNDING), math.fsum(jobs.weight))
     return MostWeight(values[best], bound, values, found[best])

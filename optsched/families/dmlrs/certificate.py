@@ -10,7 +10,10 @@ with payoff_i the most that job i earns, u_i(completion) - cost of its workers a
 - on capacity (``capacity``): a price per slot, class of equal machines and resource; the machines
   are worth price * capacity;
 - on workers and PS (``units``): a price per job, slot, class and side; a machine is worth the most
-  expensive load that it holds, an integer knapsack.
+  expensive load that it holds, an integer knapsack;
+- on workers that sit together (``packings``): a price per job, slot and number of workers on one
+  machine with their PS, and prices on capacity for all other placements; a slot is worth its most
+  expensive packing, where a job sits on one machine at most, and the capacity that this leaves.
 
 A tree of restrictions makes the bound tighter: every inner node splits the
 schedules in two, so that its leaves cover all of them; each leaf has its own bound, and the
@@ -42,6 +45,8 @@ from optsched.families.dmlrs.certificate_bound import (
     CapacityPriced,
     LeafBounds,
     Limits,
+    PackingPriced,
+    Priced,
     UnitPriced,
 )
 from optsched.families.dmlrs.certificate_packing import (
@@ -87,12 +92,32 @@ class UnitPrices(Frozen):
         return cls(entries=_sparse(prices))
 
 
+class PackingPrices(Frozen):
+    """Prices of workers that sit together with their PS; a price that is not listed is 0.
+
+    What does not sit on one machine pays for capacity.
+    """
+
+    kind: Literal["packings"] = "packings"
+    together: tuple[tuple[int, int, int, int], ...] = Field(
+        description="[job, slot, k, price of one worker more beside k of them]"
+    )
+    capacity: tuple[tuple[int, int, int, int], ...] = Field(
+        description="[slot, class, resource, price of one demand unit]"
+    )
+
+    @classmethod
+    def of(cls, together: Ints, capacity: Ints) -> Self:
+        """Make the sparse lists from arrays of integers, shapes (I, T, N) and (T, C, R)."""
+        return cls(together=_sparse(together), capacity=_sparse(capacity))
+
+
 def _sparse(prices: Ints) -> tuple[tuple[int, ...], ...]:
     where = np.nonzero(prices)
     return tuple(zip(*(x.tolist() for x in where), prices[where].tolist(), strict=True))
 
 
-Prices = Annotated[CapacityPrices | UnitPrices, Field(discriminator="kind")]
+Prices = Annotated[CapacityPrices | UnitPrices | PackingPrices, Field(discriminator="kind")]
 
 
 class _Node(Frozen):
@@ -279,7 +304,7 @@ class _Tree:
                 self._check_split(k, node)
                 self._adopt(k, node)
         self._check_connected()
-        self._read: dict[int, CapacityPriced | UnitPriced] = {}
+        self._read: dict[int, Priced] = {}
 
     def _adopt(self, k: int, node: Split) -> None:
         for child in (node.left, node.right):
@@ -316,7 +341,7 @@ class _Tree:
         if isinstance(node, WorkersSplit):
             _inside(f"node {k}, job {node.job}", "at", node.at, 0, job.chunks - 1)
 
-    def leaves(self, limits: Limits) -> Iterator[tuple[int, CapacityPriced | UnitPriced]]:
+    def leaves(self, limits: Limits) -> Iterator[tuple[int, Priced]]:
         """Walk the leaves from left to right, yielding (leaf, its prices).
 
         ``limits`` follows.
@@ -338,14 +363,14 @@ class _Tree:
             else:
                 stack += [(node.right, owner, node, True), (node.left, owner, node, False)]
 
-    def _prices(self, owner: int) -> CapacityPriced | UnitPriced:
+    def _prices(self, owner: int) -> Priced:
         if owner not in self._read:
             held = None if owner < 0 else self.nodes[owner].prices
             self._read.clear()  # price sets come one after the other
             self._read[owner] = self._dense(owner, held or CapacityPrices(entries=()))
         return self._read[owner]
 
-    def _dense(self, k: int, prices: CapacityPrices | UnitPrices) -> CapacityPriced | UnitPriced:
+    def _dense(self, k: int, prices: Prices) -> Priced:
         """Turn a sparse list into an array."""
         inst = self.inst
         classes = len(inst.arrays.classes)
@@ -353,6 +378,11 @@ class _Tree:
             names = {"side": 2, "job": len(inst.jobs), "slot": inst.horizon, "class": classes}
             return UnitPriced(k, _fill(k, prices.entries, names))
         names = {"slot": inst.horizon, "class": classes, "resource": len(inst.resources)}
+        if isinstance(prices, PackingPrices):
+            most = max((job.chunks for job in inst.jobs), default=1)
+            numbers = {"job": len(inst.jobs), "slot": inst.horizon, "k": most}
+            together = _fill(k, prices.together, numbers)
+            return PackingPriced(k, together, _fill(k, prices.capacity, names))
         return CapacityPriced(k, _fill(k, prices.entries, names))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate_kernels import (
+    INNER_ONLY,
     NONE,
     best_load,
     best_payoff,
@@ -18,6 +19,7 @@ from optsched.families.dmlrs.certificate_kernels import (
     outer_costs,
     slot_options,
 )
+from optsched.families.dmlrs.certificate_slots import MOST_JOBS, best_packing
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS, DmlrsInstance
 
 Ints = NDArray[np.int64]
@@ -63,6 +65,18 @@ class UnitPriced:
 
     key: int
     prices: Ints
+
+
+@dataclass(frozen=True)
+class PackingPriced:
+    """Marginal prices of workers that sit together (I, T, N); of capacity (T, C, R)."""
+
+    key: int
+    together: Ints
+    prices: Ints
+
+
+Priced = CapacityPriced | UnitPriced | PackingPriced
 
 
 class LeafBounds:
@@ -133,7 +147,7 @@ class LeafBounds:
             mode=np.zeros((jobs, horizon), np.int64),
         )
 
-    def bound(self, limits: Limits, priced: CapacityPriced | UnitPriced) -> int | None:
+    def bound(self, limits: Limits, priced: Priced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
         limits.never &= ~limits.low.any(axis=1)  # who has workers, completes
         if np.any(limits.low > limits.high):
@@ -144,9 +158,24 @@ class LeafBounds:
             if payoff is None:
                 return None
             total += payoff
-        if isinstance(priced, CapacityPriced):
+        if isinstance(priced, PackingPriced):
+            packings = self.packings.worth(limits, priced, self._together(priced))
+            if packings is None:
+                return None
+            total += packings
+        if not isinstance(priced, UnitPriced):
             return (total << self.shift) + self._capacity_worth(priced.prices)
         return (total + self._loads_worth(limits, priced.prices)) << self.shift
+
+    @cached_property
+    def packings(self) -> Packings:
+        """What slots are worth at prices of packings."""
+        return Packings(self.inst, self.capacity, self.count, self.tables, self.shift)
+
+    def _together(self, priced: PackingPriced) -> Ints:
+        """Return the price of n workers that sit together, shape (I, T, N + 1)."""
+        each = np.minimum(priced.together >> min(self.shift, 62), self.dearest)
+        return np.pad(each.cumsum(axis=2), ((0, 0), (0, 0), (1, 0)))
 
     def _capacity_worth(self, prices: Ints) -> int:
         """Return the sum of price * capacity."""
@@ -186,7 +215,7 @@ class LeafBounds:
                 total += int(self.count[c]) * self._loads[key]
         return total
 
-    def _payoff(self, i: int, limits: Limits, priced: CapacityPriced | UnitPriced) -> int | None:
+    def _payoff(self, i: int, limits: Limits, priced: Priced) -> int | None:
         """Return what job ``i`` earns at most; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
@@ -234,7 +263,7 @@ class LeafBounds:
         best = int(best_payoff(work, cost, size, forced, needs.work, worth, first, last, floor))
         return None if best == -NONE else best
 
-    def _slots(self, i: int, priced: CapacityPriced | UnitPriced) -> list[tuple[Ints, Ints]]:
+    def _slots(self, i: int, priced: Priced) -> list[tuple[Ints, Ints]]:
         """Return the costs of n workers on one machine and on more, in each slot from arrival."""
         key = (priced.key, i)
         if key not in self._costs:
@@ -251,11 +280,18 @@ class LeafBounds:
                 ps = self._units(priced.prices[arrival:], self.beta[i])
             inner, outer = self.tables[i]
             most = [self._most(i, 0), self._most(i, 1)]
+            beside = [
+                inner_costs(
+                    worker[t], ps[t], self.capacity, self.alpha[i], self.beta[i], inner, most[0]
+                )
+                for t in range(len(worker))
+            ]
+            if isinstance(priced, PackingPriced):
+                own = self._together(priced)[i, arrival:, : most[0] + 1]
+                beside = [np.where(b < NONE, o, NONE) for b, o in zip(beside, own, strict=True)]
             self._costs[key] = [
                 (
-                    inner_costs(
-                        worker[t], ps[t], self.capacity, self.alpha[i], self.beta[i], inner, most[0]
-                    ),
+                    beside[t],
                     outer_costs(
                         worker[t],
                         ps[t],
@@ -287,3 +323,90 @@ class LeafBounds:
             exact = (prices @ demand) >> min(self.shift, 62)
         units: Ints = np.minimum(exact, self.dearest).astype(np.int64)
         return units
+
+
+class Packings:
+    """What all machines of a slot are worth, where every job sits on one of them."""
+
+    def __init__(
+        self,
+        inst: DmlrsInstance,
+        capacity: Ints,
+        count: Ints,
+        tables: list[tuple[Ints, Ints]],
+        shift: int,
+    ) -> None:
+        self.inst, self.capacity, self.count, self.shift = inst, capacity, count, shift
+        a = inst.arrays
+        jobs, most = len(inst.jobs), max((len(inner) for inner, _ in tables), default=1)
+        alpha, beta = (np.minimum(d, LARGEST_UNITS) for d in (a.worker_demand, a.ps_demand))
+        self.load = np.zeros((jobs, most, capacity.shape[1]), np.int64)
+        self.fits = np.zeros((len(capacity), jobs, most), np.bool_)
+        for i, (inner, _) in enumerate(tables):
+            for n in np.flatnonzero(inner != IMPOSSIBLE).tolist():
+                self.load[i, n] = n * alpha[i] + int(inner[n]) * beta[i]
+                self.fits[:, i, n] = (self.load[i, n] <= capacity).all(axis=1)
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def worth(self, limits: Limits, priced: PackingPriced, together: Ints) -> int | None:
+        """Return the worth of all slots, beyond that of their capacity; None: one has no packing.
+
+        ``together`` has the prices of n workers on one machine, shape (I, T, N + 1).
+        """
+        if len(together) * int(together.max(initial=0)) >= NONE // 4:
+            raise ValueError(
+                "the prices of workers that sit together are too large, expected no more than a "
+                "job can earn"
+            )
+        slots = np.arange(self.inst.horizon)[None, :]
+        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
+        inner = (limits.mode == INNER_ONLY) | (limits.mode == 0)
+        most = np.where(runs & inner, limits.high, 0)
+        least = np.where(limits.mode == INNER_ONLY, limits.low, 0)
+        total = 0
+        for t in range(self.inst.horizon):
+            best = self._slot(t, together[:, t], priced.prices[t], least[:, t], most[:, t])
+            if best == -NONE:
+                return None
+            total += best
+        return total
+
+    def _slot(self, t: int, together: Ints, prices: Ints, least: Ints, most: Ints) -> int:
+        here = np.flatnonzero((most > 0) & (together[:, -1] > 0) | (least > 0))
+        if here.size > MOST_JOBS:
+            raise ValueError(
+                f"slot {t}: {here.size} jobs have prices of workers that sit together, expected at "
+                f"most {MOST_JOBS}"
+            )
+        name = (
+            together[here].tobytes(),
+            prices.tobytes(),
+            here.tobytes(),
+            least[here].tobytes(),
+            most[here].tobytes(),
+        )
+        if name not in self._known:
+            if len(self._known) >= MEMORY:
+                self._known.clear()
+            number = np.arange(self.load.shape[1])[None, :]
+            allowed = (least[here, None] <= number) & (number <= most[here, None])
+            worth = np.full((len(self.capacity), *allowed.shape), -NONE, np.int64)
+            for c, price in enumerate(prices):
+                charged = self._charged(price, self.load[here])
+                gain = together[here] - np.minimum(charged, NONE // (4 * len(together)))
+                worth[c] = np.where(allowed & self.fits[c, here], gain, -NONE)
+            forced = sum(1 << k for k in np.flatnonzero(least[here]).tolist())
+            self._known[name] = int(
+                best_packing(worth, self.load[here], self.capacity, self.count, forced)
+            )
+        return self._known[name]
+
+    def _charged(self, price: Ints, load: Ints) -> Ints:
+        """Return what loads, shape (n, N, R), cost at a price (R,), rounded down."""
+        largest = int(price.max(initial=0)) * int(load.max(initial=0)) * price.size
+        if largest >= 2**63:
+            exact = (load.astype(object) @ price.astype(object)) >> self.shift
+        else:
+            exact = (load @ price) >> min(self.shift, 62)
+        charged: Ints = np.minimum(exact, NONE // 4).astype(np.int64)
+        return charged

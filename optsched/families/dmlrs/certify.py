@@ -15,13 +15,14 @@ from optsched.families.dmlrs.certificate import (
     DmlrsCertificate,
     Leaf,
     ModeSplit,
+    PackingPrices,
     Split,
     UnitPrices,
     WorkersSplit,
     to_grid,
 )
 from optsched.families.dmlrs.nodes import Completion, Workers
-from optsched.families.dmlrs.tree import UnitTree
+from optsched.families.dmlrs.tree import SlotTree, UnitTree
 
 UNIT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class
@@ -36,8 +37,8 @@ def certify_capacity(problem: CapacityBlocks, prices: Floats) -> DmlrsCertificat
     return DmlrsCertificate.root(problem.inst, CapacityPrices.of(to_grid(by_class, bits)), bits)
 
 
-def certify_tree(problem: UnitTree, tree: Tree) -> DmlrsCertificate:
-    """Certify by a branching tree whose leaves price workers and PS."""
+def certify_tree(problem: UnitTree | SlotTree, tree: Tree) -> DmlrsCertificate:
+    """Certify by a branching tree whose leaves price workers and PS, or packings."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**59
     dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
@@ -49,9 +50,9 @@ def certify_tree(problem: UnitTree, tree: Tree) -> DmlrsCertificate:
     here = problem.node
     for k, node in enumerate(tree.nodes):
         key = node.prices.tobytes()
-        prices = None
+        prices: UnitPrices | PackingPrices | None = None
         if held.get(k) != key:
-            prices = UnitPrices.of(to_grid(problem.by_job(node.prices), bits))
+            prices = _prices(problem, node.prices, bits)
         for child in node.children or ():
             held[child] = key
         nodes.append(_node(problem, node, prices))
@@ -59,7 +60,17 @@ def certify_tree(problem: UnitTree, tree: Tree) -> DmlrsCertificate:
     return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
-def _node(problem: UnitTree, node: TreeNode, prices: UnitPrices | None) -> Leaf | Split:
+def _prices(problem: UnitTree | SlotTree, prices: Floats, bits: int) -> UnitPrices | PackingPrices:
+    if isinstance(problem, UnitTree):
+        return UnitPrices.of(to_grid(problem.by_job(prices), bits))
+    together = np.diff(problem.by_job(prices), axis=2)
+    capacity = np.ascontiguousarray(problem.by_class(prices).transpose(0, 2, 1))
+    return PackingPrices.of(to_grid(together, bits), to_grid(capacity, bits))
+
+
+def _node(
+    problem: UnitTree | SlotTree, node: TreeNode, prices: UnitPrices | PackingPrices | None
+) -> Leaf | Split:
     if node.children is None:
         slot = problem.at(node.restrictions).unpackable_slot()
         return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from optsched.branch import BranchAndPrice, Tree
-from optsched.colgen import Column, Floats, Master, Relaxation, generate_columns
+from optsched.colgen import Column, Floats, Relaxation, generate_columns
 from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
 from optsched.families.dmlrs.certify import certify_capacity, certify_tree
 from optsched.families.dmlrs.compact import compact
@@ -29,7 +29,9 @@ from optsched.families.dmlrs.neighbourhood import (
     plan_column,
 )
 from optsched.families.dmlrs.policy import refuse_links
-from optsched.families.dmlrs.tree import UnitTree
+from optsched.families.dmlrs.slot_packing import MOST_JOBS
+from optsched.families.dmlrs.tree import SlotTree, UnitTree
+from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
 from optsched.scheduling.board import Plan
@@ -39,6 +41,7 @@ CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job-slot of a short search for schedules, in all at most 2
 RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
+FAR = 4  # an outer rate this far below the inner one is the exception
 SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
 
 
@@ -54,7 +57,7 @@ class _Search:
         self.starts = 0
         self.short = min(2.0, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
         self.columns: list[Column] = []  # of plans that a search met
-        self.master: Master | None = None
+        self.master: InteriorMaster | None = None
         self.converged = False
         self.best: dict[int, Plan] = {}
 
@@ -73,7 +76,7 @@ class _Search:
             return self.monitor.stop() or time.perf_counter() > until
 
         if self.master is None:
-            self.master = Master(self.capacity, threads=self.threads, interior=True)
+            self.master = InteriorMaster(self.capacity, threads=self.threads)
         self.master.add(self.columns)
         self.columns.clear()
         relaxation = generate_columns(
@@ -87,12 +90,12 @@ class _Search:
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
         self.converged = relaxation.converged
 
-    def unit_prices(self, problem: UnitTree) -> Floats:
+    def unit_prices(self, problem: UnitTree | SlotTree) -> Floats:
         """Return the best prices as prices of workers and PS."""
         assert self.prices is not None
         return problem.from_capacity(self.prices.reshape(self.capacity.shape))
 
-    def unit_columns(self, problem: UnitTree) -> list[Column]:
+    def unit_columns(self, problem: UnitTree | SlotTree) -> list[Column]:
         """Return the schedules that are known, and the patterns of the best of them."""
         columns = [] if self.master is None else self.master.columns
         found = [
@@ -169,7 +172,7 @@ def auto(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> 
 def _branch(search: _Search) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
     inst, monitor = search.inst, search.monitor
-    problem = UnitTree(search.capacity)
+    problem: UnitTree | SlotTree = (SlotTree if _together(inst) else UnitTree)(search.capacity)
 
     def target() -> float:
         return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
@@ -195,6 +198,12 @@ def _branch(search: _Search) -> None:
     )
     tree.master.add(search.unit_columns(problem))
     tree.run()
+
+
+def _together(inst: DmlrsInstance) -> bool:
+    """Whether there are few jobs, whose workers are far better off beside their PS."""
+    near = [needs.inner >= FAR * needs.outer for needs in inst.needs]
+    return len(near) <= MOST_JOBS and 2 * sum(near) >= len(near)
 
 
 METHODS: Mapping[str, Method] = {

@@ -36,6 +36,8 @@ def restricted_schedule(
     ps_inner: Ints,
     ps_outer: Ints,
     utility: Floats,
+    worker: Floats,
+    most_inner: int,
     price: Floats,
     free: Floats,
     count: Ints,
@@ -55,6 +57,8 @@ def restricted_schedule(
     """Return (payoff, completion) of the best schedule that completes in first..latest.
 
     ``lower``, ``upper`` and ``mode`` of shape (T,) as in `nodes.Node`. (-inf, -1) if there is none.
+    If ``most_inner`` is not below 0, it limits the workers at the inner rate; ``worker[t, n]`` is
+    the price of n of them, and the prices of the machines are for outer placements only.
     """
     window = latest + 1 - arrival
     most = (useful_workers(total, rates[0], ps_inner), useful_workers(total, rates[1], ps_outer))
@@ -83,7 +87,7 @@ def restricted_schedule(
             beta,
             ps_inner,
             ps_outer,
-            most[0],
+            most[0] if most_inner < 0 else 0,
             most[1],
             0.0,
             machine_floats,
@@ -96,6 +100,10 @@ def restricted_schedule(
             chosen,
             visited,
         )
+        if most_inner >= 0:
+            last[0] = min(most[0], most_inner)
+            for n in range(last[0] + 1):
+                parts[0, n] = worker[slot, n]
         restrict_costs(parts, last, lower[slot], upper[slot], mode[slot])
         size[t] = slot_options(
             parts[0],

@@ -16,6 +16,7 @@ from optsched.branch import Split
 from optsched.colgen import Ints, Relaxation
 from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
+from optsched.families.dmlrs.node_blocks import NodeBlocks
 from optsched.families.dmlrs.nodes import (
     ANY,
     INNER_ONLY,
@@ -25,6 +26,7 @@ from optsched.families.dmlrs.nodes import (
     Workers,
 )
 from optsched.families.dmlrs.packing import Placed, Wish, pack
+from optsched.families.dmlrs.slot_blocks import SlotBlocks
 from optsched.families.dmlrs.unit_blocks import UnitBlocks
 
 INTEGRAL = 1e-6
@@ -33,12 +35,10 @@ MOST_SPLITS = 6  # of modes and of numbers of workers that are offered
 Used = Sequence[tuple[int, int, Ints, float]]  # (job, completion, kinds by slot, share)
 
 
-class UnitTree(UnitBlocks):
-    """The decomposition as a problem for `branch.BranchAndPrice`."""
+class Branching(NodeBlocks):
+    """What is split where, whatever the prices are put on."""
 
-    def __init__(self, capacity: CapacityBlocks) -> None:
-        super().__init__(capacity)
-        self.packed: dict[tuple[Wish, ...], Placed | None] = {}
+    packed: dict[tuple[Wish, ...], Placed | None]
 
     def pack(self, wishes: tuple[Wish, ...]) -> Placed | None:
         """Place wishes on single machines; None if no way was found."""
@@ -177,3 +177,19 @@ class UnitTree(UnitBlocks):
                 if self.node.lower[i, t] < number:
                     return [self._workers(i, t, number - 1)]
         return []
+
+
+class UnitTree(Branching, UnitBlocks):
+    """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
+
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        self.packed = {}
+
+
+class SlotTree(Branching, SlotBlocks):
+    """Prices per worker and slot as a problem for `branch.BranchAndPrice`."""
+
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        self.packed = {}

@@ -7,30 +7,23 @@ columns: what one machine hosts. Its bound is at least as tight as prices on cap
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Self
+from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.dmlrs.capacity_blocks import NEGLIGIBLE, CapacityBlocks
-from optsched.families.dmlrs.certificate_packing import Forced, unpackable
-from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.loads import best_loads
-from optsched.families.dmlrs.nodes import INNER_ONLY, OUTER_ONLY, Node, root
-from optsched.families.dmlrs.oracle import Best, Oracle, Request
-from optsched.families.dmlrs.oracle_kernels import useful_workers
-from optsched.families.dmlrs.restricted import restricted_schedule
+from optsched.families.dmlrs.node_blocks import NodeBlocks
+from optsched.families.dmlrs.oracle import Request
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle import Machines
 
-PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
 SIDES = (0, 1)  # workers, PS
 PLENTY = 1e15  # of the two stand-in resources, whose prices are those of a worker and of a PS
 
 
-class UnitBlocks:
+class UnitBlocks(NodeBlocks):
     """The blocks and their oracles, at one node.
 
     Parameters
@@ -40,15 +33,8 @@ class UnitBlocks:
     """
 
     def __init__(self, capacity: CapacityBlocks) -> None:
-        self.inst: DmlrsInstance = capacity.inst
+        super().__init__(capacity)
         arrays = self.inst.arrays
-        self.jobs, self.slots = capacity.jobs, capacity.slots
-        self.requests, self.classes, self.count = (
-            capacity.requests,
-            capacity.classes,
-            capacity.count,
-        )
-        self.capacity = capacity.capacity  # (C, R)
         demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)
         self.demand = demand  # (2 I, R)
         self.room = self._rooms()  # (2 I, C)
@@ -74,15 +60,10 @@ class UnitBlocks:
         self.host_slot = np.array([t for t, _ in self.hosts], np.int64)
         self.host_class = np.array([c for _, c in self.hosts], np.int64)
         self.copies = np.concatenate([np.ones(self.jobs), self.count[self.host_class]])
-        # far more than all jobs are worth, so that small infeasibilities cut a node off, too
-        self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
         self.extended = [self._extended(q) for q in self.requests]
         resources = capacity.shape[1]
         self.free = np.full((self.slots, resources + 2, len(self.classes)), PLENTY)
         self.free[:, :resources] = capacity.free
-        most = max((job.chunks for job in self.inst.jobs), default=1)
-        self.oracle = Oracle(self.slots, len(self.classes), most)
-        self.refuted: dict[tuple[Forced, ...], bool] = {}
         self.at(self.root())
 
     def _rooms(self) -> Ints:
@@ -117,32 +98,8 @@ class UnitBlocks:
             q.utility,
         )
 
-    def root(self) -> Node:
-        """Return the node without restrictions."""
-        first = [
-            job.arrival if end is None else end
-            for job, end in zip(self.inst.jobs, self.inst.earliest, strict=True)
-        ]
-        most = [
-            max(
-                int(useful_workers(q.work, q.inner, q.ps_inner)),
-                int(useful_workers(q.work, q.outer, q.ps_outer)),
-            )
-            for q in self.requests
-        ]
-        return root(np.array(first, np.int64), np.array(most, np.int64), self.slots)
-
-    def at(self, node: Node) -> Self:
-        """Move to ``node``."""
-        self.node = node
-        self.equality = np.zeros(self.copies.size, bool)
-        self.equality[: self.jobs] = (node.last < self.slots) | node.lower.any(axis=1)
-        self.impossible = self.unpackable_slot() is not None
-        self.upper = self._upper()
-        return self
-
-    def _upper(self) -> Ints:
-        """Return the most workers and PS of every job on one machine of every host, (B, 2 I)."""
+    def _limits(self) -> tuple[Ints, Ints]:
+        """Return the fewest and most workers and PS on one machine of every host, (B, 2 I)."""
         node, jobs = self.node, self.jobs
         runs = node.upper[:, self.host_slot].T * (
             self.host_slot[:, None] <= np.minimum(node.last, self.slots - 1)[None, :]
@@ -152,49 +109,7 @@ class UnitBlocks:
         upper[there.T < 0] = 0
         upper[:, :jobs] = np.minimum(upper[:, :jobs], runs)
         upper[:, jobs:] = np.minimum(upper[:, jobs:], runs)  # never more PS than workers
-        return upper
-
-    def unpackable_slot(self) -> int | None:
-        """Return a slot in which what the node forces cannot be placed."""
-        for t in np.flatnonzero(self.node.lower.any(axis=0)).tolist():
-            jobs = np.flatnonzero(self.node.lower[:, t]).tolist()
-            key = tuple(
-                Forced(i, int(self.node.lower[i, t]), int(self.node.mode[i, t])) for i in jobs
-            )
-            if key not in self.refuted:
-                self.refuted[key] = unpackable(self.inst, key) is True
-            if self.refuted[key]:
-                return t
-        return None
-
-    def translate(self, columns: Sequence[Column]) -> list[Column]:
-        """Return the columns; the blocks never change."""
-        return list(columns)
-
-    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
-        """Return which columns the node permits; see `branch.BranchProblem`."""
-        out = np.ones(len(columns), bool)
-        node = self.node
-        mine = [k for k, c in enumerate(columns) if c.block < self.jobs]
-        if mine:
-            job = np.array([columns[k].block for k in mine])
-            completion = np.array([columns[k].choice[0] for k in mine])
-            kind = np.array([columns[k].choice[1] for k in mine])
-            number, outer, mode = kind // 2, kind % 2 == 1, node.mode[job]
-            wrong = (number > 0) & np.where(outer, mode == INNER_ONLY, mode == OUTER_ONLY)
-            out[mine] = (
-                (node.first[job] <= completion)
-                & (completion <= node.last[job])
-                & (node.lower[job] <= number).all(axis=1)
-                & (number <= node.upper[job]).all(axis=1)
-                & ~wrong.any(axis=1)
-            )
-        hosts = [k for k, c in enumerate(columns) if c.block >= self.jobs]
-        if hosts:
-            block = np.array([columns[k].block for k in hosts]) - self.jobs
-            pattern = np.array([columns[k].choice for k in hosts])
-            out[hosts] = (pattern <= self.upper[block]).all(axis=1)
-        return out
+        return np.zeros_like(upper), upper
 
     def by_job(self, prices: Floats) -> Floats:
         """Return prices of workers and PS, shape (2, I, T, C)."""
@@ -224,44 +139,12 @@ class UnitBlocks:
         for i in range(self.jobs):
             charged[:, -2], charged[:, -1] = units[0, i], units[1, i]
             machines = Machines(charged, self.free, self.count)
-            best[i], found = self._job(i, machines, float(duals[i]))
+            best[i], found = self.best_schedule(i, self.extended[i], machines, float(duals[i]))
             if found is not None:
                 entries = self.oracle.places(self.extended[i], machines, found)
                 columns.append(self.job_column(i, found.completion, found.amount, entries))
         self._patterns(units, duals, best, columns)
         return Pricing(best, columns)
-
-    def _job(self, i: int, machines: Machines, dual: float) -> tuple[float, Best | None]:
-        node, request = self.node, self.extended[i]
-        stay_out = not self.equality[i]
-        first, last = int(node.first[i]), int(min(node.last[i], self.slots - 1))
-        if self.inst.earliest[i] is None or first > last:
-            return (0.0 if stay_out else -np.inf), None
-        amount = np.zeros(self.slots, np.int64)
-        payoff, completion = restricted_schedule(
-            request.arrival,
-            first,
-            last,
-            request.work,
-            (request.inner, request.outer),
-            request.worker_demand,
-            request.ps_demand,
-            request.ps_inner,
-            request.ps_outer,
-            request.utility,
-            machines.price,
-            machines.free,
-            machines.count,
-            node.lower[i],
-            node.upper[i],
-            node.mode[i],
-            amount,
-            *self.oracle.scratch,
-        )
-        if completion < 0:
-            return (0.0 if stay_out else -np.inf), None
-        best = max(payoff, 0.0) if stay_out else payoff
-        return best, Best(payoff, completion, amount) if payoff > dual else None
 
     def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
         """Return the column of a schedule with rows [side, slot, class, number]."""

@@ -41,6 +41,7 @@ REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is repo
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 LEAST = 1e-6  # a job that earns less than this share of what all can earn is not tried
 HOPEFUL = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
+HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
 NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
 
@@ -159,6 +160,7 @@ class Neighbourhood:
             done=lambda: (done() - BUILDING) / (1 - BUILDING),
             found=found,
             keep=board.keep,
+            appeal=(self.worth * (self.share + HOPE)).tolist(),
         )
         monitor.incumbent(value, self.schedule(best))
         return best

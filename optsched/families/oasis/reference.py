@@ -9,13 +9,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
 
 from optsched.branch import BranchAndPrice, Tree
-from optsched.colgen import Floats, Master, Relaxation, generate_columns, lagrangian
+from optsched.colgen import Floats, Relaxation, generate_columns, lagrangian
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
 from optsched.families.oasis.certify import certify_capacity, certify_slots, certify_tree
 from optsched.families.oasis.compact import compact
@@ -27,6 +27,7 @@ from optsched.families.oasis.pattern_program import PatternProgram
 from optsched.families.oasis.slot_repair import SlotRepair
 from optsched.families.oasis.slot_tree import SlotTree
 from optsched.families.oasis.tightening import Guide, Tightening
+from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
 from optsched.streams import Streams
@@ -36,6 +37,7 @@ CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, in all at most 0.5
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
+SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
 REPAIR_SHARE = 0.4  # of the time may go into schedules with the completions of a relaxation
 TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
@@ -54,7 +56,7 @@ class _Search:
         self.guide: Guide | None = None
         self.starts = 0
         self.short = min(0.5, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
-        self.master: Master | None = None
+        self.master: InteriorMaster | None = None
         self.converged = False
 
     def prove(self, bound: float, prices: Floats) -> None:
@@ -118,7 +120,7 @@ class _Search:
             return self.monitor.stop() or time.perf_counter() > until
 
         if self.master is None:
-            self.master = Master(self.capacity, threads=self.threads, interior=True)
+            self.master = InteriorMaster(self.capacity, threads=self.threads)
         relaxation = generate_columns(
             self.capacity,
             self.master,
@@ -190,7 +192,7 @@ def _branch(search: _Search) -> None:
     """Run the tree; look for schedules in the patterns that it meets."""
     inst, monitor = search.inst, search.monitor
     problem = SlotTree(inst)
-    spent = 0.0
+    spent = searched = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
     repairs = _Repairs(problem, search)
 
@@ -207,11 +209,17 @@ def _branch(search: _Search) -> None:
                 monitor.incumbent(verdict.value, schedule)
 
     def relaxed(relaxation: Relaxation) -> None:
-        nonlocal spent
+        nonlocal spent, searched
         report(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
-            report(repairs.work(completions))
+            repairs.add(completions)
+        for found in repairs.work(target):
+            report(found)
+        if searched + 2 * search.short < SEARCH_SHARE * monitor.seconds():
+            began = time.perf_counter()
+            search.improve(2 * search.short)
+            searched += time.perf_counter() - began
         key = () if completions is None else tuple(sorted(completions.items()))
         first = not tried
         if not first and (completions is None or key in tried):
@@ -245,26 +253,58 @@ class _Repairs:
 
     def __init__(self, problem: SlotTree, search: _Search) -> None:
         self.problem, self.search = problem, search
-        self.known: dict[tuple[tuple[int, int], ...], SlotRepair | None] = {}
+        self.known: set[tuple[tuple[int, int], ...]] = set()
+        self.open: list[_Repair] = []
         self.spent = 0.0
 
-    def work(self, completions: Mapping[int, int]) -> OasisSchedule | None:
-        """Work on ``completions`` until the share of the time is used up."""
-        monitor = self.search.monitor
-        seconds = min(REPAIR_SHARE * monitor.seconds() - self.spent, monitor.left())
+    def add(self, completions: Mapping[int, int]) -> None:
+        """Take in completions that a relaxation has decided, if they are new."""
         key = tuple(sorted(completions.items()))
         if key not in self.known:
+            self.known.add(key)
             rng = Streams(self.search.seed)("repair", len(self.known))
-            self.known[key] = SlotRepair(self.problem, completions, rng)
-        repair = self.known[key]
-        if repair is None or seconds <= 0:
-            return None
-        began = time.perf_counter()
-        schedule = repair.work(seconds)
-        self.spent += time.perf_counter() - began
-        if schedule is not None:
-            self.known[key] = None  # nothing more to find
-        return schedule
+            self.open.append(_Repair(SlotRepair(self.problem, completions, rng)))
+
+    def work(self, target: Callable[[], float]) -> Iterator[OasisSchedule]:
+        """Work until the share of the time is used up, on what earns the most first."""
+        monitor = self.search.monitor
+        while True:
+            self.open = [r for r in self.open if self._worth(r.first.due) > target()]
+            seconds = min(REPAIR_SHARE * monitor.seconds() - self.spent, monitor.left())
+            if not self.open or seconds <= 0 or monitor.stop():
+                return
+            repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
+            began = time.perf_counter()
+            schedule = repair.now.work(seconds)
+            if schedule is not None and repair.now is repair.first:
+                self.open.remove(repair)  # nothing more to find
+            elif schedule is not None:
+                repair.again()
+            elif repair.now.stuck:
+                later = repair.now.postponed()
+                if self._worth(later) > target():
+                    repair.now = repair.now.follow(later)
+                else:
+                    repair.again()
+            self.spent += time.perf_counter() - began
+            if schedule is not None:
+                yield schedule
+
+    def _worth(self, completions: Mapping[int, int]) -> float:
+        return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
+
+
+class _Repair:
+    """A search, and the one that follows it with later completions where it was stuck."""
+
+    def __init__(self, first: SlotRepair) -> None:
+        self.first = self.now = first
+        self.rounds = 0
+
+    def again(self) -> None:
+        """Go back to the first completions."""
+        self.now, self.first.idle = self.first, 0
+        self.rounds += 1
 
 
 METHODS: Mapping[str, Method] = {

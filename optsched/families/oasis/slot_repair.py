@@ -2,8 +2,9 @@
 
 A relaxation may decide when every job completes and leave open how many workers run where: slots
 are alike, so that a branching tree goes through the same choice again and again. Here an integer
-program re-plans two or three slots on their single machines, the others stay, and what matters is
-the work that is still missing. When nothing is missing, the machines hold a schedule.
+program re-plans a few slots on their single machines, the others stay, and what matters is the work
+that is still missing. When nothing is missing, the machines hold a schedule. Where the search is
+stuck, it can go on with a job one slot later.
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ from optsched.families.oasis.capacity_blocks import SIDES
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.slot_blocks import SlotBlocks
 
-PROGRAM_SECONDS = 4.0  # for one program
-SLOTS = (2, 3)  # that one program re-plans
+PROGRAM_SECONDS = 2.0  # for one program
+FEWEST, MOST = 2, 5  # slots that one program re-plans
+WIDER = 4  # programs without success after which they re-plan one slot more
+PATIENCE = 20  # programs without success until the search counts as stuck
+HEAVIER = 1.15  # a worker that is still missing after a program without success counts
+LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
 DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
 
 
@@ -60,6 +65,9 @@ class SlotRepair:
     def __init__(self, problem: SlotBlocks, completions: Mapping[int, int], rng: Generator) -> None:
         self.problem, self.rng = problem, rng
         inst = problem.inst
+        self.size = _weights(problem)
+        self.weight = self.size.copy()
+        self.least = np.inf  # that was ever missing
         self.due = dict(sorted(completions.items()))
         self.active = {
             t: [i for i, due in self.due.items() if inst.jobs[i].arrival <= t <= due]
@@ -75,6 +83,46 @@ class SlotRepair:
             for c in self.capacity
         ]
         self.begun = False
+        self.idle = 0  # programs since the last that made less missing
+
+    @property
+    def stuck(self) -> bool:
+        """Whether the last programs have changed nothing."""
+        return self.idle >= PATIENCE
+
+    def postponed(self) -> dict[int, int]:
+        """Return the completions with one job a slot later, or out, which costs the least.
+
+        It is a job that lacks work, or runs beside one that does.
+        """
+        utility = self.problem.arrays.utility
+        missing, out = self.missing(), dict(self.due)
+        beside = [self.active[t] for t in self.slots if any(missing[i] > 0 for i in self.active[t])]
+        loss = {
+            i: utility[i, self.due[i]]
+            - (utility[i, self.due[i] + 1] if self.due[i] + 1 < self.problem.slots else 0.0)
+            for i in sorted({i for jobs in beside for i in jobs})
+        }
+        if loss:
+            i = min(loss, key=lambda i: loss[i])
+            if self.due[i] + 1 < self.problem.slots:
+                out[i] += 1
+            else:
+                del out[i]
+        return out
+
+    def follow(self, completions: Mapping[int, int]) -> SlotRepair:
+        """Return a search with other completions that begins where this one is."""
+        other = SlotRepair(self.problem, completions, self.rng)
+        for t in set(self.slots) & set(other.slots):
+            for k, i in enumerate(other.active[t]):
+                if i in self.active[t]:
+                    for side in SIDES:
+                        other.placed[side][t][:, k] = self.placed[side][t][
+                            :, self.active[t].index(i)
+                        ]
+        other.begun, other.weight = self.begun, self.weight.copy()
+        return other
 
     def missing(self) -> Ints:
         """Return the worker-slots that every job still lacks, by index."""
@@ -86,16 +134,27 @@ class SlotRepair:
         return missing
 
     def work(self, seconds: float) -> OasisSchedule | None:
-        """Search for ``seconds``; return a schedule once nothing is missing."""
+        """Search for ``seconds``, or until stuck; return a schedule once nothing is missing."""
         until = time.perf_counter() + seconds
         if not self.begun:
             self._begin()
             self.begun = True
         while (short := np.maximum(self.missing(), 0)).any():
-            if time.perf_counter() > until:
+            if time.perf_counter() > until or self.stuck:
                 return None
             self._plan(self._choose(short), self.missing(), until)
+            self._learn()
         return self._schedule()
+
+    def _learn(self) -> None:
+        """Count what is missing; where that is no less than ever, it counts more from now on."""
+        short = np.maximum(self.missing(), 0)
+        lacking = float(self.size @ short)
+        if lacking < self.least - 1e-9:
+            self.least, self.idle = lacking, 0
+        else:
+            self.idle += 1
+            self.weight[short > 0] *= HEAVIER
 
     def _begin(self) -> None:
         """Plan slot by slot; each takes its share of what is missing."""
@@ -112,7 +171,8 @@ class SlotRepair:
         i = int(self.rng.choice(np.flatnonzero(short)))
         first = int(self.rng.choice([t for t in self.slots if i in self.active[t]]))
         others = [t for t in self.slots if t != first]
-        more = min(len(others), int(self.rng.integers(SLOTS[0], SLOTS[1] + 1)) - 1)
+        most = min(MOST, FEWEST + 1 + self.idle // WIDER)
+        more = min(len(others), int(self.rng.integers(FEWEST, most + 1)) - 1)
         return sorted([first, *map(int, self.rng.choice(others, size=more, replace=False))])
 
     def _plan(self, slots: Sequence[int], missing: Ints, until: float) -> None:
@@ -121,7 +181,7 @@ class SlotRepair:
         wanted = missing.copy()
         for t in slots if self.begun else ():
             wanted[self.active[t]] += self._numbers(0, t)
-        wanted = np.maximum(wanted[jobs], 0)
+        wanted, weight = np.maximum(wanted[jobs], 0), self.weight[jobs]
         blocks = [self._block(t) for t in slots]
         width = sum(block.upper.size for block in blocks)
         done = hstack(
@@ -137,7 +197,7 @@ class SlotRepair:
         start = np.concatenate([self._point(t) for t in slots])
         lacking = np.maximum(wanted - done @ start, 0)
         result = solvers.solve_mip(
-            np.concatenate([np.zeros(width), self.rng.uniform(1.0, DEARER, len(jobs))]),
+            np.concatenate([np.zeros(width), weight * self.rng.uniform(1.0, DEARER, len(jobs))]),
             matrix.tocsc(),
             np.full(matrix.shape[0], -np.inf),
             np.concatenate([*(block.limit for block in blocks), -wanted.astype(float)]),
@@ -147,10 +207,9 @@ class SlotRepair:
             start=np.concatenate([start, lacking]),
             time_limit=min(PROGRAM_SECONDS, max(0.1, until - time.perf_counter())),
         )
-        if (
-            result.x is None
-            or np.maximum(wanted - done @ result.x[:width], 0).sum() > lacking.sum()
-        ):
+        if result.x is None:
+            return
+        if weight @ np.maximum(wanted - done @ result.x[:width], 0) > weight @ lacking + 1e-9:
             return
         ends = np.cumsum([block.upper.size for block in blocks])
         for t, part in zip(slots, np.split(result.x[:width], ends[:-1]), strict=True):
@@ -234,6 +293,20 @@ class SlotRepair:
                     sides[side].extend((t, int(h), int(kept[h])) for h in np.flatnonzero(kept))
             jobs[i] = JobSchedule(workers=tuple(sides[0]), ps=tuple(sides[1]))
         return OasisSchedule(jobs=tuple(jobs))
+
+
+def _weights(problem: SlotBlocks) -> Floats:
+    """Return what a missing worker of each job counts: its share of the machines, with its PS."""
+    weight = np.zeros(problem.jobs)
+    for side in SIDES:
+        count = [len(members) for members in problem.classes[side]]
+        whole = np.maximum(count @ problem.capacity[side], 1.0)  # (R,)
+        share = (problem.demand[side] / whole).max(axis=1, initial=0.0)
+        if side == 1:
+            most = np.maximum(problem.most, 1)
+            share *= [problem.needed[i][n] / n for i, n in enumerate(most)]
+        weight += share
+    return np.clip(weight / max(float(weight.max(initial=0.0)), 1e-300), LEAST_WEIGHT, 1.0)
 
 
 def _first(hosted: Ints, number: Ints) -> Ints:

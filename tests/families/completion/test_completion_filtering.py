@@ -9,7 +9,7 @@ from completion_brute import optimum, tiny
 from optsched.families.completion import FAMILY
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.cpsat import Program
-from optsched.families.completion.filtering import filtered, within
+from optsched.families.completion.filtering import filtered, reduced, within
 from optsched.families.completion.windows import WindowBlocks
 from optsched.progress import Progress
 
@@ -89,6 +89,37 @@ def test_halves_of_a_split_hold_everything():
             others = size(whole[1:])
             there = [size(part) - others for part in parts if part is not None]
             assert sum(there) == size(whole[:1]), (attribute, at)
+
+
+def test_choices_of_a_leaf_keep_a_best_schedule_and_nothing_below_the_bound():
+    dropped = 0
+    for seed in SOLVABLE:
+        inst, jobs, prices, bound = priced(seed)
+        best = optimum(inst)
+        whole = filtered(jobs, prices, bound, None)
+        left = reduced(jobs, whole, prices, best)
+        assert solved(inst, jobs, left) == pytest.approx(best), seed
+        dropped += size(left) < size(whole)
+        assert reduced(jobs, whole, prices, bound - 1e-3) is None
+    assert dropped > len(SOLVABLE) / 2
+
+
+def test_choices_within_limits_are_bounded_by_themselves():
+    stronger = 0
+    for seed in SOLVABLE[:20]:
+        inst, jobs, prices, bound = priced(seed)
+        whole = filtered(jobs, prices, bound, None)
+        limits = WindowBlocks(jobs, 1).root()
+        limits[0, 0, 0] = jobs.arrival[0] + 1  # a later start of job 0
+        choices = within(whole, limits)
+        if choices is None:
+            continue
+        value = solved(inst, jobs, choices)
+        if value is None:
+            continue
+        assert solved(inst, jobs, reduced(jobs, choices, prices, value)) == pytest.approx(value)
+        stronger += reduced(jobs, choices, prices, bound + 1e-3) is None
+    assert stronger > 0
 
 
 def test_without_schedule_and_deadline_nothing_can_be_said():

@@ -71,3 +71,27 @@ def test_search_keeps_the_best(area):
     assert area.worth(best) > began
     verdict = verify(area.jobs.inst, schedule_of(area.pieces(best)))
     assert verdict.value == monitor.value
+
+
+def test_jobs_find_room_long_after_the_last_price():
+    inst = generate("mid", seed=8, jobs=10, machines=8, slots=20)  # one server can host PS
+    jobs = Jobs(inst)
+    area = Neighbourhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
+    area.start(0)
+    assert area.complete()
+    starts = [plan.found.start for plan in area.board.plans.values()]
+    assert max(starts) > inst.horizon
+
+
+def test_sums_and_tops_of_rooms_follow_every_change():
+    inst = generate("paper", seed=2, jobs=20, machines=12)
+    jobs, rng = Jobs(inst), np.random.default_rng(0)
+    area = Neighbourhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
+    for i in rng.integers(20, size=60).tolist():
+        if i in area.board.plans:
+            area.board.remove(i)
+        else:
+            area.board.insert(i, 0)
+        state = area.board.state
+        assert np.array_equal(state.top[0], state.room[0].max(axis=2))
+        assert np.array_equal(state.total[0], state.room[0].sum(axis=2))

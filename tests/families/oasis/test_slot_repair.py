@@ -7,7 +7,7 @@ import pytest
 from oasis_reference import FILES, load, schedule
 
 from optsched.families.oasis.presets import generate
-from optsched.families.oasis.slot_repair import SlotRepair
+from optsched.families.oasis.slot_repair import PATIENCE, SlotRepair
 from optsched.families.oasis.slot_tree import SlotTree
 from optsched.families.oasis.verify import verify
 
@@ -39,15 +39,50 @@ def test_what_cannot_be_met_ends_with_the_time():
     assert repair(inst, at_once, seconds=1.0) is None
 
 
-def test_a_plan_is_never_given_up_for_a_worse_one():
+def stuck_search():
     inst = generate("paper", seed=3, jobs=10, slots=10, machines=20)
-    problem = SlotTree(inst)
-    late = dict.fromkeys(range(len(inst.jobs)), inst.horizon - 1)
-    search = SlotRepair(problem, late, np.random.default_rng(0))
+    late = dict.fromkeys(range(len(inst.jobs)), inst.horizon - 2)
+    search = SlotRepair(SlotTree(inst), late, np.random.default_rng(0))
     search.work(0.0)
-    lacking = [np.maximum(search.missing(), 0).sum()]
-    assert lacking[0] > 0
-    for _ in range(5):
-        search.work(0.3)
-        lacking.append(np.maximum(search.missing(), 0).sum())
-    assert lacking == sorted(lacking, reverse=True)
+    assert (search.missing() > 0).any()
+    return inst, search
+
+
+def test_work_that_stays_missing_counts_more_and_ends_as_stuck():
+    _, search = stuck_search()
+    before, least = search.weight.copy(), search.size @ np.maximum(search.missing(), 0)
+    lacks = search.missing() > 0
+    search.least = 0.0  # as if everything had been done once: nothing can be better
+    for _ in range(PATIENCE):
+        assert not search.stuck
+        search._learn()
+    assert search.stuck
+    assert (search.weight[lacks] > before[lacks]).all()
+    assert (search.weight[~lacks] == before[~lacks]).all()
+    search.least = 2 * least
+    search._learn()
+    assert not search.stuck
+    assert search.least == pytest.approx(least)
+
+
+def test_the_job_that_loses_the_least_is_postponed():
+    inst, search = stuck_search()
+    later = search.postponed()
+    loss = inst.arrays.utility[:, -2] - inst.arrays.utility[:, -1]
+    changed = {i for i in search.due if later.get(i) != search.due[i]}
+    assert changed == {int(loss.argmin())}  # all run side by side
+    assert later[changed.pop()] == inst.horizon - 1
+    search.due = dict.fromkeys(search.due, inst.horizon - 1)  # no slot is left: one stays out
+    gone = set(search.due) - set(search.postponed())
+    assert gone == {int(inst.arrays.utility[:, -1].argmin())}
+
+
+def test_a_search_goes_on_where_another_was():
+    inst, search = stuck_search()
+    missing = search.missing()
+    later = search.due | {0: inst.horizon - 1}
+    assert (search.follow(later).missing() == missing).all()
+    without = {i: t for i, t in search.due.items() if i != 0}
+    left = search.follow(without).missing()
+    assert left[0] == 0
+    assert (left[1:] == missing[1:]).all()

@@ -1,0 +1,72 @@
+"""The interior master solves the program of the simplex master, with fewer rows and columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from test_colgen import Listed
+
+from optsched import interior_master
+from optsched.colgen import Master, generate_columns
+from optsched.interior_master import InteriorMaster
+
+
+@pytest.mark.parametrize("equality", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_both_masters_agree_on_the_same_columns(seed, equality):
+    problem = Listed(seed, rows=12, blocks=9, equality=equality)
+    vertex, central = Master(problem), InteriorMaster(problem)
+    for master in (vertex, central):
+        master.add(problem.columns)
+    value, _, _, _ = vertex.solve()
+    while True:
+        found, prices, duals, x = central.solve()
+        if np.isfinite(found) or not central.refine():
+            break
+    assert found == pytest.approx(value, rel=1e-5)
+    used, copies = np.zeros(problem.rhs.size), np.zeros(problem.copies.size)
+    for c, share in zip(central.columns, x, strict=True):
+        used[c.rows] += share * c.usage
+        copies[c.block] += share
+    assert (used <= problem.rhs * (1 + 1e-6)).all()
+    assert (copies <= problem.copies * (1 + 1e-6)).all()
+    assert (prices >= 0).all()
+    assert prices @ problem.rhs + duals @ problem.copies == pytest.approx(value, rel=1e-4)
+
+
+def test_rows_that_nobody_fills_take_no_part():
+    problem = Listed(3, rows=10)
+    problem.rhs[4:] = 1e6
+    found = InteriorMaster(problem)
+    generate_columns(problem, found, stop=lambda _: False, tolerance=lambda _: 1e-6)
+    assert found.joined[:4].any()
+    assert not found.joined[4:].any()
+
+
+def test_columns_leave_and_it_converges_all_the_same(monkeypatch):
+    monkeypatch.setattr(interior_master, "FEW", 12)
+    problem = Listed(5, rows=12, blocks=9, each=60)
+    master = InteriorMaster(problem)
+    longest = 0
+
+    def stop(_):
+        nonlocal longest
+        longest = max(longest, len(master.columns))
+        return problem.asked > 400
+
+    found = generate_columns(problem, master, stop=stop, tolerance=lambda _: 1e-6)
+    assert found.converged
+    assert found.bound == pytest.approx(problem.whole(), rel=1e-5)
+    assert longest < len(problem.columns)
+    assert len(found.x) <= len(master.columns)
+
+
+def test_a_row_that_flips_between_idle_and_overfull_ends():
+    from optsched import solve
+    from optsched.problem import get_family
+
+    inst = get_family("dmlrs").generate(
+        "paper", seed=0, jobs=10, slots=10, machines=10, g_unit="Mbit", ratio=1.0
+    )
+    optimum = solve(inst, method="colgen", time_limit=20)
+    assert optimum.bound is not None
