@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from optsched.families.completion.certificate import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
+from optsched.scheduling.shadow import Row, capacity_rows
 
 
-def shadow_prices(
-    inst: CompletionInstance, certificate: CompletionCertificate
-) -> list[dict[str, Any]]:
+def shadow_prices(inst: CompletionInstance, certificate: CompletionCertificate) -> list[Row]:
     """Return, for every slot, class and resource with a price, what one more unit saves at most.
 
     ``price`` is in units of the objective for one more natural unit (one GPU, one GB) on one server
@@ -18,18 +15,12 @@ def shadow_prices(
     """
     if len(certificate.prices) != 1:
         return []
-    arrays = inst.arrays
-    names = [c.name for c in inst.servers for _ in range(c.count)]
-    found = []
-    for slot, group, resource, price in certificate.prices[0]:
-        first = arrays.classes[group][0]
-        found.append(
-            {
-                "side": "server",
-                "slot": slot,
-                "machines": names[first] or f"server {first}",
-                "resource": inst.resources[resource],
-                "price": float(price * arrays.scale[resource] * 2.0**-certificate.grid_bits),
-            }
-        )
-    return found
+    unit = 2.0**-certificate.grid_bits
+    return capacity_rows(
+        [(t, c, r, p * unit) for t, c, r, p in certificate.prices[0]],
+        side="server",
+        classes=inst.arrays.classes,
+        machines=inst.servers,
+        resources=inst.resources,
+        scale=inst.arrays.scale.tolist(),
+    )

@@ -11,6 +11,7 @@ from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.online import assemble, events
 from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized, guarantee
 from optsched.families.dmlrs.reference import METHODS
+from optsched.families.dmlrs.shadow import shadow_prices
 from optsched.families.dmlrs.sources import describe, generate, open_trace, warnings
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Family
@@ -59,5 +60,6 @@ FAMILY = Family(
     warnings=warnings,
     guarantee=guarantee,
     pictures=_pictures,
+    shadow_prices=shadow_prices,
     second={"compact": "cpsat", "cpsat": "compact"},
 )

@@ -4,45 +4,74 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate
+import numpy as np
+
+from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
+from optsched.scheduling.patterns import best_patterns
+from optsched.scheduling.shadow import Row, capacity_rows, class_name, dearest_first
 
-SIDES = ("worker", "ps")
+NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its worth
 
 
-def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[dict[str, Any]]:
-    """Return, for every slot, class and resource with a price, what one more unit earns at most.
+def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Row]:
+    """Return what more capacity in one slot earns at most, the dearest first.
 
-    ``price`` is in units of the objective for one more natural unit (one GPU, one GB) on one
-    machine of the class in the slot. Only prices on capacity have that meaning: a certificate whose
-    root holds prices per worker gives none.
+    Prices on capacity give a row for every slot, class and resource: ``price`` is for one more
+    natural unit (one GPU, one GB) on one machine of the class. Prices per worker give a row for
+    every slot and class, whose ``resource`` is "machine": ``price`` is for one more machine.
     """
     root = certificate.nodes[0].prices
-    if not isinstance(root, CapacityPrices):
-        return []
-    arrays = inst.arrays
-    scales = (arrays.worker_scale, arrays.ps_scale)
-    classes = (arrays.worker_classes, arrays.ps_classes)
-    capacity = (inst.worker_machines, inst.ps_machines)
-    found = []
-    for side, slot, group, resource, price in root.entries:
-        members = classes[side][group]
-        found.append(
-            {
-                "side": SIDES[side],
-                "slot": slot,
-                "machines": _name(capacity[side], members[0]) or f"machine {members[0]}",
-                "resource": inst.resources[resource],
-                "price": float(price * scales[side][resource] * 2.0**-certificate.grid_bits),
-            }
+    unit = 2.0**-certificate.grid_bits
+    if isinstance(root, CapacityPrices):
+        return _by_resource(inst, root, unit)
+    return _by_machine(inst, root, unit) if isinstance(root, SlotPrices) else []
+
+
+def _sides(inst: OasisInstance) -> list[tuple[Any, ...]]:
+    """Return for workers and PS: name, classes, where the names are, demand, capacity."""
+    a = inst.arrays
+    return [
+        ("worker", a.worker_classes, inst.worker_machines, a.worker_demand, a.worker_capacity),
+        ("ps", a.ps_classes, inst.ps_machines, a.ps_demand, a.ps_capacity),
+    ]
+
+
+def _by_resource(inst: OasisInstance, root: CapacityPrices, unit: float) -> list[Row]:
+    scales = (inst.arrays.worker_scale, inst.arrays.ps_scale)
+    rows = []
+    for k, (side, classes, machines, _, _) in enumerate(_sides(inst)):
+        rows += capacity_rows(
+            [(t, c, r, p * unit) for s, t, c, r, p in root.entries if s == k],
+            side=side,
+            classes=classes,
+            machines=machines,
+            resources=inst.resources,
+            scale=scales[k].tolist(),
         )
-    return found
+    return dearest_first(rows)
 
 
-def _name(classes: Any, machine: int) -> str:
-    """Return the name of the class that a single machine belongs to."""
-    for machines in classes:
-        if machine < machines.count:
-            return str(machines.name)
-        machine -= machines.count
-    return ""
+def _by_machine(inst: OasisInstance, root: SlotPrices, unit: float) -> list[Row]:
+    prices = np.zeros((2, len(inst.jobs), inst.horizon))
+    for side, job, slot, price in root.entries:
+        prices[side, job, slot] = price * unit
+    rows = []
+    for k, (side, classes, machines, demand, capacity) in enumerate(_sides(inst)):
+        slots = np.flatnonzero(prices[k].any(axis=0))
+        value = np.ascontiguousarray(prices[k][:, slots].T)
+        most = [job.chunks if k == 0 else max(inst.ps_needed(i)) for i, job in enumerate(inst.jobs)]
+        upper = np.where(value > 0, np.array(most, np.int64), 0)
+        for members in classes:
+            room = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
+            best, out = np.empty(slots.size), np.zeros_like(upper)
+            best_patterns(
+                value, demand.astype(float), room, np.zeros_like(upper), upper, best, out, NODES
+            )
+            name = class_name(machines, members)
+            rows += [
+                {"side": side, "slot": t, "machines": name, "resource": "machine", "price": p}
+                for t, p in zip(slots.tolist(), best.tolist(), strict=True)
+                if p > 0
+            ]
+    return dearest_first(rows)

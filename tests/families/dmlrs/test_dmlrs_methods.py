@@ -63,3 +63,27 @@ def test_methods_that_know_one_reading_say_so(method):
     inst, _ = load(FILES[0], "link")
     with pytest.raises(InputError, match='locality is "link"'):
         solve(inst, method=method, time_limit=1)
+
+
+def test_shadow_prices_say_what_one_more_unit_earns_at_most():
+    inst = generate("contended", seed=0, jobs=12, slots=20, machines=3)
+    found = solve(inst, method="colgen", time_limit=30)
+    first = found.shadow_prices[0]
+    assert first["price"] == max(row["price"] for row in found.shadow_prices) > 0
+    r = inst.resources.index(first["resource"])
+    classes = [
+        c.model_copy(
+            update={"capacity": tuple(x + (k == r) for k, x in enumerate(c.capacity))}
+            if c.name == first["machines"]
+            else {}
+        )
+        for c in inst.machines
+    ]
+    more = type(inst).model_validate(inst.model_dump() | {"machines": classes})
+    paid = sum(
+        row["price"] * next(c.count for c in inst.machines if c.name == row["machines"])
+        for row in found.shadow_prices
+        if (row["machines"], row["resource"]) == (first["machines"], first["resource"])
+    )
+    better = solve(more, method="search", time_limit=3).value
+    assert better <= found.bound + paid + 1e-9

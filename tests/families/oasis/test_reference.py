@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oasis_brute import random_instance
 from oasis_reference import FILES, load
 
 from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate, check, to_grid
@@ -150,5 +149,15 @@ def test_shadow_prices_name_their_machines():
     assert [(p["machines"], p["price"]) for p in found] == [("small", 50.0), ("machine 2", 25.0)]
 
 
-def test_a_tree_has_no_shadow_prices():
-    assert solve(random_instance(4), method="branch-and-price", time_limit=30).shadow_prices == ()
+def test_prices_of_workers_become_the_price_of_one_more_machine():
+    """Two jobs of 0.5 GPU earn 5 and 4 where one machine of 0.5 GPU is: a second earns the 4."""
+    jobs = [job(demand=0.5, kind="table", values=[v]) for v in (5, 4)]
+    inst = instance(*jobs, horizon=1, machines=(MachineClass(name="half", capacity=(0.5,)),))
+    found = solve(inst, method="branch-and-price", time_limit=30)
+    assert found.value == 5
+    (price,) = [p for p in found.shadow_prices if p["side"] == "worker"]
+    assert (price["machines"], price["slot"], price["resource"]) == ("half", 0, "machine")
+    assert 4 - 1e-6 <= price["price"] <= 5 + 1e-6
+    more = (MachineClass(name="half", count=2, capacity=(0.5,)),)
+    value = solve(instance(*jobs, horizon=1, machines=more), time_limit=30).value
+    assert value <= found.bound + price["price"]

@@ -1,0 +1,18 @@
+"""What one more unit of capacity saves."""
+
+from __future__ import annotations
+
+from optsched.families.completion.presets import generate
+from optsched.optimum import solve
+
+
+def test_rows_name_servers_and_resources_the_dearest_first():
+    inst = generate("small", seed=3)
+    found = solve(inst, method="colgen", time_limit=20)
+    prices = [row["price"] for row in found.shadow_prices]
+    assert prices
+    assert prices == sorted(prices, reverse=True)
+    assert prices[0] > 0
+    names = {c.name for c in inst.servers}
+    assert {row["machines"] for row in found.shadow_prices} <= names
+    assert {row["resource"] for row in found.shadow_prices} <= set(inst.resources)
