@@ -1,8 +1,7 @@
-"""A cluster filled by hand: insert a job by its best schedule at prices, take it out again.
+"""A cluster filled by hand: put a job in where its plan says, take it out again.
 
-Serves the neighbourhood search: `PlanBoard` keeps the books of any family with workers and
-parameter servers, `Board` inserts jobs where the two sit apart. Every state is feasible on single
-machines.
+Serves the neighbourhood search of families with workers and parameter servers (PS). Every state is
+feasible on single machines.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from optsched.scheduling.oracle import Machines, Oracle, Request
+from optsched.scheduling.oracle import Machines, Request
 from optsched.scheduling.slots import (
     Floats,
     Ints,
@@ -75,57 +74,6 @@ class PlanBoard:
             self.free[1],
             sign,
         )
-
-
-class Board(PlanBoard):
-    """The state of a neighbourhood search.
-
-    Parameters
-    ----------
-    requests : sequence of Request
-    free : pair of arrays of shape (T, R, H) and (T, R, K)
-        The empty cluster; the board works on copies.
-    prices : pair of arrays of the same shapes
-        Prices per unit, by which inserted jobs choose among slots and machines.
-    factors : sequence of (multiple, stranded)
-        Multiples of the prices that `insert` may use, and how much of what it leaves over on a
-        machine a job pays for (see `charge_leftovers`).
-    """
-
-    def __init__(
-        self,
-        requests: Sequence[Request],
-        free: tuple[Floats, Floats],
-        prices: tuple[Floats, Floats],
-        factors: Sequence[tuple[float, float]],
-    ) -> None:
-        super().__init__(requests, (free[0].copy(), free[1].copy()))
-        ones = tuple(np.ones(f.shape[2], np.int64) for f in free)
-        self.sides = [
-            tuple(
-                Machines(np.ascontiguousarray(p * x), f, one, stranded)
-                for p, f, one in zip(prices, self.free, ones, strict=True)
-            )
-            for x, stranded in factors
-        ]
-        self.oracle = Oracle(
-            free[0].shape[0],
-            max(f.shape[2] for f in free),
-            max((r.units.size - 1 for r in requests), default=1),
-            max((r.work for r in requests), default=1),
-        )
-
-    def insert(self, i: int, factor: int, cutoff: float = 0.0) -> bool:
-        """Insert job i by its best schedule at the prices times ``factors[factor]``, if it pays."""
-        request = self.requests[i]
-        workers, ps = self.sides[factor]
-        best = self.oracle.best(request, workers, ps, cutoff)
-        if best is None:
-            return False
-        entries = plan_entries(request, best.amount, best.completion, workers, ps)
-        value = float(request.utility[best.completion])
-        self.restore(i, Plan(value, best.completion, entries))
-        return True
 
 
 def plan_entries(

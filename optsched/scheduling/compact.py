@@ -44,7 +44,9 @@ def solve_compact(
     def close(outcome: PyomoOutcome) -> None:
         if outcome.objective is not None:
             report(outcome.objective)
-        if outcome.bound is not None:
+        if outcome.status == "infeasible":
+            monitor.infeasible = True
+        elif outcome.bound is not None:
             # HiGHS by another name is no second opinion
             monitor.claim("highs" if "highs" in solver else solver, outcome.bound)
 

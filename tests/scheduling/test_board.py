@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.board import Board, place_plan
-from optsched.scheduling.oracle import Request
+from optsched.scheduling.board import Plan, PlanBoard, place_plan, plan_entries
+from optsched.scheduling.oracle import Machines, Oracle, Request
 
 
 def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
@@ -21,19 +21,33 @@ def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
     )
 
 
-def board(*requests, price=0.0, workers=(2.0, 1.0), factors=((0.0, 0.0), (1.0, 0.0))):
-    """Return a board of 3 slots; a PS serves two workers, and there is one PS machine with two."""
-    free = (np.tile(np.array(workers), (3, 1, 1)), np.full((3, 1, 1), 2.0))
-    prices = (np.full((3, 1, len(workers)), price), np.zeros((3, 1, 1)))
-    return Board(requests, free, prices, factors)
+class Priced(PlanBoard):
+    """A board of 3 slots, and the oracle; a PS serves two workers, and there are two."""
+
+    def __init__(self, *requests, price=0.0, workers=(2.0, 1.0)):
+        free = (np.tile(np.array(workers), (3, 1, 1)), np.full((3, 1, 1), 2.0))
+        super().__init__(requests, free)
+        prices = (np.full((3, 1, len(workers)), price), np.zeros((3, 1, 1)))
+        self.sides = [
+            Machines(p, f, np.ones(f.shape[2], np.int64)) for p, f in zip(prices, free, strict=True)
+        ]
+        self.oracle = Oracle(3, len(workers), 2, max(r.work for r in requests))
+
+    def insert(self, i, cutoff=0.0):
+        best = self.oracle.best(self.requests[i], *self.sides, cutoff)
+        if best is not None:
+            end = best.completion
+            entries = plan_entries(self.requests[i], best.amount, end, *self.sides)
+            self.restore(i, Plan(float(self.requests[i].utility[end]), end, entries))
+        return best is not None
 
 
 def test_jobs_take_what_is_left():
-    here = board(request(), request(), request())
-    assert here.insert(0, 0)
+    here = Priced(request(), request(), request())
+    assert here.insert(0)
     assert here.plans[0].completion == 0
     assert here.plans[0].entries.tolist() == [[0, 0, 0, 2], [1, 0, 0, 1]]
-    assert here.insert(1, 0)  # one worker in slot 0 on machine 1, one in slot 1
+    assert here.insert(1)  # one worker in slot 0 on machine 1, one in slot 1
     assert here.plans[1].completion == 1
     assert here.plans[1].entries.tolist() == [
         [0, 0, 1, 1],
@@ -47,10 +61,10 @@ def test_jobs_take_what_is_left():
 
 
 def test_taking_out_and_putting_back():
-    here = board(request(), request())
+    here = Priced(request(), request())
     empty = [f.copy() for f in here.free]
-    here.insert(0, 0)
-    here.insert(1, 0)
+    here.insert(0)
+    here.insert(1)
     full = [f.copy() for f in here.free]
     plan = here.remove(0)
     assert here.value == 6
@@ -64,16 +78,15 @@ def test_taking_out_and_putting_back():
     assert all(np.array_equal(a, b) for a, b in zip(here.free, empty, strict=True))
 
 
-def test_a_factor_scales_the_prices():
-    here = board(request(), price=5.0)
-    assert not here.insert(0, 1)  # two workers cost 10 of 9
+def test_nobody_enters_who_does_not_pay():
+    here = Priced(request(), price=5.0)
+    assert not here.insert(0)  # two workers cost 10 of 9
     assert here.value == 0
     assert not here.plans
-    assert here.insert(0, 0)
-    here = board(request(), price=4.0)
-    assert here.insert(0, 1)
+    here = Priced(request(), price=4.0)
+    assert here.insert(0)
     here.remove(0)
-    assert not here.insert(0, 1, cutoff=1.0)
+    assert not here.insert(0, cutoff=1.0)
 
 
 def test_random_moves_never_overload():
@@ -81,19 +94,19 @@ def test_random_moves_never_overload():
     jobs = [
         request(work=int(rng.integers(1, 5)), demand=float(rng.integers(1, 3))) for _ in range(6)
     ]
-    here = board(*jobs, price=0.5, workers=(4.0, 3.0))
+    here = Priced(*jobs, price=0.5, workers=(4.0, 3.0))
     for _ in range(300):
         i = int(rng.integers(len(jobs)))
         if i in here.plans:
             here.remove(i)
         else:
-            here.insert(i, int(rng.integers(2)))
+            here.insert(i)
         assert min(f.min() for f in here.free) >= 0
         used = [np.zeros_like(f) for f in here.free]
         for j, plan in here.plans.items():
             for side, t, h, n in plan.entries:
                 used[side][t, 0, h] += n * (jobs[j].worker_demand, jobs[j].ps_demand)[side][0]
-        whole = board(*jobs, workers=(4.0, 3.0)).free
+        whole = Priced(*jobs, workers=(4.0, 3.0)).free
         for u, f, c in zip(used, here.free, whole, strict=True):
             assert np.array_equal(u + f, c)
         assert here.value == pytest.approx(

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import Any
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.families.oasis.verify import verify
 from optsched.progress import Progress
-from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
+from optsched.scheduling.compact import Entries, rounded, solve_compact, sorted_entries
 
 
 def compact(
@@ -28,40 +26,19 @@ def compact(
     from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
 
     model = oasis_ilp(inst)
-
-    def report(_objective: float) -> None:
-        schedule = schedule_of(inst, model)
-        verdict = verify(inst, schedule)
-        # the solver's tolerance is wider than the judge's, who has the last word
-        if verdict.value is not None:
-            monitor.incumbent(verdict.value, schedule)
-
-    def close(outcome: PyomoOutcome) -> None:
-        if outcome.objective is not None:
-            report(outcome.objective)
-        if outcome.bound is not None:
-            # HiGHS by another name is no second opinion
-            monitor.claim("highs" if "highs" in solver else solver, outcome.bound)
-
-    try:
-        found = solve_pyomo(
-            model,
-            solver,
-            time_limit=monitor.left(),
-            gap=monitor.gap_limit,
-            threads=threads,
-            seed=seed,
-            on_improve=report,
-        )
-    except Interrupted as stopped:
-        close(stopped.result)
-        raise
-    close(found)
+    solve_compact(
+        model,
+        monitor,
+        lambda: schedule_of(inst, model),
+        threads=threads,
+        seed=seed,
+        solver=solver,
+    )
 
 
 def schedule_of(inst: OasisInstance, model: Any) -> OasisSchedule:
     """Read the schedule out of a solved model: the jobs that complete, until their work is done."""
-    workers, ps = placed(model.y), placed(model.z)
+    workers, ps = _placed(model.y), _placed(model.z)
     jobs: list[JobSchedule | None] = [None] * len(inst.jobs)
     for i in sorted({i for (i, _), v in model.v.items() if v.value is not None and v.value > 0.5}):
         done, last = 0, inst.horizon
@@ -76,13 +53,6 @@ def schedule_of(inst: OasisInstance, model: Any) -> OasisSchedule:
     return OasisSchedule(jobs=tuple(jobs))
 
 
-def placed(variables: Any) -> dict[int, list[tuple[int, int, int]]]:
-    """Return the entries (slot, machine, number) of every job, sorted, of ``y`` or ``z``."""
-    entries: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    for (i, machine, t), variable in variables.items():
-        number = 0 if variable.value is None else round(variable.value)
-        if number > 0:
-            entries[i].append((t, machine, number))
-    for found in entries.values():
-        found.sort()
-    return entries
+def _placed(variables: Any) -> dict[int, Entries]:
+    """Return the entries of every job, of ``y`` or ``z``, which are by job, machine and slot."""
+    return sorted_entries({(i, t, h): rounded(x) for (i, h, t), x in variables.items()})
