@@ -23,7 +23,14 @@ import shutil
 from importlib import metadata
 
 from optsched.solvers.common import Interrupted, Status
-from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
+from optsched.solvers.constraint import (
+    cp_bound,
+    cp_domain,
+    cp_dot,
+    cp_program,
+    cp_solver,
+    run_cp,
+)
 from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
 from optsched.solvers.linear import MipResult, highs, load, row_duals, run, solve_mip
 from optsched.solvers.modelling import PyomoOutcome, solve_pyomo
@@ -36,6 +43,7 @@ __all__ = [
     "Status",
     "cp_bound",
     "cp_domain",
+    "cp_dot",
     "cp_program",
     "cp_solver",
     "highs",

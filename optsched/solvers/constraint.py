@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from optsched.solvers.common import Status, interruptible
@@ -23,6 +23,14 @@ def cp_domain(values: Sequence[int]) -> Any:
     if isinstance(values, range) and values.step == 1 and len(values):
         return cp_model.Domain(values.start, values.stop - 1)
     return cp_model.Domain.from_values([int(x) for x in values])
+
+
+def cp_dot(terms: Iterable[tuple[int, Any]]) -> Any:
+    """Return the sum of coefficient * expression; terms of coefficient 0 are left out.
+
+    OR-Tools 9.14 turns 0 * expression into a constant that it cannot add to every expression.
+    """
+    return sum(int(c) * x for c, x in terms if c)
 
 
 def cp_solver(

@@ -26,7 +26,7 @@ from optsched.families.dmlrs.instance import (
 from optsched.families.dmlrs.policy import refuse_links
 from optsched.families.dmlrs.verify import verify
 from optsched.progress import Progress
-from optsched.solvers import cp_bound, cp_program, cp_solver, run_cp
+from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 
 UNITS = 10**10  # of the largest utility
 
@@ -117,7 +117,8 @@ class Program:
             model.add(inside + outside <= job.chunks * ahead)
         inner, outer, least = whole_row(needs, job.chunks * len(inner_total))
         done = sum(ends.values())
-        model.add(inner * sum(inner_total) + outer * sum(outer_total) >= least * done)
+        trained = cp_dot([(inner, sum(inner_total)), (outer, sum(outer_total))])
+        model.add(trained >= least * done)
 
     def _slot(self, i: int, t: int) -> tuple[Any, Any]:
         """Make what job i has in slot t; return its workers on one machine, and on more."""
@@ -169,13 +170,9 @@ class Program:
             users.setdefault((t, h), []).append((i, n, self.ps[i, t, h]))
         for (_, h), here in users.items():
             for r, limit in enumerate(a.capacity[h].tolist()):
-                self.model.add(
-                    sum(
-                        int(a.worker_demand[i, r]) * sum(n) + int(a.ps_demand[i, r]) * sum(m)
-                        for i, n, m in here
-                    )
-                    <= limit
-                )
+                workers = [(a.worker_demand[i, r], sum(n)) for i, n, _ in here]
+                servers = [(a.ps_demand[i, r], sum(m)) for i, _, m in here]
+                self.model.add(cp_dot([*workers, *servers]) <= limit)
 
     def _objective(self) -> Fraction:
         """Maximize the utilities, rounded up to whole units; return the unit."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
 from optsched.progress import Progress
-from optsched.solvers import cp_bound, cp_program, cp_solver, run_cp
+from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 
 UNITS = 10**10  # of the largest utility
 
@@ -121,7 +121,7 @@ class Program:
             users.setdefault((t, h), []).append((i, x))
         for (_, h), here in users.items():
             for r, limit in enumerate(capacity[h].tolist()):
-                self.model.add(sum(int(demand[i, r]) * x for i, x in here) <= limit)
+                self.model.add(cp_dot((demand[i, r], x) for i, x in here) <= limit)
 
     def _objective(self) -> Fraction:
         """Maximize the utilities, rounded up to whole units; return the unit."""

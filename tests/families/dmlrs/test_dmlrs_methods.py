@@ -87,3 +87,12 @@ def test_shadow_prices_say_what_one_more_unit_earns_at_most():
     )
     better = solve(more, method="search", time_limit=3).value
     assert better <= found.bound + paid + 1e-9
+
+
+def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
+    """A job whose workers need no GPU, but whose PS do: 0 times a sum is a trap of OR-Tools."""
+    inst = generate("paper", seed=9, jobs=6, slots=4, machines=4, g_unit="Mbit")
+    idle = [job.worker_demand[0] == 0 < job.ps_demand[0] for job in inst.jobs]
+    assert any(idle)
+    found = solve(inst, method="cpsat", time_limit=20)
+    assert found.value == pytest.approx(solve(inst, time_limit=20).value)
