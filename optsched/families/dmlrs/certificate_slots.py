@@ -15,7 +15,7 @@ from optsched.families.dmlrs.certificate_kernels import NONE
 Ints = NDArray[np.int64]
 
 MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
-MOST_STEPS = 100_000  # of the searches on one class of machines
+MOST_STEPS = 1_000_000  # of the searches on one class of machines
 SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bounds a load
 
 

@@ -170,9 +170,16 @@ def auto(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> 
 
 
 def _branch(search: _Search) -> None:
+    """Run the tree that fits; the other one only if searches for packings had to be cut short."""
+    if _together(search.inst):
+        _run_tree(search, SlotTree(search.capacity))
+    if not search.monitor.stop():
+        _run_tree(search, UnitTree(search.capacity))
+
+
+def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
     inst, monitor = search.inst, search.monitor
-    problem: UnitTree | SlotTree = (SlotTree if _together(inst) else UnitTree)(search.capacity)
 
     def target() -> float:
         return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)

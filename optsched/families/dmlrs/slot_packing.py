@@ -12,7 +12,7 @@ from numba import njit
 from optsched.scheduling.slots import Floats, Ints
 
 MOST_JOBS = 12  # above it, there are too many sets
-MOST_STEPS = 20_000  # of all searches on one class of machines
+MOST_STEPS = 200_000  # of all searches on one class of machines
 LOOSE = 1.0 + 1e-9
 
 

@@ -96,3 +96,10 @@ def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
     assert any(idle)
     found = solve(inst, method="cpsat", time_limit=20)
     assert found.value == pytest.approx(solve(inst, time_limit=20).value)
+
+
+@pytest.mark.parametrize(("machines", "seed"), [(10, 15), (10, 2)])
+def test_ten_jobs_are_closed_and_certified(machines, seed):
+    inst = generate("paper", seed=seed, jobs=10, slots=10, machines=machines, g_unit="Mbit")
+    found = solve(inst, time_limit=60)
+    assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)
