@@ -22,7 +22,8 @@ def percent(x: float | None) -> str:
 def markdown(content: Mapping[str, Any]) -> str:
     """Return a stored benchmark as Markdown."""
     table = content["table"]
-    out = [f"## {content['title']}", "", f"{content['question']} {content['instances']}.", ""]
+    sizes = f" {content['instances']}." if content["instances"] else ""
+    out = [f"## {content['title']}", "", f"{content['question']}{sizes}", ""]
     if not content["complete"]:
         out += [f"**Not finished**: {len(content['rows'])} cells so far.", ""]
     out += _grid(table["columns"], table["lines"])
