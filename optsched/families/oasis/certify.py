@@ -20,6 +20,7 @@ from optsched.families.oasis.certificate import (
     WorkersSplit,
     to_grid,
 )
+from optsched.families.oasis.completion_tree import Part
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.slot_blocks import SlotBlocks
 from optsched.families.oasis.slot_nodes import Completion, Machine, Workers
@@ -72,6 +73,32 @@ def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:
         for child in node.children or ():
             held[child] = key
         nodes.append(_node(node, prices))
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
+    """Certify by a tree over completions: prices of workers and PS at its leaves.
+
+    The root has its prices, too: they are the shadow prices, and no leaf needs them.
+    """
+    priced = [root, *root.leaves()]
+    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))
+    nodes: list[Node] = []
+
+    def add(part: Part) -> int:
+        index, prices = len(nodes), None
+        if part is root or part.split is None:
+            worker, ps = (to_grid(p, bits) for p in part.prices)
+            prices = SlotPrices.of(worker, ps)
+        nodes.append(Leaf(prices=prices))
+        if part.split is not None:
+            what, left, right = part.split
+            nodes[index] = CompletionSplit(
+                job=what.job, slot=what.slot, left=add(left), right=add(right), prices=prices
+            )
+        return index
+
+    add(root)
     return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 

@@ -17,9 +17,15 @@ import numpy as np
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Floats, Relaxation, generate_columns, lagrangian
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
-from optsched.families.oasis.certify import certify_capacity, certify_slots, certify_tree
+from optsched.families.oasis.certify import (
+    certify_capacity,
+    certify_parts,
+    certify_slots,
+    certify_tree,
+)
 from optsched.families.oasis.compact import compact
 from optsched.families.oasis.compact_lp import compact_prices
+from optsched.families.oasis.completion_tree import MOST_LEAVES, CompletionTree
 from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
@@ -39,9 +45,12 @@ PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
 SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
 REPAIR_SHARE = 0.4  # of the time may go into schedules with the completions of a relaxation
-TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program
+TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
-LEAST_GAIN = 5e-4  # of the bound, by which a round of tightening must lower it
+FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
+LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
+TREE_GAIN = 1.5e-3  # the same where the tree, or the search, has to wait for it
+FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
 RESTART_SECONDS = 60.0  # one annealing run of the search
 
 
@@ -91,10 +100,11 @@ class _Search:
         """Bound by the compact program and what single machines can host; learn where to search."""
         until = time.perf_counter() + min(seconds, self.monitor.left())
         tightening = Tightening(self.capacity, threads=self.threads)
-        idle = 0  # rounds without much gain
-        while not tightening.done and idle < 2 and not self.monitor.closed():
-            began, former = time.perf_counter(), tightening.bound
+        rounds = _Rounds()
+        while not tightening.done and rounds.pay(until) and not self.monitor.closed():
+            began = time.perf_counter()
             tightening.round(self.monitor.left())
+            rounds.add(tightening.bound, time.perf_counter() - began)
             prices, self.guide = tightening.capacity_prices, tightening.guide
             if prices is not None and self.prices is None:
                 best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
@@ -102,13 +112,13 @@ class _Search:
             if self.guide is not None:
                 make = partial(certify_slots, self.inst, self.guide.prices)
                 self.monitor.proved(tightening.bound, make)
-            idle = 0 if tightening.bound < former * (1 - LEAST_GAIN) else idle + 1
-            now = time.perf_counter()
-            lasts = (now - began) * (SECOND_ROUND if np.isinf(former) else 1.0)
-            if now + lasts > until:
-                break
         if self.prices is None:  # no job can finish
             self.compact_bound()
+        left = until - time.perf_counter()
+        if tightening.guide is not None and left > 2 * FEWEST_SPLITS * rounds.seconds:
+            tree = CompletionTree(tightening, rounds.seconds)
+            for bound in tree.grow(left, self.monitor.stop):
+                self.monitor.proved(bound, lambda: certify_parts(self.inst, tree.root))
 
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""
@@ -148,6 +158,29 @@ class _Search:
 
         area.search(self.monitor, seed=self.seed, start=self.starts, done=done)
         self.starts += 1
+
+
+class _Rounds:
+    """Whether another round of tightening pays, beside what the branching tree would gain."""
+
+    def __init__(self) -> None:
+        self.bounds: list[float] = []
+        self.seconds = 0.0  # of the last round
+
+    def add(self, bound: float, seconds: float) -> None:
+        """Note a round."""
+        self.seconds = seconds * (1.0 if self.bounds else SECOND_ROUND)
+        self.bounds.append(bound)
+
+    def pay(self, until: float) -> bool:
+        """Return whether the next round is expected to gain enough, and ends in time."""
+        left = until - time.perf_counter()
+        if len(self.bounds) < FIRST_ROUNDS:
+            return self.seconds <= left
+        gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
+        if left > 2 * MOST_LEAVES * self.seconds:  # there is time for all of the tree
+            return float(gains.max()) >= LEAST_GAIN
+        return float(gains[-1]) >= TREE_GAIN and self.seconds <= left
 
 
 def neighbourhood(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:

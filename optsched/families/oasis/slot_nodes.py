@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +20,12 @@ class Node:
     upper: Ints  # (I, T) most workers
     # (side, slot, machine) -> (lower, upper) numbers of every job on that machine
     machines: Mapping[tuple[int, int, int], tuple[Ints, Ints]] = field(default_factory=dict)
+
+    def at_completion(self, job: int, slot: int) -> tuple[Node, Node]:
+        """Return the parts in which ``job`` completes by ``slot``, and later or never."""
+        last, first = self.last.copy(), self.first.copy()
+        last[job], first[job] = min(last[job], slot), max(first[job], slot + 1)
+        return replace(self, last=last), replace(self, first=first)
 
 
 @dataclass(frozen=True)

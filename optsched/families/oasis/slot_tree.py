@@ -91,11 +91,7 @@ class SlotTree(SlotBlocks):
         return out
 
     def _completion(self, i: int, t: int) -> Split:
-        last, first = self.node.last.copy(), self.node.first.copy()
-        last[i], first[i] = min(last[i], t), max(first[i], t + 1)
-        return Split(
-            Completion(i, t), replace(self.node, last=last), replace(self.node, first=first)
-        )
+        return Split(Completion(i, t), *self.node.at_completion(i, t))
 
     def _split_workers(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
         """Return splits of numbers of workers on which schedules disagree, broken means first."""

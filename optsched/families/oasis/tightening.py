@@ -18,8 +18,14 @@ import numpy as np
 
 from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
-from optsched.families.oasis.compact_lp import LEAST_UTILITY, _Matrix, solve_program
+from optsched.families.oasis.compact_lp import (
+    LEAST_UTILITY,
+    JobColumns,
+    _Matrix,
+    solve_program,
+)
 from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.families.oasis.slot_nodes import Node
 from optsched.scheduling.packing_cuts import packing_cut
 from optsched.scheduling.patterns import best_patterns, windowed_costs
 
@@ -32,13 +38,31 @@ REACH = 0.15  # a job takes part if it lacks at most this share of its utility t
 ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
 
 
+Prices = tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
+
+
 @dataclass(frozen=True)
 class Guide:
     """What a relaxation tells a search for schedules."""
 
-    prices: tuple[Floats, Floats]  # of a worker, of a PS: (I, T) each
+    prices: Prices
     share: Floats  # (I,) of each job that is completed
     value: Floats  # (I,) what it earns
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """A solution of the program, and the bound of its prices."""
+
+    program: _Matrix
+    rows: Ints  # of the packings
+    duals: Floats
+    completed: Floats  # (I, T) share of each job that completes in each slot
+    x: Floats
+    sound: bool  # whether the solver has not given up
+    prices: Prices
+    payoffs: Floats  # (I,) what each job earns at most, which may be less than nothing
+    bound: float
 
 
 @dataclass(frozen=True)
@@ -75,6 +99,10 @@ class Tightening:
         The best so far; inf before the first round.
     guide : Guide
         The best prices, and the last solution.
+    completed : array of shape (I, T)
+        The last solution: the share of each job that completes in each slot.
+    whole : Node
+        Without restrictions.
     capacity_prices : array of shape (rows,)
         Prices on capacity, from the last round without packing inequalities.
     """
@@ -82,6 +110,7 @@ class Tightening:
     def __init__(self, problem: CapacityBlocks, *, threads: int, packing: bool = True) -> None:
         self.problem, self.threads, self.packing = problem, threads, packing
         self.blocks = SlotBlocks(problem.inst)
+        self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []
         self.speeds: list[_Speed] = []
@@ -89,6 +118,7 @@ class Tightening:
         self.most = (self.blocks.most, np.array(most_ps, np.int64))
         self.bound = np.inf
         self.guide: Guide | None = None
+        self.completed = np.zeros((problem.jobs, problem.slots))
         self.capacity_prices: Floats | None = None
         self.done = False
         self.level = 0  # of `LEAST_UTILITY`
@@ -96,40 +126,83 @@ class Tightening:
     def round(self, time_limit: float) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
         until = time.perf_counter() + time_limit
-        sound = False
-        while not sound:
-            least = LEAST_UTILITY[self.level]
-            program = _Matrix(self.problem, self.jobs, least=least)
-            if not program.columns:
+        while True:
+            found = self.relax(self.whole, until - time.perf_counter(), self.jobs)
+            if found is None:
                 self.done = True
                 return
-            rows = self._add(program)
-            left = until - time.perf_counter()
-            duals, x, sound = solve_program(program, threads=self.threads, time_limit=left)
-            if self.level == len(LEAST_UTILITY) - 1 or time.perf_counter() > until:
+            last = self.level == len(LEAST_UTILITY) - 1
+            if found.sound or last or time.perf_counter() > until:
                 break
-            self.level += not sound
+            self.level += 1
+        program, x = found.program, found.x
         if not self.packings:
-            self.capacity_prices = program.prices(duals)
-        prices = self._prices(program, duals, rows)
-        payoffs = self._payoffs(prices)
-        bound = float(np.maximum(payoffs, 0.0).sum()) + sum(
-            self._machines(side, prices[side]) for side in SIDES
-        )
-        best = prices if self.guide is None or bound < self.bound else self.guide.prices
-        self.bound = min(self.bound, bound)
-        self.guide = Guide(best, *self._solution(program, x))
-        near = set(np.flatnonzero(payoffs > -REACH * program.earned).tolist())
+            self.capacity_prices = program.prices(found.duals)
+        former = self.guide
+        best = found.prices if former is None or found.bound < self.bound else former.prices
+        self.bound = min(self.bound, found.bound)
+        self.completed = found.completed
+        value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
+        self.guide = Guide(best, found.completed.sum(axis=1), value)
+        near = set(np.flatnonzero(found.payoffs > -REACH * program.earned).tolist())
         known = set(program.where)
         self.jobs = near if self.jobs is None else known | near
         self.packings = [
-            p for p, row in zip(self.packings, rows, strict=True) if duals[row] > ACTIVE
+            p for p, row in zip(self.packings, found.rows, strict=True) if found.duals[row] > ACTIVE
         ]
         packings = self._packings(program, x) if self.packing else []
         speeds = self._speeds(program, x)
         self.packings += packings
         self.speeds += speeds
         self.done = not packings and not speeds and near <= known
+
+    def relax(self, node: Node, time_limit: float, jobs: set[int] | None = None) -> Relaxed | None:
+        """Solve the program with all inequalities for the completions that ``node`` allows.
+
+        ``jobs`` are those that take part, by default all that can earn something; None if none is
+        left.
+        """
+        if jobs is not None:
+            jobs = {i for i in jobs if node.first[i] < self.problem.slots}
+        program = _Matrix(self.problem, jobs, least=LEAST_UTILITY[self.level])
+        if not program.columns:
+            return None
+        rows = self._add(program)
+        for i, there in program.where.items():
+            self._restrict(program, there, int(node.first[i]), int(node.last[i]))
+        duals, x, sound = solve_program(program, threads=self.threads, time_limit=time_limit)
+        prices = self.within(self._prices(program, duals, rows), node)
+        bound, payoffs = self.evaluate(prices, node)
+        completed = self._completed(program, x)
+        return Relaxed(program, rows, duals, completed, x, sound, prices, payoffs, bound)
+
+    @staticmethod
+    def _restrict(program: _Matrix, there: JobColumns, first: int, last: int) -> None:
+        """Add what a node says of a job: `open` is the share that completes in a slot or later."""
+        slots, is_open = there.slots, there.is_open
+        if first > slots[0]:  # nothing completes before
+            later = is_open[slots >= first]
+            row = program.new_rows(np.zeros(1))
+            program.put(row, is_open[:1], 1.0)
+            program.put(row, later[:1], -1.0)
+        if last < program.problem.slots:  # all of it completes by then
+            later = is_open[slots > last]
+            row = program.new_rows(-np.ones(1))
+            program.put(row, is_open[:1], -1.0)
+            program.put(row, later[:1], 1.0)
+
+    def within(self, prices: Prices, node: Node) -> Prices:
+        """Return prices of which no machine earns where the job cannot run any more."""
+        slots = np.arange(self.problem.slots)[None, :]
+        runs = (slots <= node.last[:, None]) & (node.first < self.problem.slots)[:, None]
+        return np.where(runs, prices[0], 0.0), np.where(runs, prices[1], 0.0)
+
+    def evaluate(self, prices: Prices, node: Node) -> tuple[float, Floats]:
+        """Return the bound of prices for the completions that ``node`` allows, and the payoffs."""
+        payoffs = self._payoffs(prices, node)
+        must = node.last < self.problem.slots
+        earned = float(np.where(must, payoffs, np.maximum(payoffs, 0.0)).sum())
+        return earned + sum(self._machines(side, prices[side]) for side in SIDES), payoffs
 
     def _add(self, program: _Matrix) -> Ints:
         """Add the inequalities to the program; return the rows of the packings."""
@@ -162,7 +235,7 @@ class Tightening:
         program.put(row, there.is_open[used], share[used] / work)
         program.put(row, there.hosted[0][inside].ravel(), -1.0 / work)
 
-    def _prices(self, program: _Matrix, duals: Floats, rows: Ints) -> tuple[Floats, Floats]:
+    def _prices(self, program: _Matrix, duals: Floats, rows: Ints) -> Prices:
         """Return what a worker (PS) costs on the cheapest class with room for it: (I, T) each."""
         problem, out = self.problem, []
         parts = np.split(program.prices(duals), [problem.sizes[0]])
@@ -179,14 +252,16 @@ class Tightening:
             out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
         return out[0], out[1]
 
-    def _payoffs(self, prices: tuple[Floats, Floats]) -> Floats:
+    def _payoffs(self, prices: Prices, node: Node) -> Floats:
         """Return what every job earns at most, which may be less than nothing."""
         blocks, out = self.blocks, np.full(self.problem.jobs, -np.inf)
         for i, job in enumerate(self.problem.inst.jobs):
             upper = blocks.node.upper[i]
-            if not upper.any():
+            useful = np.flatnonzero(upper[: node.last[i] + 1])
+            a, first = job.arrival, int(node.first[i])
+            if useful.size == 0 or first > useful[-1]:
                 continue
-            a, last = job.arrival, int(np.flatnonzero(upper)[-1])
+            last = int(useful[-1])
             windowed_costs(
                 np.ascontiguousarray(prices[0][i]),
                 np.ascontiguousarray(prices[1][i]),
@@ -199,8 +274,8 @@ class Tightening:
                 blocks.table,
                 blocks.ending,
             )
-            utility = blocks.arrays.utility[i, a : last + 1]
-            out[i] = (utility - blocks.ending[a : last + 1]).max()
+            utility = blocks.arrays.utility[i, first : last + 1]
+            out[i] = (utility - blocks.ending[first : last + 1]).max()
         return out
 
     def _machines(self, side: int, prices: Floats) -> float:
@@ -217,13 +292,11 @@ class Tightening:
         )
         return float(np.tile(problem.count[side], slots) @ best)
 
-    def _solution(self, program: _Matrix, x: Floats) -> tuple[Floats, Floats]:
-        share, value = np.zeros(self.problem.jobs), np.zeros(self.problem.jobs)
+    def _completed(self, program: _Matrix, x: Floats) -> Floats:
+        out = np.zeros((self.problem.jobs, self.problem.slots))
         for i, there in program.where.items():
-            still = np.append(x[there.is_open], 0.0)
-            share[i] = still[0]
-            value[i] = (still[:-1] - still[1:]) @ self.blocks.arrays.utility[i, there.slots]
-        return share, value
+            out[i, there.slots] = -np.diff(x[there.is_open], append=0.0)
+        return out
 
     def _packings(self, program: _Matrix, x: Floats) -> list[_Packing]:
         """Return violated packing inequalities."""
