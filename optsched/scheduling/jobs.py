@@ -47,3 +47,21 @@ def arrivals_by_slot(jobs: Sequence[ChunkedJob], horizon: int) -> Iterator[Arriv
     """Walk the horizon slot by slot, handing over every job in the slot in which it arrives."""
     for t in range(horizon):
         yield Arrivals(t, {i: job for i, job in enumerate(jobs) if job.arrival == t})
+
+
+MOST_NAMED = 3  # jobs whose trouble is told in full
+
+
+def abridged(troubles: Sequence[str], jobs: int) -> list[str]:
+    """Return what is told of jobs that can never run: the first few, and how many there are.
+
+    >>> abridged(["job 0: too large", "job 1: too large"], 9)
+    ['job 0: too large', 'job 1: too large']
+    """
+    if len(troubles) <= MOST_NAMED:
+        return list(troubles)
+    return [
+        *troubles[:MOST_NAMED],
+        f"{len(troubles)} of {jobs} jobs can never finish, the others of them are not listed; in a "
+        "trace, --slot (longer slots), --slots (more of them) or --start (another part) may help",
+    ]

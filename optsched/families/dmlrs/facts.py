@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, fastest_pace, room
 from optsched.resources import exact
+from optsched.scheduling.jobs import abridged
 
 LIGHT = 0.5
 EARNS = 0.01
@@ -99,7 +100,7 @@ def _share(flags: Sequence[bool]) -> float:
 
 def warnings(inst: DmlrsInstance) -> list[str]:
     """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
-    found = []
+    found: list[str] = []
     for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
         pace = fastest_pace(inst, job, needs)
         if not pace.work:
@@ -110,6 +111,7 @@ def warnings(inst: DmlrsInstance) -> list[str]:
                 f"job {i} can never finish: needs {slots} slots at its fastest, "
                 f"{inst.horizon - job.arrival} are left after its arrival"
             )
+    found = abridged(found, len(inst.jobs))
     load = max(offered_load(inst).values())
     if inst.jobs and load < LIGHT:
         found.append(

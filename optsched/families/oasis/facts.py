@@ -8,6 +8,7 @@ from typing import Any
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table, room
 from optsched.resources import MachineClass, exact
+from optsched.scheduling.jobs import abridged
 
 
 def most_workers(platform: Platform, job: OasisJob) -> int:
@@ -134,7 +135,7 @@ def _share(flags: Any) -> float:
 
 def warnings(inst: OasisInstance) -> list[str]:
     """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
-    found = []
+    found: list[str] = []
     for i, job in enumerate(inst.jobs):
         left = inst.horizon - job.arrival
         most = most_workers(inst, job)
@@ -145,6 +146,7 @@ def warnings(inst: OasisInstance) -> list[str]:
                 f"job {i} can never finish: needs {inst.work[i]} worker-slots, "
                 f"at most {left} x {most} fit after its arrival"
             )
+    found = abridged(found, len(inst.jobs))
     load = max(max(loads.values()) for loads in offered_load(inst).values())
     if inst.jobs and load < LIGHT:
         found.append(

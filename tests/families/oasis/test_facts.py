@@ -89,3 +89,14 @@ def test_describe():
     assert facts["jobs with more than one worker"] == 0.75
     assert facts["jobs that can never finish"] == 1
     assert facts["jobs that can earn"] == 2  # not the one that never ends, nor the one too late
+
+
+def test_many_jobs_that_never_finish_are_counted():
+    told = warnings(instance(*(job(arrival=4) for _ in range(9)), job()))
+    assert [text.split(" can")[0] for text in told[:4]] == [
+        "job 0",
+        "job 1",
+        "job 2",
+        "9 of 10 jobs",
+    ]
+    assert "--slot" in told[3]
