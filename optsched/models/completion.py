@@ -24,8 +24,8 @@ jobs may run on after it.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pyomo.environ as pyo
 
@@ -69,7 +69,11 @@ def modes_by_job(inst: CompletionInstance) -> list[list[Mode]]:
     return out
 
 
-def completion_ilp(inst: CompletionInstance, horizon: int | None = None) -> pyo.ConcreteModel:
+def completion_ilp(
+    inst: CompletionInstance,
+    horizon: int | None = None,
+    watch: Callable[[], None] | None = None,
+) -> pyo.ConcreteModel:
     """Build (2), or (15) for a ring.
 
     Parameters
@@ -77,7 +81,10 @@ def completion_ilp(inst: CompletionInstance, horizon: int | None = None) -> pyo.
     inst : CompletionInstance
     horizon : int, optional
         The slot by which all jobs end; by default T.
+    watch : callable, optional
+        Called again and again while the model is built, which takes long; it may raise.
     """
+    look = watch or (lambda: None)
     end = inst.horizon if horizon is None else horizon
     jobs, modes, ring = inst.jobs, modes_by_job(inst), inst.ring
     a = inst.arrays
@@ -116,6 +123,7 @@ def completion_ilp(inst: CompletionInstance, horizon: int | None = None) -> pyo.
 
     @model.Constraint(model.JKT, doc="(2f) as many workers as finish in time")
     def eq2f_work(model, j, k, t):
+        look()
         return sum(model.y[j, k, t, h] for h in servers) == modes[j][k].n * model.x[j, k, t]
 
     local = "(15a)" if ring else "(2d)"
@@ -144,10 +152,12 @@ def completion_ilp(inst: CompletionInstance, horizon: int | None = None) -> pyo.
 
         @model.Constraint(model.JKT, model.H, doc="(2i) PS are on hosts only")
         def eq2i_hosts(model, j, k, t, h):
+            look()
             return model.s[j, k, t, h] <= most * model.u[j, k, t, h]
 
         @model.Constraint(model.JKT, model.H, doc="(2i) bandwidth of the PS of a host")
         def eq2i_bandwidth(model, j, k, t, h):
+            look()
             mode = modes[j][k]
             if mode.q:
                 return pyo.Constraint.Skip  # there are no workers elsewhere
@@ -170,6 +180,7 @@ def completion_ilp(inst: CompletionInstance, horizon: int | None = None) -> pyo.
         doc=f"{name} capacity of a server",
     )
     def eq2h_capacity(model, h, r, slot):
+        look()
         terms = []
         for j, k, t in running[slot]:
             mode = modes[j][k]

@@ -208,7 +208,7 @@ def open_slot(
     return d - 1
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def best_schedule(
     arrival: int,
     work: int,

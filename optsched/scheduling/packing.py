@@ -166,7 +166,7 @@ def hoped(
     return out
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)  # searches run side by side in threads
 def make_room(
     i: int,
     most: int,
@@ -197,7 +197,7 @@ def make_room(
                 repacked[t] = True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def put_best_fit(
     t: int,
     i: int,

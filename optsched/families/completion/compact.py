@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from optsched.families.completion.blocks import Jobs
@@ -12,13 +13,18 @@ from optsched.progress import Progress
 from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
 
 
+class _OutOfTimeError(Exception):
+    """The time was up before the program was built."""
+
+
 def compact(
     inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
 ) -> None:
     """Solve the time-indexed program; report every schedule that is found, and the solver's bound.
 
     Where jobs may run on after T, the program reaches as far as any job of a schedule can that is
-    better than the one that is known: see `horizon`.
+    better than the one that is known: see `horizon`. Building it counts: where that alone takes the
+    time, there is only the greedy schedule.
 
     Parameters
     ----------
@@ -35,7 +41,18 @@ def compact(
     if jobs.impossible() is not None:
         monitor.infeasible = True
         return
-    model = completion_ilp(inst, search_horizon(jobs, monitor))
+
+    def watch() -> None:
+        if monitor.left() <= 0:
+            raise _OutOfTimeError
+
+    began = time.perf_counter()
+    try:
+        model = completion_ilp(inst, search_horizon(jobs, monitor), watch)
+    except _OutOfTimeError:
+        return
+    if monitor.left() < time.perf_counter() - began:
+        return  # handing it over takes as long as building it did, and cannot be stopped
     modes = modes_by_job(inst)
 
     def report(_objective: float) -> None:

@@ -110,7 +110,7 @@ def reduced(
     value : float
     """
     servers = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
-    pairs = [_Pairs(jobs, j, choice, servers) for j, choice in enumerate(choices)]
+    pairs = [Pairs(jobs, j, choice, servers) for j, choice in enumerate(choices)]
     least = [one.least() for one in pairs]
     worth = float((prices * (jobs.class_capacity * jobs.count[:, None])).sum())
     gap = value - (sum(least) - worth) + SLACK * abs(value)
@@ -119,7 +119,7 @@ def reduced(
     return [one.at_most(low + gap) for one, low in zip(pairs, least, strict=True)]
 
 
-class _Pairs:
+class Pairs:
     """The modes and starts of a job, by what they cost at least at prices."""
 
     def __init__(self, jobs: Jobs, j: int, choice: Choices, servers: PricedServers) -> None:

@@ -2,8 +2,9 @@
 
 - `column_generation`: prices on capacity, on ever finer time grids;
 - `neighbourhood`: schedules only;
-- `auto`: prices, then schedules; where it is small enough, every (mode, start) whose reduced cost
-  exceeds what is left between bound and best schedule is dropped, and CP-SAT closes the rest.
+- `auto`: prices, then schedules; where it is small enough, a branching tree, and a dynamic program
+  over time; then every (mode, start) whose reduced cost exceeds what is left between bound and best
+  schedule is dropped, and CP-SAT is asked for the rest.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from optsched.families.completion.filtering import filtered, reduced, within
 from optsched.families.completion.horizon import greedy, makespan
 from optsched.families.completion.instance import CompletionInstance, Ints
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, Plan
+from optsched.families.completion.timeline import MOST_JOBS, Path, Timeline
 from optsched.families.completion.windows import WindowBlocks, attributes, certify_tree
 from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
@@ -48,7 +50,14 @@ GRID_BITS = 28
 SAFE = 1e-8  # relative: rounding of the floats of the tree, against the checker's integers
 MOST_NODES = 20_000
 SCARCE = 1e-3  # of all prices: a resource with less of them is free of charge in the tree
-TREE_SHARE = 0.6  # of the time goes into the tree before CP-SAT is asked for what prices leave
+FIRST_TREE = 0.1  # of the time goes into a tree, which brings certificates
+TIMELINE_SHARE = 0.5  # of what is left into the dynamic program over time
+TREE_SHARE = 0.6  # of what is left then into a larger tree
+LIMITS = (0.02, 0.25, 0.5, 0.75, 1.0)  # of the gap: up to where it looks in everything, in turn
+FEW_LEAVES = 8  # of a tree, of which each is looked at by itself at once
+TIMELINE_SECONDS = 1.0  # on a leaf at first
+TIMELINE_GROWTH = 4.0  # by which that grows from round to round
+PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
 
 
 class Search:
@@ -67,6 +76,8 @@ class Search:
         self.starts = 0
         self.slots = 0  # of the board
         self.leaves: list[tuple[Ints, Floats]] = []  # what a tree has left open: limits, prices
+        self.whole = False  # whether the dynamic program has been run on everything
+        self.closed = False  # whether the dynamic program has shown that nothing is better
         # no value lies between the multiples of this
         self.step = float(round_up(inst, Fraction(1, 10**12)))
         self.short = min(2.0, SHORT_SEARCH * len(inst.jobs) * inst.horizon)
@@ -212,11 +223,98 @@ class Search:
             threads=self.threads,
         )
         search.run()
-        self.leaves = [
-            (node.restrictions, problem.per_slot(node.prices))
-            for node in search.tree.leaves()
-            if node.bound > target()
-        ]
+        open_leaves = [node for node in search.tree.leaves() if node.bound > target()]
+        open_leaves.sort(key=lambda node: -node.bound)
+        self.leaves = [(n.restrictions, problem.per_slot(n.prices)) for n in open_leaves]
+
+    def sequence(self, seconds: float) -> None:
+        """Run the dynamic program over time on what the tree has left open.
+
+        The first time on everything at once, unless that is only a few leaves.
+        """
+        value = self.monitor.value
+        if value is None or not 0 < len(self.jobs.modes) <= MOST_JOBS:
+            return
+        left = filtered(self.jobs, self.prices, self.bound, value)
+        assert left is not None
+        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        whole = (WindowBlocks(self.jobs, 1).root(), self.prices)
+        leaves, share = self.leaves or [whole], TIMELINE_SECONDS
+        if len(leaves) > FEW_LEAVES and not self.whole:
+            self.whole = True
+            self.closed = self._sequence(left, *whole, until, LIMITS)
+            until = 0.0
+        while not self.closed and time.perf_counter() < until:
+            still = []
+            for limits, prices in leaves:
+                end = min(until, time.perf_counter() + share)
+                if not self._sequence(left, limits, prices, end, LIMITS[-1:]):
+                    still.append((limits, prices))
+            leaves, share = still, share * TIMELINE_GROWTH
+            self.closed = not leaves
+        self.leaves = leaves
+        if self.closed and self.monitor.value is not None:
+            self.monitor.claim("branching and dynamic program over time", self.monitor.value)
+
+    def _sequence(
+        self,
+        left: Sequence[Choices],
+        limits: Ints,
+        prices: Floats,
+        until: float,
+        shares: Sequence[float],
+    ) -> bool:
+        """Look for a better schedule within the limits; return whether there is none any more.
+
+        First only up to shares of what is between the bound and the best schedule.
+        """
+        if time.perf_counter() > until:
+            return False
+        monitor, program = self.monitor, None
+        low, rest = monitor.bound or 0.0, list(shares)
+        while rest:
+            value = monitor.value
+            assert value is not None
+            slack = max(self.step / 2, SAFE * value)
+            if program is None:
+                choices = within(left, limits)
+                if choices is not None:
+                    choices = reduced(self.jobs, choices, prices, value - slack)
+                if choices is None or not all(len(c.modes) for c in choices):
+                    return True
+                program = Timeline(self.jobs, prices, choices)
+            top = low + rest[0] * (value - slack - low)
+            found = program.least(top, lambda: time.perf_counter() > until)
+            if found.best is not None:
+                self._place(found.best)
+                now = monitor.value
+                assert now is not None
+                if found.finished and now <= found.best.value + slack:
+                    return True
+                if found.finished and now >= value and not program.sharpen():
+                    return False
+            if not found.finished:
+                return False
+            if len(shares) > 1:  # everything was looked at
+                exact = Fraction((top if found.best is None else found.best.value) * (1 - SAFE))
+                bound = min(float(round_up(self.inst, exact)), value)
+                monitor.claim("dynamic program over time", bound)
+            if found.best is None:
+                rest.pop(0)
+        return True
+
+    def _place(self, path: Path) -> None:
+        """Look for a schedule on single servers as a path says, or with the same completions."""
+        for choices in (path.choices, path.alike):
+            status = Program(self.jobs, choices).solve(
+                self.monitor,
+                threads=self.threads,
+                seed=self.seed,
+                claim=False,
+                seconds=PLACE_SECONDS,
+            )
+            if status in ("optimal", "feasible"):
+                return
 
     def finish(self) -> None:
         """Drop what cannot be in a better schedule, and ask CP-SAT for the rest, leaf by leaf."""
@@ -324,9 +422,14 @@ def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
             search.improve(min(search.short, FIRST_SEARCH * whole))
             if monitor.stop():
                 return
-        search.branch(monitor.left() * TREE_SHARE)
-        if not monitor.stop():
-            search.finish()
+        for share in (FIRST_TREE, TREE_SHARE):
+            search.branch(monitor.left() * share)
+            if monitor.stop():
+                return
+            search.sequence(monitor.left() * TIMELINE_SHARE)
+            if search.closed:
+                return
+        search.finish()
         return
     for span, share in zip(SPANS[:2], SPAN_SHARE[:2], strict=True):
         search.generate(span, share * whole)

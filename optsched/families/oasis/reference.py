@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 
 import numpy as np
 
@@ -143,21 +145,41 @@ class _Search:
         return relaxation.converged
 
     def improve(self, seconds: float) -> None:
-        """Search for schedules at the best prices, from a new start."""
-        spread = flat_prices(self.inst)
-        if self.prices is not None:
-            spread = self.capacity.by_machine(self.prices)
-        area = Neighbourhood(self.inst, spread, self.guide)
-        area.start()
-        began = time.perf_counter()
+        """Search for schedules at the best prices, from a new start in every thread."""
         seconds = max(1e-3, min(seconds, self.monitor.left()))
+        began = time.perf_counter()
+        ended = Event()
 
         def done() -> float:
             share = (time.perf_counter() - began) / seconds
-            return 1.0 if self.monitor.closed() else share
+            return 1.0 if ended.is_set() or self.monitor.closed() else share
 
-        area.search(self.monitor, seed=self.seed, start=self.starts, done=done)
-        self.starts += 1
+        def search(start: int, monitor: Progress) -> None:
+            area = Neighbourhood(self.inst, spread, self.guide)
+            area.start()
+            area.search(monitor, seed=self.seed, start=start, done=done)
+
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = self.capacity.by_machine(self.prices)
+        first, self.starts = self.starts, self.starts + self.threads
+        family = self.monitor.family
+        others = [
+            Progress(family, self.inst, time_limit=seconds, gap=0.0)
+            for _ in range(self.threads - 1)
+        ]
+        with ThreadPoolExecutor(self.threads) as pool:
+            searches = [
+                pool.submit(search, first + k, other) for k, other in enumerate(others, start=1)
+            ]
+            try:
+                search(first, self.monitor)
+            finally:  # after Ctrl-C, too
+                ended.set()
+        for found, other in zip(searches, others, strict=True):
+            found.result()
+            if other.value is not None and other.schedule is not None:
+                self.monitor.incumbent(other.value, other.schedule)
 
 
 class _Rounds:

@@ -47,6 +47,13 @@ def beats_jain(summary: dict[str, Any]) -> Outcome:
     ratio = [_over(a, b) for a, b in zip(ours, theirs, strict=True)]
     far = max(_over(b, a) for a, b in zip(ours, means(summary, BOUND), strict=True))
     words = f"{min(ratio):.2f} to {max(ratio):.2f} times the greedy's; the bound is {far:.2f} times"
+    if min(ratio) <= 1:
+        gain = [_over(a, b) for a, b in zip(means(summary, "density"), ours, strict=True)]
+        words += (
+            "; it takes the jobs as they are numbered, and its prices turn away jobs that would "
+            "fit: in the order of weight per area, and turning nobody away, it has "
+            f"{min(gain):.2f} to {max(gain):.2f} times as much"
+        )
     return Outcome(min(ratio) > 1, words)
 
 
@@ -57,13 +64,14 @@ def _over(a: float, b: float) -> float:
     return math.inf if a > 0 else 1.0
 
 
-def changes(sign: int, words: str) -> Callable[[dict[str, Any]], Outcome]:
-    """Return a judge of whether A_maxweight's line rises (1) or falls (-1)."""
+def changes(sign: int, words: str, why: str) -> Callable[[dict[str, Any]], Outcome]:
+    """Return a judge of whether A_maxweight's line rises (1) or falls (-1), and why not."""
 
     def judge(summary: dict[str, Any]) -> Outcome:
         line = means(summary, "a_maxweight")
         agrees = sign * (line[-1] - line[0]) > 0
-        return Outcome(agrees, f"{words}: from {line[0]:.4g} to {line[-1]:.4g}")
+        found = f"{words}: from {line[0]:.4g} to {line[-1]:.4g}"
+        return Outcome(agrees, found if agrees else f"{found}; {why}")
 
     return judge
 
@@ -94,7 +102,12 @@ WEIGHTS = (
     _experiment(8, "Fig. 8: A_maxweight and Jain et al.'s greedy", "A_maxweight has far more",
                 ("jobs", JOBS), beats_jain),
     _experiment(11, "Fig. 11: A_maxweight and F", "a smaller F schedules more weight",
-                ("F", WEIGHT_BOUNDS), changes(-1, "with F, the weight goes")),
+                ("F", WEIGHT_BOUNDS),
+                changes(-1, "with F, the weight goes",
+                        "F moves the first price by a constant factor, and prices span many orders "
+                        "of magnitude")),
     _experiment(12, "Fig. 12: A_maxweight and servers", "more servers schedule less weight",
-                ("servers", SERVERS), changes(-1, "with more servers, the weight goes")),
+                ("servers", SERVERS),
+                changes(-1, "with more servers, the weight goes",
+                        "all jobs are there from the start, and more room admits more of them")),
 )  # fmt: skip

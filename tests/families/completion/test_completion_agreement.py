@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from completion_brute import optimum, tiny
 
+from optsched.models.completion import completion_ilp
 from optsched.optimum import solve
 from optsched.problem import Status
 
@@ -36,3 +37,16 @@ def test_all_methods_agree(first):
             assert tree.value == pytest.approx(best), seed
     assert possible >= 5
     assert closed >= 0.6 * possible
+
+
+def test_building_the_program_can_be_stopped():
+    class StopError(Exception):
+        pass
+
+    def watch():
+        raise StopError
+
+    with pytest.raises(StopError):
+        completion_ilp(tiny(0), watch=watch)
+    found = solve(tiny(0), method="compact", time_limit=1e-6, check="claimed")
+    assert found.status is not Status.OPTIMAL

@@ -100,17 +100,19 @@ def summary_of(lines):
 @pytest.mark.parametrize(("mine", "agrees"), [((70, 140), True), ((71, 140), False)])
 def test_verdict_on_thirty_percent(mine, agrees):
     lines = {name: (100.0 + k, 200.0 + k) for k, name in enumerate(BASELINES)}
-    summary = summary_of({"a_online": mine, **lines, BOUND: (50.0, 50.0)})
+    dense = {"a_online-density": (35.0, 70.0)}
+    summary = summary_of({"a_online": mine, **dense, **lines, BOUND: (50.0, 50.0)})
     outcome = totals.wins(summary)
     assert outcome.agrees is agrees
     assert "at most 2.80 times the certified bound" in outcome.words
+    assert ("0.49 to 0.50 times as large" in outcome.words) is not agrees
 
 
 @pytest.mark.parametrize(
     ("judge", "lines", "agrees"),
     [
-        (totals.rises("a_online", "total"), {"a_online": (1.0, 2.0)}, True),
-        (totals.rises("a_online", "total"), {"a_online": (1.0, 1.0)}, False),
+        (totals.rises("a_online", "total", "since"), {"a_online": (1.0, 2.0)}, True),
+        (totals.rises("a_online", "total", "since"), {"a_online": (1.0, 1.0)}, False),
         (totals.falls, {"a_online": (2.0, 1.0)}, True),
         (totals.falls, {"a_online": (1.0, 1.0)}, False),
         (totals.quick, {"ps": (1.0, 2.0), "ring": (1.0, 119.0)}, True),
@@ -118,13 +120,15 @@ def test_verdict_on_thirty_percent(mine, agrees):
         (totals.quick, {"ps": (1.0, 2.0), "ring": (2.0, 1.0)}, False),
         (totals.free_choice, {"ps": (4.0, 3.0, 3.0), "ring": (2.0, 5.0, 1.0)}, True),
         (totals.free_choice, {"ps": (4.0, 3.0, 3.1), "ring": (2.0, 5.0, 1.0)}, False),
-        (weights.changes(-1, "weight"), {"a_maxweight": (2.0, 1.0)}, True),
-        (weights.changes(-1, "weight"), {"a_maxweight": (1.0, 2.0)}, False),
-        (weights.changes(1, "weight"), {"a_maxweight": (1.0, 2.0)}, True),
+        (weights.changes(-1, "weight", "since"), {"a_maxweight": (2.0, 1.0)}, True),
+        (weights.changes(-1, "weight", "since"), {"a_maxweight": (1.0, 2.0)}, False),
+        (weights.changes(1, "weight", "since"), {"a_maxweight": (1.0, 2.0)}, True),
     ],
 )
 def test_verdicts_by_hand(judge, lines, agrees):
-    assert judge(summary_of(lines)).agrees is agrees
+    outcome = judge(summary_of(lines))
+    assert outcome.agrees is agrees
+    assert not agrees or "since" not in outcome.words
 
 
 @pytest.mark.parametrize(
@@ -136,6 +140,9 @@ def test_verdicts_by_hand(judge, lines, agrees):
     ],
 )
 def test_verdict_on_the_greedy(ours, theirs, agrees):
-    summary = summary_of({"a_maxweight": ours, "jain": theirs, BOUND: (6.0, 8.0)})
-    assert weights.beats_jain(summary).agrees is agrees
-    assert len(draw(summary).axes[0].lines) == 3
+    lines = {"a_maxweight": ours, "density": (6.0, 6.0), "jain": theirs, BOUND: (6.0, 8.0)}
+    summary = summary_of(lines)
+    outcome = weights.beats_jain(summary)
+    assert outcome.agrees is agrees
+    assert ("times as much" in outcome.words) is not agrees
+    assert len(draw(summary).axes[0].lines) == 4
