@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Self
 
@@ -22,7 +23,7 @@ PENALTY = 100.0  # times the worth of all jobs: the price of not running a job t
 MACHINES_SAY = -1  # how many inner workers a machine holds is not known beforehand
 
 
-class NodeBlocks:
+class NodeBlocks(ABC):
     """Blocks of jobs, with their schedules as columns, and blocks of machines, with patterns.
 
     Parameters
@@ -73,9 +74,9 @@ class NodeBlocks:
         self.lower, self.upper = self._limits()
         return self
 
+    @abstractmethod
     def _limits(self) -> tuple[Ints, Ints]:
         """Return the least and greatest patterns of every block of machines."""
-        raise NotImplementedError
 
     def unpackable_slot(self) -> int | None:
         """Return a slot in which what the node forces cannot be placed."""
