@@ -18,6 +18,7 @@ from optsched.export import Format, write_program
 from optsched.files import load_instance, plain, read_json, save_instance
 from optsched.optimum import solve
 from optsched.options import (
+    FAMILY_HELP,
     Gap,
     Json,
     Method,
@@ -63,7 +64,7 @@ app = typer.Typer(
 
 @app.command()
 def generate(
-    family: Annotated[str, typer.Argument(metavar="FAMILY", help="`optsched info` lists them.")],
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_HELP)],
     output: Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")],
     preset: Annotated[str, typer.Option(help="Which settings.")] = "paper",
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of jobs.")] = None,

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched.inputs import open_input
-from optsched.problem import InputError, Window
+from optsched.problem import InputError, Window, family_names
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
@@ -17,6 +17,7 @@ Source = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
+FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
 TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds; the best so far is kept.")]
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
@@ -64,7 +65,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     family = inspect.Parameter(
         "family",
         keyword,
-        annotation=Annotated[str, _window("Family of the instance.")],
+        annotation=Annotated[str, _window(FAMILY_HELP)],
         default=FAMILY,
     )
     options = [

@@ -255,6 +255,11 @@ class Family:
         return abs(bound - value) / (1.0 if self.absolute_gap else max(abs(value), 1e-12))
 
 
+def family_names() -> list[str]:
+    """Return the names of all families that are installed, without loading them."""
+    return sorted({e.name for e in entry_points(group="optsched.families")})
+
+
 @cache
 def families() -> Mapping[str, Family]:
     """Return every family that is installed, by name."""

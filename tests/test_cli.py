@@ -12,10 +12,12 @@ from pathlib import Path
 
 import pytest
 from oasis_reference import FILES, load, schedule
+from typer.testing import CliRunner
 
-from optsched.cli import main
+from optsched.cli import app, main
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.files import load_instance, save_instance
+from optsched.problem import families
 from optsched.results import load_optimum, load_run, save_schedule
 
 LIMIT = ["--time-limit", "2"]
@@ -537,3 +539,12 @@ def test_a_bug_keeps_its_traceback(folder: Path, tmp_path):
     )
     assert process.returncode == 1
     assert "ZeroDivisionError" in process.stderr
+
+
+TAKE_A_FAMILY = ("generate", "trace", "show", "solve", "run", "ratio", "export")
+
+
+@pytest.mark.parametrize("command", TAKE_A_FAMILY)
+def test_help_names_every_family(command):
+    told = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
+    assert all(name in told for name in families())
