@@ -54,7 +54,7 @@ class Preempting:
 
 def test_regret_to_further_references(install, small, tmp_path, capsys):
     install(references={"compact program": "compact"})
-    report = compare(small, ["fifo"], time_limit=20)
+    report = compare(small, ["fifo"], time_limit=120)
     best = report.references["compact program"]
     row = report.policies[0]
     assert best.value == pytest.approx(report.optimum.value)
@@ -70,7 +70,7 @@ def test_regret_to_further_references(install, small, tmp_path, capsys):
 
 def test_measure_takes_the_place_of_the_quotient(install, small):
     install(measure=lambda _instance, earned, best: math.exp(best - earned))
-    report = compare(small, ["fifo"], time_limit=20)
+    report = compare(small, ["fifo"], time_limit=120)
     row = report.policies[0]
     assert row.ratio.low == pytest.approx(math.exp(report.optimum.value - row.value))
 
@@ -79,7 +79,7 @@ def test_policy_that_leaves_the_model_is_marked_and_beats_no_bound(install, smal
     install(recorder=Preempting)
     run = simulate(small, "fifo")
     assert not run.obeys
-    report = compare(small, ["fifo"], time_limit=20)
+    report = compare(small, ["fifo"], time_limit=120)
     row = report.policies[0]
     assert row.value > report.optimum.bound
     assert row.ratio.low < 1
@@ -90,7 +90,7 @@ def test_policy_that_leaves_the_model_is_marked_and_beats_no_bound(install, smal
 
 def test_absolute_gap(install, small):
     install(absolute_gap=True)
-    report = compare(small, ["fifo"], time_limit=20)
+    report = compare(small, ["fifo"], time_limit=120)
     assert report.optimum.model_copy(update={"value": 4.0, "bound": 4.5}).gap == 0.5
 
 

@@ -21,7 +21,7 @@ def written(tmp_path_factory):
     folder = tmp_path_factory.mktemp("schemas")
     instance = get_family("oasis").generate("small", seed=1, jobs=3)
     run = simulate(instance, "oasis")
-    optimum = solve(instance, method="branch-and-price", time_limit=10)
+    optimum = solve(instance, method="branch-and-price", time_limit=60)
     assert optimum.certificate is not None
     save_instance(instance, folder / "instance")
     save_schedule(folder / "schedule", instance, run.schedule)

@@ -169,7 +169,7 @@ def test_program_that_is_no_program_is_refused():
 
 
 def test_interrupt_stops_highs():
-    h = solvers.highs(mip=True, time_limit=20)
+    h = solvers.highs(mip=True, time_limit=120)
     solvers.load(h, *knapsacks())
     with pytest.raises(KeyboardInterrupt):
         solvers.run(h, on_improve=interrupt)
@@ -178,7 +178,7 @@ def test_interrupt_stops_highs():
 
 def test_interrupt_brings_the_best_so_far():
     with pytest.raises(solvers.Interrupted) as stopped:
-        solvers.solve_mip(*knapsacks(), time_limit=20, on_improve=interrupt)
+        solvers.solve_mip(*knapsacks(), time_limit=120, on_improve=interrupt)
     best = stopped.value.result
     assert best.status == "feasible"
     assert best.bound <= best.objective <= 0

@@ -66,7 +66,7 @@ def test_certified_optimum_of_known_instances():
     closed = 0
     for path in FILES:
         inst, known = load(path)
-        found = solve(inst, method="auto", time_limit=20)
+        found = solve(inst, method="auto", time_limit=120)
         if known["optimum"] is None:
             assert found.status is Status.INFEASIBLE
             continue

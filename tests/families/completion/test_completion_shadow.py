@@ -8,7 +8,7 @@ from optsched.optimum import solve
 
 def test_rows_name_servers_and_resources_the_dearest_first():
     inst = generate("small", seed=3)
-    found = solve(inst, method="colgen", time_limit=20)
+    found = solve(inst, method="colgen", time_limit=120)
     prices = [row["price"] for row in found.shadow_prices]
     assert prices
     assert prices == sorted(prices, reverse=True)

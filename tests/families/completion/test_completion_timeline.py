@@ -10,8 +10,9 @@ from completion_brute import optimum, tiny
 from optsched.families.completion import FAMILY
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.cpsat import Program, all_choices
+from optsched.families.completion.exact import Exact
 from optsched.families.completion.filtering import filtered
-from optsched.families.completion.reference import Search
+from optsched.families.completion.priced_search import Search
 from optsched.families.completion.timeline import Timeline
 from optsched.families.completion.timeline_kernels import NO, YES, packs
 from optsched.progress import Progress
@@ -132,8 +133,9 @@ def test_it_closes_what_the_search_for_schedules_leaves_open():
         search.generate(1, 5.0)
         if monitor.value is None:
             continue
-        search.sequence(10.0)
-        if search.closed:
+        exact = Exact(search)
+        exact.sequence(10.0)
+        if exact.closed:
             closed += 1
             assert monitor.value == optimum(inst), seed
             assert max(bound for _, bound in monitor.claimed) == monitor.value
