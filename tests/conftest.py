@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from optsched.cli import main
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -21,3 +23,20 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run a command here; return its exit status, stdout and stderr."""
+
+    def run(*args: object) -> tuple[int, str, str]:
+        status: int | str | None = 0
+        try:
+            main([str(a) for a in args])
+        except SystemExit as left:
+            status = left.code or 0
+        said = capsys.readouterr()
+        assert isinstance(status, int)
+        return status, said.out, said.err
+
+    return run

@@ -41,22 +41,6 @@ class Nothing:
 '''
 
 
-@pytest.fixture
-def call(capsys):
-    """Run a command here; return its exit status, stdout and stderr."""
-
-    def run(*args):
-        try:
-            main([str(a) for a in args])
-            status = 0
-        except SystemExit as left:
-            status = left.code or 0
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with an instance, a job list, a machine list, a result and a run."""

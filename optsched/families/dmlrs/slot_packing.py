@@ -6,6 +6,8 @@ is found depth first, and a dynamic program over the machines hands the sets out
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -14,6 +16,27 @@ from optsched.scheduling.slots import Floats, Ints
 MOST_JOBS = 12  # above it, there are too many sets
 MOST_STEPS = 200_000  # of all searches on one class of machines
 LOOSE = 1.0 + 1e-9
+
+
+class Machine(NamedTuple):
+    """What one machine may host: jobs, their worth and loads, the prices it charges."""
+
+    value: Floats  # (I, N + 1)
+    price: Floats  # (R,)
+    load: Floats  # (I, N + 1, R)
+    capacity: Floats  # (R,)
+    lower: Ints  # (I,)
+    upper: Ints  # (I,)
+    item: Ints  # (n,): the jobs that sets consist of
+
+
+class Knapsack(NamedTuple):
+    """One resource, or all of them added up, of a `Machine`: a relaxation that is fast to solve."""
+
+    size: Floats  # (n, N + 1): of so many workers; the machine's is 1
+    density: Floats  # (n,): the greatest of every item
+    most: Floats  # (n,): the greatest worth of every item
+    order: Ints  # (n,): items by falling density
 
 
 @njit(cache=True)
@@ -101,13 +124,9 @@ def pack_slot(
     list_of = np.empty(sets, np.int64)
     m, excess = 0, 0.0
     for c in range(classes):
-        size, density, most, order = surrogate(
-            value, price[:, c], load, capacity[c], lower, upper, item[:n]
-        )
-        excess += min(count[c], n) * set_values(
-            value, price[:, c], load, capacity[c], lower, upper, item[:n],
-            size, density, most, order, forced, worth[c], closure,
-        )  # fmt: skip
+        machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        sack = surrogate(machine)
+        excess += min(count[c], n) * set_values(machine, sack, forced, worth[c], closure)
         used = 0
         for s in range(1, sets):
             if worth[c, s] > -np.inf:
@@ -133,13 +152,8 @@ def pack_slot(
         left ^= a
         if a == 0:
             continue
-        size, density, most, order = surrogate(
-            value, price[:, c], load, capacity[c], lower, upper, item[:n]
-        )
-        best_of_set(
-            value, price[:, c], load, capacity[c], lower, upper, item[:n],
-            size, density, most, order, a, -np.inf, MOST_STEPS, y,
-        )  # fmt: skip
+        machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        best_of_set(machine, surrogate(machine), a, -np.inf, MOST_STEPS, y)
         for j in range(n):
             if (a >> j) & 1:
                 number[item[j]], group[item[j]] = y[j], c
@@ -165,20 +179,9 @@ def holds(load: Floats, free: Floats) -> bool:
 
 
 @njit(cache=True)
-def surrogate(
-    value: Floats,
-    price: Floats,
-    load: Floats,
-    capacity: Floats,
-    lower: Ints,
-    upper: Ints,
-    item: Ints,
-) -> tuple[Floats, Floats, Floats, Ints]:
-    """Choose the resource, or all of them added up, whose fractional knapsack is the tightest.
-
-    Returns the sizes (n, N + 1) of all options (the whole is 1), of every item the greatest density
-    and the greatest worth, and the items by falling density.
-    """
+def surrogate(machine: Machine) -> Knapsack:
+    """Choose the resource, or all of them added up, whose fractional knapsack is the tightest."""
+    value, price, load, capacity, lower, upper, item = machine
     n, resources = item.size, capacity.size
     numbers = load.shape[1]
     most = np.zeros(n)
@@ -190,7 +193,7 @@ def surrogate(
                 break
             worth[k, w] = net(value[i, w], price, load[i, w])
             most[k] = max(most[k], worth[k, w])
-    best = (np.zeros((n, numbers)), np.full(n, np.inf), most, np.arange(n))
+    best = Knapsack(np.zeros((n, numbers)), np.full(n, np.inf), most, np.arange(n))
     tightest = np.inf
     for q in range(resources + 1):
         size, room = np.zeros((n, numbers)), 0.0
@@ -213,7 +216,7 @@ def surrogate(
         order = np.argsort(-density)
         promise = promised(most, density, order, (1 << n) - 1, 0, LOOSE)
         if promise < tightest:
-            tightest, best = promise, (size, density, most, order)
+            tightest, best = promise, Knapsack(size, density, most, order)
     return best
 
 
@@ -237,27 +240,14 @@ def promised(
 
 @njit(cache=True)
 def set_values(
-    value: Floats,
-    price: Floats,
-    load: Floats,
-    capacity: Floats,
-    lower: Ints,
-    upper: Ints,
-    item: Ints,
-    size: Floats,
-    density: Floats,
-    most: Floats,
-    order: Ints,
-    forced: int,
-    worth: Floats,
-    closure: Floats,
+    machine: Machine, sack: Knapsack, forced: int, worth: Floats, closure: Floats
 ) -> float:
     """Fill ``worth`` of every set of items: its best load, -inf if a part of it is as good.
 
     ``closure`` is scratch memory. Returns how much more any set might be worth, if a search had to
     be cut short.
     """
-    n, steps, excess = item.size, MOST_STEPS, 0.0
+    n, steps, excess = machine.item.size, MOST_STEPS, 0.0
     worth[0], closure[0] = 0.0, 0.0
     y = np.empty(n, np.int64)
     for s in range(1, worth.size):
@@ -266,13 +256,10 @@ def set_values(
             if (s >> j) & 1 and not (forced >> j) & 1:
                 floor = max(floor, closure[s ^ (1 << j)])
         closure[s] = floor
-        promise = promised(most, density, order, s, 0, LOOSE)
+        promise = promised(sack.most, sack.density, sack.order, s, 0, LOOSE)
         if promise <= floor:
             continue
-        found, steps = best_of_set(
-            value, price, load, capacity, lower, upper, item,
-            size, density, most, order, s, floor, steps, y,
-        )  # fmt: skip
+        found, steps = best_of_set(machine, sack, s, floor, steps, y)
         if steps <= 0:
             excess = max(excess, promise - max(found, floor, -promise))
         if found > floor:
@@ -282,26 +269,14 @@ def set_values(
 
 @njit(cache=True)
 def best_of_set(
-    value: Floats,
-    price: Floats,
-    load: Floats,
-    capacity: Floats,
-    lower: Ints,
-    upper: Ints,
-    item: Ints,
-    size: Floats,
-    density: Floats,
-    most: Floats,
-    order: Ints,
-    items: int,
-    floor: float,
-    steps: int,
-    y: Ints,
+    machine: Machine, sack: Knapsack, items: int, floor: float, steps: int, y: Ints
 ) -> tuple[float, int]:
     """Search the best load with some workers of every item of a set, above ``floor``.
 
     Returns its worth, -inf if there is none, and how many steps are left.
     """
+    value, price, load, capacity, lower, upper, item = machine
+    size, density, most, order = sack
     resources = capacity.size
     path = np.empty(order.size, np.int64)
     n = 0

@@ -20,22 +20,6 @@ PROFILE = {
 }
 
 
-@pytest.fixture
-def call(capsys):
-    """Run a command here; return its exit status, stdout and stderr."""
-
-    def run(*args):
-        try:
-            main([str(a) for a in args])
-            status = 0
-        except SystemExit as left:
-            status = left.code or 0
-        said = capsys.readouterr()
-        return status, said.out, said.err
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
     """The file of an instance."""
