@@ -17,6 +17,11 @@ the arrival. u_jkth says whether server h hosts PS: (2d) for q = 1 puts all work
 (15a) on one server. A placement on one server under a mode with q = 0 is slower than it might be,
 so it is not excluded. Starts end where the horizon does, so the program may be infeasible where
 jobs may run on after it.
+
+The maximum weighted schedule problem has the same constraints, all jobs present, and
+
+    max   sum_j w_j sum_kt x_jkt                                                    (7), (16)
+    s.t.  sum_kt x_jkt <= 1, all ends by tau                     for all j          (7a)
 """
 
 # mypy: allow-untyped-defs
@@ -26,6 +31,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pyomo.environ as pyo
 
@@ -84,42 +90,78 @@ def completion_ilp(
     watch : callable, optional
         Called again and again while the model is built, which takes long; it may raise.
     """
-    look = watch or (lambda: None)
     end = inst.horizon if horizon is None else horizon
-    jobs, modes, ring = inst.jobs, modes_by_job(inst), inst.ring
-    a = inst.arrays
+    jobs, modes = inst.jobs, modes_by_job(inst)
+    model = _schedules(inst, modes, [job.arrival for job in jobs], end, watch or (lambda: None))
+
+    @model.Objective(sense=pyo.minimize, doc="(2) weighted completion time")
+    def eq2_weighted_completion(model):
+        return sum(jobs[j].weight * (t + modes[j][k].d) * model.x[j, k, t] for j, k, t in model.JKT)
+
+    of_job = _by_job(model)
+
+    @model.Constraint(model.J, doc="(2a) every job is scheduled once")
+    def eq2a_once(model, j):
+        if not of_job[j]:
+            return pyo.Constraint.Infeasible
+        return sum(of_job[j]) == 1
+
+    return model
+
+
+def max_weight_ilp(inst: CompletionInstance, tau: int) -> pyo.ConcreteModel:
+    """Build (7), or (16) for a ring: the most weight that ends by ``tau``, all jobs present."""
+    jobs, modes = inst.jobs, modes_by_job(inst)
+    model = _schedules(inst, modes, [0] * len(jobs), tau, lambda: None)
+
+    @model.Objective(sense=pyo.maximize, doc="(7), (16) weight of the jobs that end in time")
+    def eq7_weight(model):
+        return sum(jobs[j].weight * model.x[j, k, t] for j, k, t in model.JKT)
+
+    of_job = _by_job(model)
+
+    @model.Constraint(model.J, doc="(7a) every job is scheduled once at most")
+    def eq7a_at_most_once(model, j):
+        return sum(of_job[j]) <= 1 if of_job[j] else pyo.Constraint.Skip
+
+    return model
+
+
+def _by_job(model: pyo.ConcreteModel) -> defaultdict[int, list[Any]]:
+    """Return the variables x of every job."""
+    of_job = defaultdict(list)
+    for j, k, t in model.JKT:
+        of_job[j].append(model.x[j, k, t])
+    return of_job
+
+
+def _schedules(
+    inst: CompletionInstance,
+    modes: list[list[Mode]],
+    arrival: list[int],
+    end: int,
+    look: Callable[[], None],
+) -> pyo.ConcreteModel:
+    """Build the variables, and the constraints on how jobs are placed while they run."""
+    ring, a = inst.ring, inst.arrays
     servers = range(len(inst.capacity))
     model = pyo.ConcreteModel("completion")
     model.JKT = pyo.Set(
         dimen=3,
         initialize=[
             (j, k, t)
-            for j, job in enumerate(jobs)
+            for j, first in enumerate(arrival)
             for k, mode in enumerate(modes[j])
-            for t in range(job.arrival, end - mode.d + 1)
+            for t in range(first, end - mode.d + 1)
         ],
     )
-    model.J = pyo.RangeSet(0, len(jobs) - 1)
+    model.J = pyo.RangeSet(0, len(arrival) - 1)
     model.H = pyo.Set(initialize=list(servers))
     model.x = pyo.Var(model.JKT, domain=pyo.Binary, doc="job j starts in slot t in mode k")
     model.y = pyo.Var(model.JKT, model.H, domain=pyo.NonNegativeIntegers, doc="workers on h")
     if not ring:
         model.s = pyo.Var(model.JKT, model.H, domain=pyo.NonNegativeIntegers, doc="PS on h")
     model.u = pyo.Var(model.JKT, model.H, domain=pyo.Binary, doc="h hosts PS (ring: everything)")
-
-    @model.Objective(sense=pyo.minimize, doc="(2) weighted completion time")
-    def eq2_weighted_completion(model):
-        return sum(jobs[j].weight * (t + modes[j][k].d) * model.x[j, k, t] for j, k, t in model.JKT)
-
-    of_job = defaultdict(list)
-    for j, k, t in model.JKT:
-        of_job[j].append((k, t))
-
-    @model.Constraint(model.J, doc="(2a) every job is scheduled once")
-    def eq2a_once(model, j):
-        if not of_job[j]:
-            return pyo.Constraint.Infeasible
-        return sum(model.x[j, k, t] for k, t in of_job[j]) == 1
 
     @model.Constraint(model.JKT, doc="(2f) as many workers as finish in time")
     def eq2f_work(model, j, k, t):

@@ -19,7 +19,9 @@ from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.max_weight import jain, max_weight
 from optsched.families.completion.oracle import best_schedule, placement
+from optsched.families.completion.weight_optimum import best_weight, weight_of
 from optsched.interior_master import InteriorMaster
+from optsched.progress import CLOSED
 
 NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
 ROUNDING = 1e-9  # relative: of the floats that make up the bound
@@ -70,8 +72,14 @@ class MostWeight:
 
     value: float  # of the best schedule known
     bound: float  # no schedule has more
+    bound_by: str  # "prices", or "cp-sat", whose word it is
     by_method: Mapping[str, float]
     schedule: Mapping[int, Piece]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing better is left."""
+        return self.bound <= self.value * (1 + CLOSED)
 
     def ratio(self, name: str) -> float:
         """Return how far a method is from the bound, at most."""
@@ -80,7 +88,13 @@ class MostWeight:
 
 
 def most_weight(
-    inst: CompletionInstance, tau: int, lam: float, *, seconds: float = 5.0, span: int = 4
+    inst: CompletionInstance,
+    tau: int,
+    lam: float,
+    *,
+    seconds: float = 5.0,
+    span: int = 4,
+    exact: float = 0.0,
 ) -> MostWeight:
     """Compare A_maxweight, its variants and Jain et al.'s greedy with a bound on (7), (16).
 
@@ -96,6 +110,8 @@ def most_weight(
         Of column generation.
     span : int
         Slots that share a price.
+    exact : float
+        Seconds that CP-SAT has for the optimum, if prices leave a gap.
     """
     jobs = Jobs(inst)
     tasks = dict(enumerate(jobs.tasks))
@@ -108,7 +124,7 @@ def most_weight(
         ),
         "jain": jain(jobs.cluster, tasks, everybody, tau),
     }
-    values = {name: math.fsum(jobs.weight[j] for j in made) for name, made in found.items()}
+    values = {name: weight_of(inst, tau, made) for name, made in found.items()}
     best = max(values, key=lambda name: values[name])
     problem = WeightBlocks(jobs, tau, min(span, tau))
     until = time.perf_counter() + seconds
@@ -121,4 +137,11 @@ def most_weight(
         problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4
     )
     bound = min(relaxation.bound * (1 + ROUNDING), math.fsum(jobs.weight))
-    return MostWeight(values[best], bound, values, found[best])
+    value, schedule, by = values[best], found[best], "prices"
+    if exact > 0 and bound > value * (1 + CLOSED):
+        optimum = best_weight(inst, tau, seconds=exact)
+        if optimum.value > value:
+            value, schedule = optimum.value, dict(optimum.schedule)
+        if optimum.bound < bound:
+            bound, by = optimum.bound, "cp-sat"
+    return MostWeight(value, bound, by, values, schedule)
