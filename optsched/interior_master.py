@@ -15,12 +15,12 @@ from scipy.sparse import coo_array, csc_array, hstack, vstack
 from optsched import solvers
 from optsched.colgen import Column, Decomposition, Floats, key
 
-FILLED = 0.95  # part of a row's capacity from which on the row takes part
-HOLLOW = 0.7  # part of a row's capacity below which it leaves, if its price is idle too
-OVERFULL = 0.1  # of a capacity: more in a row that took no part, and the program is solved again
+FILLED = 0.98  # part of a row's capacity from which on the row takes part
+HOLLOW = 0.9  # part of a row's capacity below which it leaves, if its price is idle too
+OVERFULL = 0.3  # of a capacity: more in a row that took no part, and the program is solved again
 ACCURACY = 0.1  # of the distance of bound and master
-LOOSEST, TIGHTEST = 1e-2, 1e-7  # relative accuracies of the interior point
-SERVES = 1e-7  # of the value: rows and blocks whose price is worth less are idle
+LOOSEST, TIGHTEST = 1e-2, 1e-6  # relative accuracies of the interior point
+SERVES = 1e-6  # of the value: rows and blocks whose price is worth less are idle
 KEEP, MOST = 3, 4  # columns for every row and block that is not idle: kept, and reason to choose
 FEW = 500  # columns that are always kept
 
@@ -47,7 +47,7 @@ class InteriorMaster:
         self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.usage = csc_array((self.rows, 0))  # of the first columns, in parts of the capacity
         self.joined = np.zeros(self.rows, bool)  # rows that take part
-        self.solver = "ipm"
+        self.vertices = False  # whether a simplex solves it, where the interior point fails
         self.loosest = self.accuracy = LOOSEST
         self.sound = True  # the last program was solved
         self.overfull = False  # in its solution, a row that took no part was
@@ -70,9 +70,8 @@ class InteriorMaster:
         if self.accuracy > TIGHTEST:
             self.loosest = max(TIGHTEST, self.accuracy * ACCURACY)
             return True
-        given_up = self.solver == "ipm" and not self.sound
-        if given_up:
-            self.solver = "simplex"
+        given_up = not (self.vertices or self.sound)
+        self.vertices |= given_up
         return given_up
 
     def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:
@@ -138,7 +137,7 @@ class InteriorMaster:
         self.usage = hstack([self.usage, part], format="csc")
 
     def _run(self, distance: float) -> tuple[float, Floats, Floats, Floats]:
-        rows, n = np.flatnonzero(self.joined), len(self.columns)
+        rows = np.flatnonzero(self.joined)
         asks = np.flatnonzero(self.equality)  # their stand-ins come first
         block = np.concatenate([asks, np.array([c.block for c in self.columns], np.int64)])
         members = coo_array(
@@ -150,19 +149,29 @@ class InteriorMaster:
         lower[rows.size + asks] = self.copies[asks]
         cost = np.concatenate([np.full(asks.size, self.penalty), [-c.value for c in self.columns]])
 
-        h = solvers.highs(threads=self.threads)
-        h.setOptionValue("solver", self.solver)
-        h.setOptionValue("presolve", "off")
-        h.setOptionValue("run_crossover", "off")
         self.accuracy = float(np.clip(ACCURACY * distance, TIGHTEST, self.loosest))
-        h.setOptionValue("ipm_optimality_tolerance", self.accuracy)
         matrix = vstack([usage, members], format="csc")
-        free = np.full(n + asks.size, np.inf)
-        solvers.load(h, cost, matrix, lower, upper, np.zeros(n + asks.size), free)
-        h.run()
-        self.sound = h.getModelStatus().name == "kOptimal"
-        duals = -solvers.row_duals(h)
+        if self.vertices:
+            x, duals = self._vertex(cost, matrix, lower, upper)
+        else:
+            x, duals, self.sound = solvers.interior_point(
+                cost, matrix, lower, upper, accuracy=self.accuracy, threads=self.threads
+            )
+            if not (np.isfinite(x).all() and np.isfinite(duals).all()):
+                self.vertices = True
+                x, duals = self._vertex(cost, matrix, lower, upper)
         prices = np.zeros(self.rows)
-        prices[rows] = np.maximum(duals[: rows.size], 0.0) / self.scale[rows]
-        x = np.array(h.getSolution().col_value)[asks.size :]
-        return -float(h.getInfo().objective_function_value), prices, duals[rows.size :], x
+        prices[rows] = np.maximum(-duals[: rows.size], 0.0) / self.scale[rows]
+        return -float(cost @ x), prices, -duals[rows.size :], x[asks.size :]
+
+    def _vertex(
+        self, cost: Floats, matrix: csc_array, lower: Floats, upper: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return solution and duals of the rows by the simplex."""
+        h = solvers.highs(threads=self.threads)
+        h.setOptionValue("solver", "simplex")
+        h.setOptionValue("presolve", "off")
+        n = cost.size
+        solvers.load(h, cost, matrix, lower, upper, np.zeros(n), np.full(n, np.inf))
+        h.run()
+        return np.array(h.getSolution().col_value), solvers.row_duals(h)

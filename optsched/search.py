@@ -50,8 +50,6 @@ def improve(
     *,
     done: Callable[[], float],
     found: Callable[[], None],
-    choose: Callable[[], list[int]] | None = None,
-    scale: float | None = None,
     keep: Callable[[], Callable[[], None]] | None = None,
     appeal: Sequence[float] | None = None,
 ) -> None:
@@ -71,11 +69,6 @@ def improve(
         Share of the time that has passed; the search ends at 1.
     found : callable
         Called whenever the board is better than ever before.
-    choose : callable, optional
-        Returns the jobs that are taken out; by default some are drawn, half the time those in the
-        way of a rejected job.
-    scale : float, optional
-        What temperatures are relative to; by default the best value.
     keep : callable, optional
         Returns what brings the present state back; by default a move is taken back job by job.
         Needed where an insertion may move other jobs.
@@ -91,14 +84,11 @@ def improve(
         before = board.value
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
-        if choose is None:
-            out, wanted = _destroy(board, rejected, appeal or worth, windows, rng)
-        else:
-            out, wanted = choose(), []
+        out, wanted = _destroy(board, rejected, appeal or worth, windows, rng)
         taken = {i: board.remove(i) for i in out}
         inserted = _repair(board, [*wanted, *out], rejected, worth, appeal, factors, rng)
         heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
-        heat *= max(abs(best), 1e-12) if scale is None else scale
+        heat *= max(abs(best), 1e-12)
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
             if back is not None:
                 back()

@@ -32,10 +32,12 @@ from optsched.solvers.constraint import (
     run_cp,
 )
 from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
+from optsched.solvers.interior import Central, interior_point
 from optsched.solvers.linear import MipResult, highs, load, row_duals, run, solve_mip
 from optsched.solvers.modelling import PyomoOutcome, solve_pyomo
 
 __all__ = [
+    "Central",
     "ConvexOutcome",
     "Interrupted",
     "MipResult",
@@ -47,6 +49,7 @@ __all__ = [
     "cp_program",
     "cp_solver",
     "highs",
+    "interior_point",
     "load",
     "row_duals",
     "run",

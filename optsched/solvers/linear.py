@@ -54,6 +54,7 @@ def highs(
     """
     import highspy
 
+    highspy.Highs.resetGlobalScheduler(False)  # who ran before may have had other threads
     h = highspy.Highs()
     options: dict[str, Any] = {"output_flag": log, "threads": threads, "random_seed": seed}
     options |= {"time_limit": time_limit, "mip_rel_gap": gap, "mip_abs_gap": 0.0}

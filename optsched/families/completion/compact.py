@@ -8,9 +8,8 @@ from typing import Any
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.horizon import search_horizon
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
-from optsched.families.completion.verify import verify
 from optsched.progress import Progress
-from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
+from optsched.scheduling.compact import solve_compact
 
 
 class _OutOfTimeError(Exception):
@@ -55,35 +54,14 @@ def compact(
         return  # handing it over takes as long as building it did, and cannot be stopped
     modes = modes_by_job(inst)
 
-    def report(_objective: float) -> None:
-        schedule = schedule_of(inst, model, modes)
-        verdict = verify(inst, schedule)
-        # the solver's tolerance is wider than the judge's, who has the last word
-        if verdict.value is not None:
-            monitor.incumbent(verdict.value, schedule)
-
-    def close(outcome: PyomoOutcome) -> None:
-        if outcome.objective is not None:
-            report(outcome.objective)
-        if outcome.status == "infeasible":
-            monitor.infeasible = True
-        elif outcome.bound is not None:
-            monitor.claim("highs" if "highs" in solver else solver, outcome.bound)
-
-    try:
-        found = solve_pyomo(
-            model,
-            solver,
-            time_limit=monitor.left(),
-            gap=monitor.gap_limit,
-            threads=threads,
-            seed=seed,
-            on_improve=report,
-        )
-    except Interrupted as stopped:
-        close(stopped.result)
-        raise
-    close(found)
+    solve_compact(
+        model,
+        monitor,
+        lambda: schedule_of(inst, model, modes),
+        threads=threads,
+        seed=seed,
+        solver=solver,
+    )
 
 
 def schedule_of(inst: CompletionInstance, model: Any, modes: Any) -> CompletionSchedule:

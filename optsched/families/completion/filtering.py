@@ -22,7 +22,13 @@ SLACK = 1e-7  # relative: rounding of sums of floats
 MARGIN = 1e-9
 
 
-def filtered(jobs: Jobs, prices: Floats, bound: float, value: float | None) -> list[Choices] | None:
+def filtered(
+    jobs: Jobs,
+    prices: Floats,
+    bound: float,
+    value: float | None,
+    modes: Sequence[Ints] | None = None,
+) -> list[Choices] | None:
     """Return the modes and starts that may be in a schedule of at most ``value``.
 
     Parameters
@@ -33,6 +39,8 @@ def filtered(jobs: Jobs, prices: Floats, bound: float, value: float | None) -> l
         B(p) at these prices.
     value : float or None
         Of the best schedule; None: nothing can be dropped, but what ends after a deadline.
+    modes : sequence of arrays of shape (K, 5), optional
+        Rows of every job's modes, all of them by default.
     """
     deadline = jobs.inst.deadline
     if value is None:
@@ -43,10 +51,10 @@ def filtered(jobs: Jobs, prices: Floats, bound: float, value: float | None) -> l
         gap = value - bound + SLACK * abs(value)
     servers = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
     out = []
-    for j, modes in enumerate(jobs.modes):
+    for j, all_modes in enumerate(jobs.modes):
         best = best_schedule(
             jobs.types,
-            modes,
+            all_modes,
             servers,
             arrival=int(jobs.arrival[j]),
             weight=float(jobs.weight[j]),
@@ -56,7 +64,7 @@ def filtered(jobs: Jobs, prices: Floats, bound: float, value: float | None) -> l
             return None
         limit = best.value + gap
         end = deadline if deadline is not None else int(limit / jobs.weight[j]) + 1
-        rows = unmasked(jobs, j)
+        rows = unmasked(jobs, j) if modes is None else modes[j]
         kept, starts = [], []
         for row in rows:
             allowed = _starts(jobs, j, row, servers, limit, end)
@@ -149,6 +157,10 @@ class Pairs:
             )
             self.known[k] = np.inf if found is None else found.value
         return self.known[k]
+
+    def all_costs(self) -> Floats:
+        """Return the costs of all."""
+        return np.array([self.cost(k) for k in range(len(self.start))])
 
     def least(self) -> float:
         """Return the least cost of all."""

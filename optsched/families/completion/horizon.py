@@ -12,18 +12,19 @@ MOST_DOUBLINGS = 12
 
 
 def greedy(jobs: Jobs, monitor: Progress) -> Neighbourhood | None:
-    """Insert all jobs at no prices, on a board that is long enough, and report the schedule.
+    """Insert all jobs at no prices, on servers for long enough, and report the schedule.
 
-    With a deadline not all may find room: then None.
+    The most weight per share of the cluster goes first. With a deadline not all may find room: then
+    None.
     """
     free = np.zeros((1, *jobs.class_capacity.shape))
     shortest = max((modes.shortest or 1 for modes in jobs.modes), default=1)
     slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
     for _ in range(MOST_DOUBLINGS):
         area = Neighbourhood(jobs, free, slots)
-        area.start(0)
+        area.construct(np.argsort(-area.density, kind="stable").tolist(), 0.0)
         if area.complete():
-            area.report(monitor, area.board.plans)
+            area.report(monitor, area.plans)
             return area
         if jobs.inst.deadline is not None:
             return None
@@ -32,8 +33,8 @@ def greedy(jobs: Jobs, monitor: Progress) -> Neighbourhood | None:
 
 
 def makespan(area: Neighbourhood) -> int:
-    """Return when the last job on a board ends."""
-    return max((plan.found.completion for plan in area.board.plans.values()), default=1)
+    """Return when the last job ends."""
+    return int(area.ends(area.plans).max(initial=1.0))
 
 
 def search_horizon(jobs: Jobs, monitor: Progress) -> int:
@@ -46,10 +47,7 @@ def search_horizon(jobs: Jobs, monitor: Progress) -> int:
         return jobs.inst.deadline
     area = greedy(jobs, monitor)
     assert area is not None
-    value = sum(
-        float(jobs.weight[i]) * plan.found.completion for i, plan in area.board.plans.items()
-    )
     alone = jobs.weight * (jobs.arrival + np.array([m.shortest or 1 for m in jobs.modes]))
-    rest = value - float(alone.sum())
+    rest = area.cost(area.plans) - float(alone.sum())
     latest = (rest + alone) / jobs.weight
     return int(latest.max(initial=1)) + 1

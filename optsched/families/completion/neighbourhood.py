@@ -2,203 +2,159 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.random import Generator
 
 from optsched.colgen import Floats
+from optsched.families.completion.anneal_kernels import anneal, construct, load
 from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.instance import CompletionSchedule, Ints, Piece
-from optsched.families.completion.oracle import (
-    Found,
-    PricedServers,
-    State,
-    best_schedule,
-    piece_of,
-    placement,
+from optsched.families.completion.insertion_kernels import insert
+from optsched.families.completion.instance import CompletionSchedule, Piece
+from optsched.families.completion.server_state import (
+    Plans,
+    empty_servers,
+    no_plans,
+    remove,
+    tables_of,
+    worth,
 )
 from optsched.progress import Progress
-from optsched.search import construct, improve
 from optsched.streams import Streams
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
-MOST_OUT = 6  # jobs that are taken out at once
-ANYWHERE = 0.3  # share of moves that take out any jobs, else those of about the same time
-HEAT = 0.1  # of the weighted completion: what temperatures are relative to
+COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
+MOVES = 20  # between two looks at the clock
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Where a job runs on the board."""
+class Neighbourhood:
+    """A feasible state, and the search from it.
 
-    found: Found
-    workers: Ints  # (H,)
-    ps: Ints
-    load: Ints  # (H, R)
-    hosts: Ints
-
-
-class Board:
-    """A feasible state: what is free on every server, and the jobs that run.
-
-    ``value`` is the sum of w (horizon - C): a job that is not in earns nothing.
+    ``value`` is the sum of w (slots - C): a job that is not in earns nothing.
 
     Parameters
     ----------
     jobs : Jobs
     prices : array of shape (L, C, R)
+        On capacity of classes of servers.
     slots : int
         By this slot all jobs must have ended.
     """
 
     def __init__(self, jobs: Jobs, prices: Floats, slots: int) -> None:
         self.jobs, self.slots = jobs, slots
+        self.tables = tables_of(jobs, prices)
+        self.servers = empty_servers(jobs, slots)
+        self.plans = no_plans(self.tables)
         self.value = 0.0
-        self.plans: dict[int, Plan] = {}
-        self.state = State.of(jobs.types, jobs.capacity, jobs.cluster.ones, slots)
-        single = np.ascontiguousarray(prices[:, jobs.class_of, :])  # (L, H, R)
-        whole = PricedServers.of(jobs.types, single, jobs.capacity, jobs.cluster.ones)
-        self.servers = [
-            PricedServers(
-                whole.worker_cost * f, whole.ps_cost * f, whole.least * f, self.state, whole.count
-            )
-            for f in FACTORS
-        ]
+        self.density = np.array([task.density for task in jobs.tasks])
 
-    def insert(self, i: int, factor: int) -> bool:
+    def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
-        jobs, servers = self.jobs, self.servers[factor]
-        found = best_schedule(
-            jobs.types,
-            jobs.modes[i],
-            servers,
-            arrival=int(jobs.arrival[i]),
-            weight=float(jobs.weight[i]),
-            deadline=self.slots,
-        )
-        if found is None:
-            return False
-        workers, ps = placement(jobs.types, servers, found)
-        load = jobs.column_load(found, workers, ps)
-        self.restore(i, Plan(found, workers, ps, load, np.flatnonzero(workers + ps)))
-        return True
+        fits = bool(insert(self.tables, self.servers, self.plans, i, factor))
+        self.value += worth(self.tables, self.plans, i, self.slots)
+        return fits
 
-    def remove(self, i: int) -> Plan:
-        """Take job i out and return its plan."""
-        plan = self.plans.pop(i)
-        self._occupy(plan, -1)
-        self.value -= self.worth(i, plan)
-        return plan
+    def remove(self, i: int) -> None:
+        """Take job i out."""
+        self.value -= worth(self.tables, self.plans, i, self.slots)
+        remove(self.tables, self.servers, self.plans, i)
 
-    def restore(self, i: int, plan: Plan) -> None:
-        """Put job i back where it was."""
-        self.plans[i] = plan
-        self._occupy(plan, 1)
-        self.value += self.worth(i, plan)
+    def construct(self, order: Sequence[int], factor: float) -> None:
+        """Insert the jobs one after the other into empty servers."""
+        self.load(no_plans(self.tables))
+        where = np.array(order, np.int64)
+        self.value = construct(self.tables, self.servers, self.plans, where, factor)
 
-    def worth(self, i: int, plan: Plan) -> float:
-        """Return what job i earns."""
-        return float(self.jobs.weight[i]) * (self.slots - plan.found.completion)
-
-    def _occupy(self, plan: Plan, sign: int) -> None:
-        found = plan.found
-        self.state.occupy(
-            self.jobs.types, found.start, found.completion, plan.hosts, sign * plan.load
-        )
-
-
-class Neighbourhood:
-    """A board at given prices, and the search on it."""
-
-    def __init__(self, jobs: Jobs, prices: Floats, slots: int) -> None:
-        self.jobs = jobs
-        self.board = Board(jobs, prices, slots)
-        self.density = np.array([t.density for t in jobs.tasks])
-        self.windows = [(int(a), slots) for a in jobs.arrival]
-
-    def start(self, factor: int = len(FACTORS) - 2) -> None:
-        """Insert all jobs, the most weight per share of the cluster first."""
-        construct(self.board, np.argsort(-self.density, kind="stable").tolist(), factor)
-
-    def load(self, plans: Mapping[int, Plan]) -> None:
+    def load(self, plans: Plans) -> None:
         """Replace the state by ``plans``."""
-        for i in list(self.board.plans):
-            self.board.remove(i)
-        for i, plan in plans.items():
-            self.board.restore(i, plan)
+        load(self.tables, self.servers, self.plans, plans)
+        self.value = sum(worth(self.tables, plans, i, self.slots) for i in range(plans.mode.size))
 
-    def worth(self, plans: Mapping[int, Plan]) -> float:
-        """Return the board's value of ``plans``."""
-        return sum(self.board.worth(i, plan) for i, plan in plans.items())
+    def snapshot(self) -> Plans:
+        """Return a copy of the present plans."""
+        return Plans(*(array.copy() for array in self.plans))
 
     def complete(self) -> bool:
         """Whether all jobs are in."""
-        return len(self.board.plans) == len(self.jobs.modes)
+        return bool((self.plans.mode >= 0).all())
+
+    def ends(self, plans: Plans) -> Floats:
+        """Return when jobs end, shape (J,); infinity for those that are not in."""
+        ends = plans.start + self.tables.duration[plans.mode]
+        return np.where(plans.mode >= 0, ends, np.inf)
+
+    def cost(self, plans: Plans) -> float:
+        """Return the weighted completion of ``plans``; infinity unless all jobs are in."""
+        if not (plans.mode >= 0).all():
+            return float(np.inf)
+        return float(self.jobs.weight @ self.ends(plans))
+
+    def learn(self, plans: Plans) -> None:
+        """Let room for workers of a type count as much as ``plans`` use the type."""
+        demand, tables = self.jobs.types.worker_demand, self.tables
+        runs = plans.mode[plans.mode >= 0]
+        kinds = tables.type_of[runs]
+        largest = (demand / self.jobs.cluster.whole).max(axis=1, initial=0.0)
+        area = tables.workers[runs] * tables.duration[runs] * largest[kinds]
+        use = np.bincount(kinds, weights=area, minlength=len(demand))
+        self.tables = tables._replace(share=use / max(float(use.sum()), 1e-300))
 
     def search(
-        self, monitor: Progress, *, seed: int, start: int, done: Callable[[], float]
-    ) -> dict[int, Plan]:
-        """Search from the present state; report every better schedule; return the best plans."""
-        best, value, reported = dict(self.board.plans), self.board.value, monitor.seconds()
-        self.report(monitor, best)
+        self, monitor: Progress | None, *, seed: int, start: int, done: Callable[[], float]
+    ) -> Plans:
+        """Search from the present state; report every better schedule; return the best plans.
 
-        def found() -> None:
-            nonlocal best, value, reported
-            best, value = dict(self.board.plans), self.board.value
-            if monitor.seconds() > reported + REPORT_SECONDS:
+        Parameters
+        ----------
+        monitor : Progress, optional
+        seed, start : int
+            Fix the random numbers.
+        done : callable
+            Share of the time that has passed; the search ends at 1.
+        """
+        best, spare = self.snapshot(), no_plans(self.tables)
+        value, shown = self.value, -np.inf
+        reported = 0.0 if monitor is None else monitor.seconds()
+        state = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
+        scale = float(self.jobs.weight.sum()) * self.slots - value
+        factors = np.array(FACTORS)
+        while (passed := done()) < 1.0:
+            self.value, value = anneal(
+                *(self.tables, self.servers, self.plans, best, spare, self.value, value),
+                *(factors, self.density),
+                scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed,
+                MOVES,
+                state,
+            )
+            if monitor is not None and value > shown and monitor.seconds() > reported:
                 self.report(monitor, best)
-                reported = monitor.seconds()
-
-        rng = Streams(seed)("neighbourhood", start)
-        whole = float(self.jobs.weight.sum()) * self.board.slots
-        improve(
-            self.board,
-            self.density.tolist(),
-            self.windows,
-            len(FACTORS),
-            rng,
-            done=done,
-            found=found,
-            choose=lambda: self._together(rng),
-            scale=HEAT * (whole - value),
-        )
-        self.report(monitor, best)
+                shown, reported = value, monitor.seconds() + REPORT_SECONDS
+        if monitor is not None:
+            self.report(monitor, best)
         return best
 
-    def _together(self, rng: Generator) -> list[int]:
-        """Choose jobs that run about the same time, or any."""
-        plans = self.board.plans
-        accepted = list(plans)
-        if not accepted:
-            return []
-        size = min(len(accepted), 1 + int(rng.integers(MOST_OUT)))
-        if rng.random() < ANYWHERE:
-            return [int(i) for i in rng.choice(accepted, size=size, replace=False)]
-        pivot = plans[accepted[int(rng.integers(len(accepted)))]].found
-        first, last = pivot.start, pivot.completion
-        near = [
-            i
-            for i in accepted
-            if plans[i].found.start <= last and plans[i].found.completion >= first
-        ]
-        chosen = rng.choice(near, size=min(size, len(near)), replace=False)
-        return [int(i) for i in chosen]
-
-    def report(self, monitor: Progress, plans: Mapping[int, Plan]) -> None:
+    def report(self, monitor: Progress, plans: Plans) -> None:
         """Report a state that holds all jobs."""
-        if len(plans) == len(self.jobs.modes):
-            value = sum(float(self.jobs.weight[i]) * p.found.completion for i, p in plans.items())
-            monitor.incumbent(value, schedule_of(self.pieces(plans)))
+        if (plans.mode >= 0).all():
+            monitor.incumbent(self.cost(plans), schedule_of(self.pieces(plans)))
 
-    def pieces(self, plans: Mapping[int, Plan]) -> list[Piece]:
+    def pieces(self, plans: Plans) -> list[Piece]:
         """Return how every job runs."""
-        ring = self.jobs.types.ring
+        tables, ring = self.tables, self.jobs.types.ring
         return [
-            piece_of(plans[i].found, plans[i].workers, plans[i].ps, ring)
-            for i in range(len(self.jobs.modes))
+            Piece(
+                start=start,
+                duration=int(tables.duration[k]),
+                worker_type=int(tables.type_of[k]),
+                ps_type=None if ring else kind,
+                workers=tuple(zip(where[:parts], number[:parts], strict=True)),
+                ps=() if ring else ((host, ps),),
+            )
+            for k, start, kind, host, ps, parts, where, number in zip(
+                *(array.tolist() for array in plans), strict=True
+            )
         ]
 
 

@@ -27,30 +27,27 @@ import numpy as np
 from optsched.colgen import Floats
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.cpsat import Choices
-from optsched.families.completion.filtering import Pairs, within
 from optsched.families.completion.instance import Ints
-from optsched.families.completion.modes import Modes
-from optsched.families.completion.oracle import PricedServers, best_schedule
+from optsched.families.completion.oracle import PricedServers
+from optsched.families.completion.slot_items import SlotItems
+from optsched.families.completion.slot_kernels import Small
 from optsched.families.completion.timeline_kernels import (
     NOTHING,
-    STALE,
-    UNKNOWN,
     Demand,
-    Items,
-    Memory,
     Pool,
+    Priced,
     Rows,
-    Servers,
+    Steps,
+    bounds,
     expand,
+    rents,
+    through,
 )
 
 MOST_JOBS = 40  # a set of jobs is a bit mask
-MOST_STATES = 2**18
-MEMORY = 2**19  # lists of items; a power of two
-TRIES, HARDER = 200, 10  # steps to fit a list on the servers at first, and how they grow
-MOST_WORKERS = 1000
-MOST_TABLE = 10**6  # entries of a table of workers that fit on all servers together
-STEPS = 2_000_000  # starts that are tried in one state
+MOST_STATES = 2**21
+MOST_STEPS = 2**23  # between states
+STARTS = 2_000_000  # that are tried in one state
 SLACK = 1e-9  # relative: rounding of sums of floats
 
 
@@ -58,8 +55,8 @@ class Path(NamedTuple):
     """A schedule of the relaxation."""
 
     value: float
-    choices: Sequence[Choices]  # its mode and start of every job
-    alike: Sequence[Choices]  # all modes and starts with the same completions
+    choices: Sequence[Choices]  # its modes and start of every job
+    lists: Sequence[Ints]  # items that run together, in slots in which a job starts
 
 
 @dataclass(frozen=True)
@@ -77,98 +74,159 @@ class Timeline:
     Parameters
     ----------
     jobs : Jobs
-    prices : array of shape (L, C, R)
+    items : SlotItems
+        Made of all modes that ``choices`` may hold.
+    prices : sequence of arrays of shape (L, C, R)
+        Every one gives a bound of a state; the greatest counts.
     choices : sequence of Choices
         Modes and starts that schedules of interest have: of every job at least one.
     """
 
-    def __init__(self, jobs: Jobs, prices: Floats, choices: Sequence[Choices]) -> None:
-        self.left = left = choices
+    def __init__(
+        self,
+        jobs: Jobs,
+        items: SlotItems,
+        prices: Sequence[Floats],
+        choices: Sequence[Choices],
+    ) -> None:
+        self.left, self.slot_items = choices, items
         ends = [
-            d + t for c in left for d, s in zip(c.modes[:, 4], c.starts, strict=True) for t in s
+            d + t for c in choices for d, s in zip(c.modes[:, 4], c.starts, strict=True) for t in s
         ]
         self.slots = int(max(ends)) + 1
-        types = jobs.types
-        priced = PricedServers.of(types, prices, jobs.class_capacity, jobs.count)
-        self.servers = Servers(
-            *(jobs.capacity, types.worker_demand, types.ps_demand, types.ps_needed, types.ring),
-            *_together(types.worker_demand, jobs.capacity),
-        )
-        self.memory = Memory(
-            np.full((MEMORY, len(left)), -1, np.int64),
-            np.full(MEMORY, -1, np.int8),
-            np.zeros(1, np.int64),
-            np.full(1, TRIES, np.int64),
-        )
-        first = np.cumsum([0, *(len(choice.modes) for choice in left)])
-        modes = np.concatenate([choice.modes for choice in left])
-        kinds, item = np.unique(modes[:, :4], axis=0, return_inverse=True)
-        item = item.ravel()
-        longest = np.zeros(len(kinds), np.int64)
-        np.maximum.at(longest, item, modes[:, 4])
-        cost = np.full((len(modes), self.slots + 1), np.inf)
-        for j, choice in enumerate(left):
-            pairs = Pairs(jobs, j, choice, priced)
-            for k, (row, t) in enumerate(zip(pairs.row, pairs.start, strict=True)):
-                cost[first[j] + row, t] = pairs.cost(k)
-        self.rows = Rows(first, item, np.ascontiguousarray(modes[:, 4]), cost)
-        self.items = Items(
-            np.ascontiguousarray(kinds[:, 0]),
-            np.ascontiguousarray(kinds[:, 1]),
-            np.ascontiguousarray(kinds[:, 2]),
-            np.ascontiguousarray(kinds[:, 3]),
-            _least_use(jobs, kinds),
-            self._rent(jobs, priced, kinds, longest),
-        )
-        by_job = np.array([cost[a:b].min(axis=0) for a, b in pairwise(first)])
-        least = np.minimum.accumulate(by_job[:, ::-1], axis=1)[:, ::-1]
-        worth = np.zeros(self.slots + 1)
-        whole = (prices * (jobs.class_capacity * jobs.count[:, None])).sum(axis=(1, 2))
-        n = min(len(whole), self.slots)
-        # what is priced after the last end is worth nothing to anybody: it counts from the start
-        worth[:n] = whole[:n]
-        worth = np.cumsum(worth[::-1])[::-1] + whole[n:].sum()
-        self.demand = Demand(jobs.arrival, jobs.weight, np.ascontiguousarray(least), worth)
+        # modes of a job that are alike in type and duration share a row
+        alike = [np.unique(c.modes[:, [0, 4]], axis=0, return_inverse=True) for c in choices]
+        first = np.cumsum([0, *(len(kinds) for kinds, _ in alike)])
+        kinds = np.concatenate([kinds for kinds, _ in alike])
+        item = [
+            index[m, d]
+            for index, (mine, _) in zip(items.index, alike, strict=True)
+            for m, d in mine.tolist()
+        ]
+        self.row_of = [a + rows.ravel() for a, (_, rows) in zip(first[:-1], alike, strict=True)]
+        self.item = np.array(item, np.int64)
+        self.longest = np.zeros(len(items.items.apart), np.int64)
+        np.maximum.at(self.longest, self.item, kinds[:, 1])
+        allowed = np.zeros((len(kinds), self.slots + 1), bool)
+        for choice, mine in zip(choices, self.row_of, strict=True):
+            for row, starts in zip(mine.tolist(), choice.starts, strict=True):
+                allowed[row, starts] = True
+        row, start = np.nonzero(allowed)
+        end = start + kinds[row, 1]
+        job = np.repeat(np.arange(len(choices)), np.diff(first))
+        cost = np.full((len(prices), *allowed.shape), np.inf)
+        rent, worth = [], np.zeros((len(prices), self.slots + 1))
+        for k, one in enumerate(prices):
+            rent.append(self._rent(jobs, one))
+            cost[k, row, start] = jobs.weight[job[row]] * end + rent[k][self.item[row], start, end]
+            whole = (one * (jobs.class_capacity * jobs.count[:, None])).sum(axis=(1, 2))
+            n = min(len(whole), self.slots)
+            # what is priced after the last end is worth nothing to anybody: it always counts
+            worth[k, :n] = whole[:n]
+            worth[k] = np.cumsum(worth[k, ::-1])[::-1] + whole[n:].sum()
+        self.rows = Rows(first, self.item, np.ascontiguousarray(kinds[:, 1]), cost)
+        by_job = np.array([cost[:, a:b].min(axis=1) for a, b in pairwise(first)])  # (J, K, S + 1)
+        least = np.minimum.accumulate(by_job[:, :, ::-1], axis=2)[:, :, ::-1]
+        least = np.ascontiguousarray(least.transpose(1, 0, 2))
+        self.demand = Demand(jobs.arrival, jobs.weight, least, worth, np.array(rent))
+        self.pool, self.steps = self._pool(), _steps(keep=False)
 
-    def _rent(self, jobs: Jobs, priced: PricedServers, kinds: Ints, longest: Ints) -> Floats:
+    def _rent(self, jobs: Jobs, prices: Floats) -> Floats:
         """Return what items cost at least from a slot to another, shape (I, S + 1, S + 1)."""
-        rent = np.zeros((len(kinds), self.slots + 1, self.slots + 1))
-        last = priced.least.shape[1] - 1
-        for i, (m, p, q, n) in enumerate(kinds.tolist()):
-            for a in range(min(self.slots, last)):
-                for d in range(1, min(int(longest[i]), self.slots - a) + 1):
-                    mode = Modes(*(np.array([x], np.int64) for x in (m, q, n, d, 1 << p)))
-                    found = best_schedule(
-                        jobs.types, mode, priced, arrival=a, weight=1.0, deadline=a + d
-                    )
-                    assert found is not None
-                    rent[i, a, a + d] = found.cost
-        return rent
+        priced = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
+        state, fit = priced.state, self.slot_items
+        arrays = Priced(
+            priced.worker_cost,
+            priced.ps_cost,
+            priced.least,
+            state.free,
+            state.room,
+            state.total,
+            state.top,
+            priced.count,
+        )
+        return rents(fit.servers, fit.items, self.longest, self.slots, arrays)
 
-    def least(self, limit: float, stop: Callable[[], bool]) -> Outcome:
-        """Look for the least value below ``limit``."""
-        pool, best = self._pool(), np.zeros(len(self.left), np.int64)
-        value, path = limit, None
+    def least(
+        self,
+        limit: float,
+        stop: Callable[[], bool],
+        *,
+        keep: bool = False,
+    ) -> Outcome:
+        """Look for the least value below ``limit``.
+
+        Parameters
+        ----------
+        limit : float
+        stop : callable
+            Asked now and then.
+        keep : bool
+            Look for all paths below the limit, for `below`.
+        """
+        pool, steps = self.pool, self.steps = self._pool(), _steps(keep)
+        best = np.zeros(len(self.left), np.int32)
+        value, path, fit = limit, None, self.slot_items
         for t in range(self.slots + 1):
-            s = int(pool.head[t])
-            while s >= 0:
+            for s in self._states(t).tolist():
+                top = (limit if keep else value) * (1 + SLACK)
+                if pool.bound[s] >= top:
+                    continue
                 found, how = expand(
-                    *(self.servers, self.items, self.rows, self.demand, pool, self.memory),
-                    *(s, value * (1 + SLACK), STEPS, best),
+                    *(fit.servers, fit.items, self.rows, self.demand, pool, fit.memory, steps),
+                    *(s, top, value, keep, STARTS, best),
                 )
                 if found < value:
                     value, path = found, self._path(found, best)
                 if how or stop():
                     return Outcome(path, False, int(pool.size[0]))
-                s = int(pool.after[s])
         return Outcome(path, True, int(pool.size[0]))
 
-    def sharpen(self) -> bool:
-        """Try harder to fit what runs on the servers; False if all has been found out."""
-        unknown = self.memory.fits == UNKNOWN
-        self.memory.fits[unknown] = STALE
-        self.memory.tries[0] *= HARDER
-        return bool(unknown.any())
+    def below(self, limit: float) -> list[Choices] | None:
+        """Return the modes and starts of all paths below the limit of the last run, or less.
+
+        None if there were too many of them.
+        """
+        if self.steps.size[0] == len(self.steps.source):
+            return None
+        job = np.repeat(np.arange(len(self.left)), np.diff(self.rows.first))
+        least = through(self.rows, self.demand, self.pool, self.steps, job)
+        out = []
+        for choice, mine in zip(self.left, self.row_of, strict=True):
+            kept, starts = [], []
+            for mode, row, allowed in zip(choice.modes, mine.tolist(), choice.starts, strict=True):
+                some = [t for t in allowed if least[row, t] < limit]
+                if some:
+                    kept.append(mode)
+                    starts.append(some)
+            out.append(Choices(np.array(kept, np.int64).reshape(-1, 5), starts))
+        return out
+
+    def _states(self, slot: int) -> Ints:
+        """Return the states of a slot, the least bound first."""
+        out, s = [], int(self.pool.head[slot])
+        while s >= 0:
+            out.append(s)
+            s = int(self.pool.after[s])
+        states = np.array(out, np.int64)
+        return states[np.argsort(self.pool.bound[states], kind="stable")]
+
+    def limits(self, state: int, root: Ints) -> Ints:
+        """Return the limits (J, 5, 2) of schedules that go on as a state does, within ``root``."""
+        limits, pool = root.copy(), self.pool
+        rows, starts = np.divmod(pool.chosen[state].astype(np.int64), self.slots + 1)
+        for j, (row, start) in enumerate(zip(rows.tolist(), starts.tolist(), strict=True)):
+            if (int(pool.mask[state]) >> j) & 1:
+                kind = self.slot_items.items.worker_type[self.item[row]]
+                for k, x in enumerate((start, start + self.rows.duration[row], kind)):
+                    limits[j, k] = x
+            else:
+                limits[j, 0, 0] = max(limits[j, 0, 0], pool.slot[state])
+        return limits
+
+    def bounds(self, pool: Pool, states: Ints) -> Floats:
+        """Return the bounds of states of a pool at all prices, shape (K, N)."""
+        return bounds(self.demand, pool, states)
 
     def _pool(self) -> Pool:
         """Return the pool with the state in which nothing has started."""
@@ -177,72 +235,39 @@ class Timeline:
             np.zeros(MOST_STATES, np.int64),
             np.zeros(MOST_STATES, np.int64),
             np.zeros(MOST_STATES),
+            np.zeros(MOST_STATES),
             np.zeros(MOST_STATES, bool),
-            np.full((MOST_STATES, n), NOTHING, np.int64),
-            np.zeros((MOST_STATES, n), np.int64),
-            np.full(MOST_STATES, -1, np.int64),
+            np.empty((MOST_STATES, n), np.int32),
+            np.empty((MOST_STATES, n), np.int32),
+            np.empty(MOST_STATES, np.int64),
             np.full(slots, -1, np.int64),
-            np.full(2 * MOST_STATES, -1, np.int64),
+            np.full(2 * MOST_STATES, -1, np.int32),
             np.ones(1, np.int64),
         )
-        pool.ended[0], pool.head[0] = True, 0
+        pool.runs[0], pool.chosen[0] = NOTHING, 0
+        pool.ended[0], pool.head[0], pool.after[0] = True, 0, -1
         return pool
 
-    def _path(self, value: float, chosen: Ints) -> Path:
-        rows, starts = np.divmod(chosen, self.slots + 1)
+    def _path(self, value: float, chosen: Small) -> Path:
+        rows, starts = np.divmod(chosen.astype(np.int64), self.slots + 1)
         ends = starts + self.rows.duration[rows]
-        places = (rows - self.rows.first[:-1]).tolist()
-        choices = [
-            Choices(choice.modes[k : k + 1], [[t]])
-            for choice, k, t in zip(self.left, places, starts.tolist(), strict=True)
-        ]
-        limits = np.zeros((len(ends), 5, 2), np.int64)
-        limits[:, :, 1] = NOTHING
-        limits[:, 1] = ends[:, None]
-        return Path(value, choices, within(self.left, limits) or choices)
+        choices = []
+        for choice, mine, row, t in zip(
+            self.left, self.row_of, rows.tolist(), starts.tolist(), strict=True
+        ):
+            same = [k for k in np.flatnonzero(mine == row).tolist() if t in choice.starts[k]]
+            choices.append(Choices(choice.modes[same], [[t]] * len(same)))
+        items = self.item[rows]
+        lists = [items[(starts <= t) & (t < ends)] for t in np.unique(starts).tolist()]
+        return Path(value, choices, lists)
 
 
-def _together(demand: Ints, capacity: Ints) -> tuple[Ints, Ints]:
-    """Return how many workers of the last type fit on servers (H, R) beside others of each type.
-
-    Returns the sizes of the table (0 for the last type), and the table, flat; -1: the others do not
-    fit. It is empty if it would be large.
-    """
-    rooms = np.array([[_room(e, free) for e in demand] for free in capacity], np.int64)
-    sizes = rooms.sum(axis=0) + 1
-    sizes[-1] = 0
-    if int(np.prod(sizes[:-1].astype(float))) > MOST_TABLE:
-        return sizes, np.empty(0, np.int64)
-    table = np.full(sizes[:-1], -1, np.int64)
-    table[(0,) * (len(demand) - 1)] = 0
-    for free, room in zip(capacity, rooms, strict=True):
-        more = np.full_like(table, -1)
-        for counts in np.ndindex(*(room[:-1] + 1)):
-            left = free - np.array(counts, np.int64) @ demand[:-1]
-            if (left < 0).any():
-                continue
-            before = table[
-                tuple(slice(0, size - n) for size, n in zip(table.shape, counts, strict=True))
-            ]
-            with_these = np.where(before >= 0, before + _room(demand[-1], left), -1)
-            place = tuple(slice(n, None) for n in counts)
-            more[place] = np.maximum(more[place], with_these)
-        table = more
-    return sizes, table.ravel()
-
-
-def _room(demand: Ints, free: Ints) -> int:
-    """Return how many workers fit, at most MOST_WORKERS."""
-    used = demand > 0
-    return int((free[used] // demand[used]).min(initial=MOST_WORKERS))
-
-
-def _least_use(jobs: Jobs, kinds: Ints) -> Ints:
-    """Return what items use of the whole cluster at least, shape (I, R)."""
-    types = jobs.types
-    use = kinds[:, 3:4] * types.worker_demand[kinds[:, 0]]
-    if not types.ring:
-        for i, (m, p, q, n) in enumerate(kinds.tolist()):
-            elsewhere = types.ps_needed[m, p, 0:1] if q else types.ps_needed[m, p, 1 : n + 1]
-            use[i] += int(elsewhere.min()) * types.ps_demand[p]
-    return np.ascontiguousarray(use)
+def _steps(keep: bool) -> Steps:
+    size = MOST_STEPS if keep else 0
+    return Steps(
+        np.empty(size, np.int32),
+        np.empty(size, np.int32),
+        np.zeros(size + 1, np.int32),
+        np.empty(3 * size, np.int32),
+        np.zeros(1, np.int64),
+    )

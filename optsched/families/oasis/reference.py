@@ -84,9 +84,12 @@ class _Search:
     def speed_bound(self) -> None:
         """Bound by the compact program and how fast jobs can run: prices on capacity."""
         tightening = Tightening(self.capacity, threads=self.threads, packing=False)
+        rounds = _Rounds()
         least = np.inf
-        while not tightening.done and not self.monitor.stop():
+        while not tightening.done and rounds.pay(self.monitor.deadline) and not self.monitor.stop():
+            began = time.perf_counter()
             tightening.round(self.monitor.left())
+            rounds.add(tightening.bound, time.perf_counter() - began)
             prices = tightening.capacity_prices
             if prices is None:
                 break

@@ -2,96 +2,252 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from optsched.families.completion import FAMILY
+from optsched.families.completion.anneal_kernels import draw
 from optsched.families.completion.blocks import Jobs
+from optsched.families.completion.insertion_kernels import arrange, lost_room
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, schedule_of
-from optsched.families.completion.oracle import State
+from optsched.families.completion.oracle import PricedServers, best_schedule
 from optsched.families.completion.presets import generate
+from optsched.families.completion.priced_search import Search
+from optsched.families.completion.server_kernels import MOST_ROOM
+from optsched.families.completion.server_state import copy_plan, empty_servers, no_plans
 from optsched.families.completion.verify import verify
 from optsched.progress import Progress
 
 SLOTS = 60
-ARRAYS = ("free", "room", "total", "top")
+ARRAYS = ("free", "room", "total")
+
+
+def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
+    inst = generate("mid", seed=seed, jobs=jobs, machines=machines, architecture=architecture)
+    made = Jobs(inst)
+    prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *made.class_capacity.shape))
+    area = Neighbourhood(made, prices, SLOTS)
+    area.construct(np.argsort(-area.density, kind="stable").tolist(), factor)
+    return area
 
 
 @pytest.fixture(params=["ps", "ring"])
 def area(request):
-    inst = generate("mid", seed=3, jobs=12, machines=3, architecture=request.param)
-    jobs = Jobs(inst)
-    prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *jobs.class_capacity.shape))
-    made = Neighbourhood(jobs, prices, SLOTS)
-    made.start(0)
+    made = filled(request.param)
     assert made.complete()
     return made
 
 
-def arrays(state):
-    return {name: getattr(state, name).copy() for name in ARRAYS}
+def arrays(area):
+    return {name: getattr(area.servers, name).copy() for name in ARRAYS}
 
 
 def same(a, b):
     return all(np.array_equal(a[name], b[name]) for name in ARRAYS)
 
 
+def recomputed(area):
+    """Work out from the pieces of a schedule what is free, how many workers fit, and their sum."""
+    types, jobs = area.jobs.types, area.jobs
+    free = np.repeat(jobs.capacity[:, None, :], area.slots, axis=1)
+    for piece in area.pieces(area.plans):
+        window = slice(piece.start, piece.end)
+        for h, n in piece.workers:
+            free[h, window] -= n * types.worker_demand[piece.worker_type]
+        for h, s in piece.ps:
+            free[h, window] -= s * types.ps_demand[piece.ps_type]
+    room = np.empty((area.slots, len(types.worker_demand), len(jobs.capacity)), np.int16)
+    for m, e in enumerate(types.worker_demand):
+        used = np.flatnonzero(e)
+        room[:, m] = np.minimum((free[:, :, used] // e[used]).min(axis=2), MOST_ROOM).T
+    return {"free": free, "room": room, "total": room.sum(axis=2, dtype=np.int64).T}
+
+
 def test_removing_all_leaves_empty_servers(area):
-    jobs, board = area.jobs, area.board
-    empty = arrays(State.of(jobs.types, jobs.capacity, jobs.cluster.ones, SLOTS))
-    assert not same(arrays(board.state), empty)
-    area.load({})
-    assert same(arrays(board.state), empty)
-    assert (board.plans, board.value) == ({}, 0.0)
+    servers = empty_servers(area.jobs, SLOTS)
+    empty = {name: getattr(servers, name) for name in ARRAYS}
+    assert not same(arrays(area), empty)
+    area.load(no_plans(area.tables))
+    assert same(arrays(area), empty)
+    assert area.value == 0.0
+    assert not area.complete()
+    assert area.cost(area.plans) == np.inf
 
 
-@pytest.mark.parametrize("factor", range(len(FACTORS)))
-def test_a_job_that_returns_changes_nothing(area, factor):
-    board = area.board
-    before, value = arrays(board.state), board.value
-    plan = board.remove(4)
-    assert not same(arrays(board.state), before)
-    board.restore(4, plan)
-    assert same(arrays(board.state), before)
-    board.remove(4)
-    assert board.insert(4, factor)
-    verdict = verify(area.jobs.inst, schedule_of(area.pieces(board.plans)))
+@pytest.mark.parametrize("factor", FACTORS)
+def test_a_job_that_leaves_and_returns(area, factor):
+    before, value, plans = arrays(area), area.value, area.snapshot()
+    area.remove(4)
+    assert not same(arrays(area), before)
+    assert area.insert(4, factor)
+    verdict = verify(area.jobs.inst, schedule_of(area.pieces(area.plans)))
     assert verdict.feasible, verdict
+    assert area.cost(area.plans) == pytest.approx(verdict.value)
     total = sum(job.weight for job in area.jobs.inst.jobs)
-    assert board.value == pytest.approx(SLOTS * total - verdict.value)
+    assert area.value == pytest.approx(SLOTS * total - verdict.value)
     if factor == 0:  # at no prices it ends as early as it did, or earlier
-        assert board.value >= value
+        assert area.value >= value
+    area.load(plans)
+    assert same(arrays(area), before)
+    assert area.value == pytest.approx(value)
+
+
+@pytest.mark.parametrize("architecture", ["ps", "ring"])
+def test_the_state_is_what_the_plans_say(architecture):
+    area, rng = filled(architecture, seed=5, jobs=15, machines=5), np.random.default_rng(0)
+    for i in rng.integers(15, size=40).tolist():
+        if area.plans.mode[i] >= 0:
+            area.remove(i)
+        else:
+            area.insert(i, float(rng.uniform(0, 1.5)))
+        if i % 3 == 0 and area.complete():
+            assert same(arrays(area), recomputed(area))
+    for i in np.flatnonzero(area.plans.mode < 0).tolist():
+        assert area.insert(i, 1.0)
+    assert same(arrays(area), recomputed(area))
+
+
+@pytest.mark.parametrize("architecture", ["ps", "ring"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
+    """At prices of workers alone the cheapest workers are right, whoever hosts the PS."""
+    inst = generate("mid", seed=seed, jobs=10, machines=6, architecture=architecture)
+    jobs = Jobs(inst)
+    prices = np.random.default_rng(seed).uniform(0, 9, (SLOTS, *jobs.class_capacity.shape))
+    free = jobs.types.ps_demand.any(axis=0)
+    if architecture == "ps":
+        prices[:, :, free] = 0.0
+    priced = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
+    compared = 0
+    for i, modes in enumerate(jobs.modes):
+        area = Neighbourhood(jobs, prices, SLOTS)
+        found = best_schedule(
+            *(jobs.types, modes, priced),
+            arrival=int(jobs.arrival[i]),
+            weight=float(jobs.weight[i]),
+            deadline=SLOTS,
+        )
+        assert area.insert(i, 1.0) == (found is not None)
+        if found is None:
+            continue
+        end, cost = int(area.ends(area.plans)[i]), 0.0
+        k = int(area.plans.mode[i])
+        m, begin = int(area.tables.type_of[k]), int(area.plans.start[i])
+        for x in range(int(area.plans.parts[i])):
+            g = jobs.class_of[area.plans.where[i, x]]
+            unit = (prices[begin:end, g] @ jobs.types.worker_demand[m]).sum()
+            cost += unit * area.plans.number[i, x]
+        assert jobs.weight[i] * end + cost == pytest.approx(found.value)
+        compared += 1
+    assert compared >= 8
+
+
+def test_lost_room_counts_every_type():
+    area = filled()
+    tables = area.tables
+    left, take = area.jobs.capacity[0], tables.e[0]
+    value = np.arange(1.0, 1 + len(tables.e))
+    expected = 0.0
+    for m, e in enumerate(tables.e):
+        used = np.flatnonzero(e)
+        expected += value[m] * (
+            (left[used] // e[used]).min() - ((left - take)[used] // e[used]).min()
+        )
+    assert lost_room(tables, value, left, take) == expected > 0
+
+
+def test_it_is_arranged_where_little_room_is_lost():
+    """A server on which the room for other workers is used up takes the job."""
+    area = filled(jobs=8, machines=4)
+    area.load(no_plans(area.tables))
+    area.learn(area.snapshot())
+    area.tables = area.tables._replace(share=np.ones(len(area.tables.e)))
+    k = int(np.flatnonzero(area.tables.together == 1)[0])
+    spot, out = np.zeros(3, np.int64), np.zeros(len(area.jobs.capacity), np.int64)
+    assert arrange(area.tables, area.servers, k, 5, 9, 1.0, spot, out)
+    assert (out > 0).sum() == 1
+    host = int(spot[0])
+    assert out[host] == area.tables.workers[k]
+    losses = []
+    m, s, p = int(area.tables.type_of[k]), int(spot[2]), int(spot[1])
+    for h, left in enumerate(area.jobs.capacity):
+        g = int(area.jobs.class_of[h])
+        load = out[host] * area.tables.e[m] + s * area.tables.z[p]
+        if (load > left).any():
+            losses.append(np.inf)
+            continue
+        price = area.tables.worker_cost[:, 9, g] - area.tables.worker_cost[:, 5, g]
+        ps = area.tables.ps_cost[p, 9, g] - area.tables.ps_cost[p, 5, g]
+        lost = lost_room(area.tables, price, left, load)
+        losses.append(out[host] * price[m] + s * ps + lost)
+    assert losses[host] == min(losses)
+    assert max(losses) > min(losses)
 
 
 def test_search_keeps_the_best(area):
     monitor = Progress(FAMILY, area.jobs.inst, time_limit=30.0, gap=0.0)
-    steps = iter(np.linspace(0, 1, 200))
-    began = area.worth(area.board.plans)
+    steps = iter(np.linspace(0, 1, 50))
+    began = area.cost(area.plans)
     best = area.search(monitor, seed=0, start=0, done=lambda: float(next(steps, 1.0)))
-    assert area.worth(best) > began
+    assert area.cost(best) < began
     verdict = verify(area.jobs.inst, schedule_of(area.pieces(best)))
-    assert verdict.value == monitor.value
+    assert verdict.value == monitor.value == pytest.approx(area.cost(best))
+    if area.complete():
+        assert same(arrays(area), recomputed(area))
+
+
+def test_a_search_repeats_itself():
+    ends = []
+    for start in (0, 0, 1):
+        area = filled()
+        done = partial(next, iter(np.linspace(0, 1, 30)), 1.0)
+        best = area.search(None, seed=1, start=start, done=done)
+        ends.append((area.ends(best).tolist(), area.ends(area.plans).tolist()))
+    assert ends[0] == ends[1]
+    assert ends[0] != ends[2]
+
+
+def test_random_numbers_are_spread_evenly():
+    state = np.array([1], np.uint64)
+    drawn = np.array([draw(state) for _ in range(4000)])
+    assert 0 <= drawn.min() < drawn.max() < 1
+    counts = np.histogram(drawn, bins=10, range=(0, 1))[0]
+    assert counts.min() > 330
+    assert counts.max() < 470
+
+
+def test_a_plan_is_copied_whole():
+    area = filled()
+    other = no_plans(area.tables)
+    for i in range(12):
+        copy_plan(area.plans, other, i)
+    assert area.pieces(other) == area.pieces(area.plans)
 
 
 def test_jobs_find_room_long_after_the_last_price():
     inst = generate("mid", seed=8, jobs=10, machines=8, slots=20)  # one server can host PS
     jobs = Jobs(inst)
     area = Neighbourhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
-    area.start(0)
+    area.construct(range(10), 0.0)
     assert area.complete()
-    starts = [plan.found.start for plan in area.board.plans.values()]
-    assert max(starts) > inst.horizon
+    assert area.plans.start.max() > inst.horizon
 
 
-def test_sums_and_tops_of_rooms_follow_every_change():
-    inst = generate("paper", seed=2, jobs=20, machines=12)
-    jobs, rng = Jobs(inst), np.random.default_rng(0)
-    area = Neighbourhood(jobs, np.zeros((1, *jobs.class_capacity.shape)), 200)
-    for i in rng.integers(20, size=60).tolist():
-        if i in area.board.plans:
-            area.board.remove(i)
-        else:
-            area.board.insert(i, 0)
-        state = area.board.state
-        assert np.array_equal(state.top[0], state.room[0].max(axis=2))
-        assert np.array_equal(state.total[0], state.room[0].sum(axis=2))
+def test_every_thread_counts():
+    inst = generate("mid", seed=4, jobs=15, machines=4)
+    bounds = []
+    for threads in (1, 2, 1):
+        monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
+        search = Search(inst, monitor, threads, 0)
+        assert search.begin()
+        began = monitor.value
+        search.generate(1, 5.0)
+        bounds.append(search.bound)
+        search.improve(0.3)
+        assert search.starts == threads
+        assert search.plans is not None
+        assert monitor.value < began
+        assert verify(inst, monitor.schedule).value == monitor.value
+    assert bounds == pytest.approx([bounds[0]] * 3)

@@ -10,11 +10,16 @@ from completion_brute import optimum, tiny
 from optsched.families.completion import FAMILY
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.cpsat import Program, all_choices
+from optsched.families.completion.dominance import undominated
 from optsched.families.completion.exact import Exact
 from optsched.families.completion.filtering import filtered
+from optsched.families.completion.presets import generate
 from optsched.families.completion.priced_search import Search
+from optsched.families.completion.repricing import Repricing
+from optsched.families.completion.slot_items import SlotItems
+from optsched.families.completion.slot_kernels import NO, YES, packs
 from optsched.families.completion.timeline import Timeline
-from optsched.families.completion.timeline_kernels import NO, YES, packs
+from optsched.families.completion.windows import WindowBlocks
 from optsched.progress import Progress
 
 SOLVABLE = [seed for seed in range(60) if optimum(tiny(seed)) is not None]
@@ -31,11 +36,18 @@ def priced(inst, seed):
     return jobs, prices, -float(prices.ravel() @ problem.rhs + best.sum())
 
 
+def program_of(jobs, prices, bound, value):
+    """Return the dynamic program with what prices leave of the modes worth having."""
+    modes = undominated(jobs)
+    left = filtered(jobs, prices, bound, value, modes)
+    return Timeline(jobs, SlotItems(jobs, modes), [prices], left)
+
+
 def least(jobs, prices, bound, value, limit):
     """Run the dynamic program for values below ``limit``, as exact as it gets."""
-    program = Timeline(jobs, prices, filtered(jobs, prices, bound, value))
+    program = program_of(jobs, prices, bound, value)
     found = program.least(limit, lambda: False)
-    while program.sharpen():
+    while found.best is not None and program.slot_items.settle(found.best.lists):
         found = program.least(limit, lambda: False)
     assert found.finished
     return found
@@ -74,7 +86,7 @@ def test_a_path_is_made_of_allowed_modes_and_starts():
         assert all(t >= a for c, a in zip(path.choices, jobs.arrival, strict=True)
                    for t in c.starts[0])  # fmt: skip
         monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
-        Program(jobs, path.alike).solve(monitor, threads=1, seed=0)
+        Program(jobs, path.choices).solve(monitor, threads=1, seed=0)
         placed += monitor.value == path.value
     assert placed >= 0.9 * len(SOLVABLE)
 
@@ -82,10 +94,12 @@ def test_a_path_is_made_of_allowed_modes_and_starts():
 def test_what_a_slot_can_hold_is_never_refused():
     agree, looked, refused = 0, 0, 0
     for seed in SOLVABLE[:16]:
-        inst = tiny(seed)
-        jobs, prices, bound = priced(inst, seed)
-        program = Timeline(jobs, prices, filtered(jobs, prices, bound, None))
-        for which, fits, possible in lists(inst, jobs, program):
+        jobs = Jobs(tiny(seed))
+        items = SlotItems(jobs, undominated(jobs))
+        for which, chosen in lists(jobs, items):
+            fits = packs(items.servers, items.items, np.array(which, np.int32), 10**6)
+            assert fits in (YES, NO)
+            possible = _possible(jobs.inst, jobs, chosen)
             assert fits == YES or not possible, (seed, which)
             looked, agree = looked + 1, agree + ((fits == YES) == possible)
             refused += fits == NO
@@ -94,27 +108,18 @@ def test_what_a_slot_can_hold_is_never_refused():
     assert agree >= 0.9 * looked
 
 
-def lists(inst, jobs, program):
-    """Yield lists of items, one per job, whether they pack, and whether a slot can hold them."""
-    kinds = range(len(program.items.workers))
-    for which in itertools.combinations_with_replacement(kinds, len(inst.jobs)):
-        fits = packs(program.servers, program.items, np.array(which), 10**6)
-        assert fits in (YES, NO)
-        chosen = _one_slot(jobs, program, which)
-        if chosen is not None:
-            yield which, fits, _possible(inst, jobs, chosen)
-
-
-def _one_slot(jobs, program, which):
-    """Return choices in which all items run at once: a mode of each job, one common slot."""
-    kinds = np.stack(program.items[:4], axis=1)
-    rows = []
-    for choice, i in zip(all_choices(jobs, jobs.inst.horizon), which, strict=True):
-        same = np.flatnonzero((choice.modes[:, :4] == kinds[i]).all(axis=1))
-        if not same.size:
-            return None
-        rows.append(type(choice)(choice.modes[same[:1]], [[int(jobs.arrival.max())]]))
-    return rows
+def lists(jobs, items):
+    """Yield lists of items, one of every job, and the modes that they stand for in one slot."""
+    slot = int(jobs.arrival.max())
+    every = zip(items.index, all_choices(jobs, jobs.inst.horizon), strict=True)
+    mine = [[(i, m, d, choice) for (m, d), i in index.items()] for index, choice in every]
+    for picked in itertools.product(*mine):
+        chosen = []
+        for _, m, d, choice in picked:
+            same = (choice.modes[:, 0] == m) & (choice.modes[:, 4] == d)
+            chosen.append(type(choice)(choice.modes[same], [[slot]] * int(same.sum())))
+        if all(len(c.modes) for c in chosen):
+            yield sorted(i for i, *_ in picked), chosen
 
 
 def _possible(inst, jobs, choices):
@@ -140,3 +145,73 @@ def test_it_closes_what_the_search_for_schedules_leaves_open():
             assert monitor.value == optimum(inst), seed
             assert max(bound for _, bound in monitor.claimed) == monitor.value
     assert closed >= 0.8 * len(SOLVABLE)
+
+
+def test_more_prices_leave_the_least_value_as_it_is():
+    fewer = 0
+    for seed in SOLVABLE:
+        inst = tiny(seed)
+        best = optimum(inst)
+        jobs, prices, bound = priced(inst, seed)
+        modes = undominated(jobs)
+        left = filtered(jobs, prices, bound, best, modes)
+        items = SlotItems(jobs, modes)
+
+        def make(some, choices=left, jobs=jobs, items=items):
+            return Timeline(jobs, items, some, choices)
+
+        program = make([prices])
+        one = program.least(best + 0.5, lambda: False)
+        repricing = Repricing(WindowBlocks(jobs, inst.horizon), prices, threads=1, seed=0)
+        repricing.improve(program, make, best, np.inf)
+        again = make(repricing.kept)
+        many = again.least(best + 0.5, lambda: False)
+        assert many.best.value == one.best.value, seed
+        fewer += many.states < one.states
+        states = np.arange(int(again.pool.size[0]))
+        # the last of the kept prices are those of the beginning, if nothing better was found
+        assert again.bounds(again.pool, states).max(axis=0).min() <= best
+    assert fewer > len(SOLVABLE) / 4
+
+
+def test_an_optimal_schedule_is_among_the_paths_below_more_than_its_value():
+    dropped = 0
+    for seed in SOLVABLE:
+        inst = tiny(seed)
+        best = optimum(inst)
+        jobs, prices, bound = priced(inst, seed)
+        program = program_of(jobs, prices, bound, best + 3)
+        found = program.least(best + 0.5, lambda: False, keep=True)
+        assert found.finished
+        some = program.below(best + 0.5)
+        monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
+        Program(jobs, some).solve(monitor, threads=1, seed=0)
+        assert monitor.value == best, seed
+        dropped += sum(len(c.modes) for c in some) < sum(len(c.modes) for c in program.left)
+        if found.best.value == best:
+            assert not any(len(c.modes) for c in program.below(best - 0.5)), seed
+    assert dropped > len(SOLVABLE) / 2
+
+
+def test_limits_of_states_hold_the_schedules_that_go_on_from_them():
+    """So prices that are best within them are mostly better than those of the beginning."""
+    better = []
+    for seed in range(3):
+        inst = generate("mid", seed=seed, jobs=5, machines=3, slots=10)
+        monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
+        search = Search(inst, monitor, 1, 0)
+        assert search.begin()
+        search.generate(1, 5.0)
+        jobs = search.jobs
+        program = program_of(jobs, search.prices, search.bound, monitor.value)
+        program.least(monitor.value, lambda: False)
+        problem = WindowBlocks(jobs, search.slots + 3)
+        repricing = Repricing(problem, search.prices, threads=1, seed=0)
+        for s in range(1, min(60, int(program.pool.size[0])), 7):
+            limits = program.limits(s, problem.root())
+            own = repricing.at(int(program.pool.slot[s]), limits, lambda: False)
+            both = Timeline(jobs, program.slot_items, [search.prices, own], program.left)
+            first, second = both.bounds(program.pool, np.array([s]))[:, 0]
+            better.append((second - first) / first)
+    assert len(better) > 10
+    assert np.mean(np.array(better) > 1e-6) > 0.8

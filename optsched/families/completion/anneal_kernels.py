@@ -1,0 +1,156 @@
+"""Compiled simulated annealing: some jobs are taken out of their servers, and put in again."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from optsched.families.completion.insertion_kernels import insert
+from optsched.families.completion.server_state import (
+    Floats,
+    Ints,
+    Plans,
+    Servers,
+    Tables,
+    copy_plan,
+    put,
+    remove,
+    worth,
+)
+
+State = NDArray[np.uint64]
+
+MOST_OUT = 6  # jobs that are taken out at once
+ANYWHERE = 0.3  # share of moves that take out any jobs, else those of about the same time
+COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
+LEAST = 1e-12  # relative: rounding
+
+
+@njit(cache=True, nogil=True)
+def draw(state: State) -> float:
+    """Return the next random number in [0, 1): splitmix64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) / 9007199254740992.0
+
+
+@njit(cache=True, nogil=True)
+def construct(tables: Tables, servers: Servers, plans: Plans, order: Ints, factor: float) -> float:
+    """Insert jobs one after the other; return what they earn."""
+    value = 0.0
+    for i in order:
+        if insert(tables, servers, plans, i, factor):
+            value += worth(tables, plans, i, servers.room.shape[0])
+    return value
+
+
+@njit(cache=True, nogil=True)
+def load(tables: Tables, servers: Servers, plans: Plans, other: Plans) -> None:
+    """Replace the plans by others."""
+    for i in range(plans.mode.size):
+        if plans.mode[i] >= 0:
+            remove(tables, servers, plans, i)
+        if other.mode[i] >= 0:
+            copy_plan(other, plans, i)
+    for i in range(plans.mode.size):
+        if plans.mode[i] >= 0 and other.mode[i] >= 0:
+            put(tables, servers, plans, i)
+
+
+@njit(cache=True, nogil=True)
+def anneal(
+    tables: Tables,
+    servers: Servers,
+    plans: Plans,
+    best: Plans,
+    spare: Plans,
+    value: float,
+    best_value: float,
+    factors: Floats,
+    density: Floats,
+    heat: float,
+    moves: int,
+    state: State,
+) -> tuple[float, float]:
+    """Make some moves at one temperature; return what ``plans`` and ``best`` earn."""
+    jobs, slots = plans.mode.size, servers.room.shape[0]
+    out, keys = np.empty(jobs, np.int64), np.empty(jobs)
+    for _ in range(moves):
+        before = value
+        number = _choose(tables, plans, out, state)
+        for i in out[:number]:
+            copy_plan(plans, spare, i)
+            if plans.mode[i] >= 0:
+                value -= worth(tables, plans, i, slots)
+                remove(tables, servers, plans, i)
+        _rank(spare, out[:number], density, keys, state)
+        common = int(draw(state) * factors.size)
+        for x in np.argsort(keys[:number], kind="mergesort"):
+            f = common if draw(state) < COMMON else int(draw(state) * factors.size)
+            if insert(tables, servers, plans, out[x], factors[f]):
+                value += worth(tables, plans, out[x], slots)
+        if value < before + heat * np.log(max(draw(state), 1e-300)):
+            for i in out[:number]:
+                if plans.mode[i] >= 0:
+                    remove(tables, servers, plans, i)
+                plans.mode[i] = -1
+            for i in out[:number]:
+                copy_plan(spare, plans, i)
+                if plans.mode[i] >= 0:
+                    put(tables, servers, plans, i)
+            value = before
+        elif value > best_value * (1 + LEAST):
+            best_value = value
+            for i in range(jobs):
+                copy_plan(plans, best, i)
+    return value, best_value
+
+
+@njit(cache=True, nogil=True)
+def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
+    """Fill ``out`` with jobs to take out, and all that are not in; return how many."""
+    jobs = plans.mode.size
+    near, found = np.empty(jobs, np.int64), 0
+    size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
+    anywhere = draw(state) < ANYWHERE or plans.mode[pivot] < 0
+    start, end = 0, 0
+    if not anywhere:
+        start = plans.start[pivot]
+        end = start + tables.duration[plans.mode[pivot]]
+    for i in range(jobs):
+        k = plans.mode[i]
+        if i == pivot or k < 0:
+            continue
+        if anywhere or (plans.start[i] <= end and plans.start[i] + tables.duration[k] >= start):
+            near[found] = i
+            found += 1
+    out[0], number = pivot, 1
+    while number < size and found > 0:
+        x = int(draw(state) * found)
+        out[number] = near[x]
+        number += 1
+        found -= 1
+        near[x] = near[found]
+    for i in range(jobs):
+        if plans.mode[i] < 0 and i != pivot:
+            out[number] = i
+            number += 1
+    return number
+
+
+@njit(cache=True, nogil=True)
+def _rank(spare: Plans, out: Ints, density: Floats, keys: Floats, state: State) -> None:
+    """Rank jobs at random, roughly by density, or roughly as they started."""
+    kind = int(draw(state) * 3)
+    for x in range(out.size):
+        i = out[x]
+        if kind == 0:
+            keys[x] = draw(state)
+        elif kind == 1:
+            keys[x] = -density[i] * (0.7 + 0.6 * draw(state))
+        else:
+            keys[x] = spare.start[i] * (0.9 + 0.2 * draw(state))

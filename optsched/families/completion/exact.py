@@ -1,0 +1,173 @@
+"""Closing small instances: a branching tree, a dynamic program over time, CP-SAT on the rest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.branch import BranchAndPrice, Tree
+from optsched.colgen import Floats, Relaxation
+from optsched.families.completion.certificate import round_up
+from optsched.families.completion.cpsat import Choices, Program
+from optsched.families.completion.filtering import reduced, within
+from optsched.families.completion.instance import Ints
+from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood
+from optsched.families.completion.priced_search import Search
+from optsched.families.completion.sequence import SAFE, Sequencing
+from optsched.families.completion.timeline import MOST_JOBS
+from optsched.families.completion.windows import WindowBlocks, attributes, certify_tree
+
+FIRST_TREE = 0.05  # of the time goes into a tree, which brings certificates
+TIMELINE_SHARE = 0.85  # of what is left into the dynamic program over time
+TREE_SHARE = 0.6  # of what is left then into a larger tree
+LEAF_SECONDS = 2.0  # of CP-SAT on a leaf, before all the others have had their turn
+MOST_CHOICES = 40_000  # (mode, start) pairs that CP-SAT is asked to choose from
+MOST_NODES = 20_000
+SCARCE = 1e-3  # of all prices: a resource with less of them is free of charge in the tree
+TIMELINE_SECONDS = 1.0  # on a leaf at first
+TIMELINE_GROWTH = 4.0  # by which that grows from round to round
+
+
+class Exact:
+    """What is left open between the bound and the best schedule of a search."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+        self.inst, self.monitor, self.jobs = search.inst, search.monitor, search.jobs
+        self.threads, self.seed = search.threads, search.seed
+        self.leaves: list[tuple[Ints, Floats]] = []  # what a tree has left open: limits, prices
+        self.sequencing: Sequencing | None = None
+        self.closed = False  # whether the dynamic program has shown that nothing is better
+        # no value lies between the multiples of this
+        self.step = float(round_up(self.inst, Fraction(1, 10**12)))
+
+    def run(self) -> None:
+        """Use the time that is left: a small tree, the program over time, a larger tree, CP-SAT."""
+        for share in (FIRST_TREE, TREE_SHARE):
+            self.branch(self.monitor.left() * share)
+            if self.monitor.stop():
+                return
+            self.sequence(self.monitor.left() * TIMELINE_SHARE)
+            if self.closed:
+                return
+        self.finish()
+
+    def branch(self, seconds: float) -> None:
+        """Branch on windows, types and numbers until the best schedule is proved, or time is up."""
+        monitor, inst = self.monitor, self.inst
+        if self.monitor.closed() or not inst.jobs:
+            return
+        problem = self._problem()
+        until = min(time.perf_counter() + seconds, monitor.deadline)
+
+        def target() -> float:
+            if monitor.value is None:
+                return -np.inf
+            slack = max(self.step - SAFE * monitor.value, monitor.gap_limit * monitor.value)
+            return -(monitor.value - slack)
+
+        def proved(tree: Tree) -> None:
+            exact = Fraction(-tree.bound() * (1 - SAFE))
+            bound = float(round_up(inst, exact)) if np.isfinite(tree.bound()) else None
+            if monitor.value is not None:
+                bound = monitor.value if bound is None else min(bound, monitor.value)
+            if bound is not None and len(tree.nodes) <= MOST_NODES:
+                monitor.proved(bound, lambda: certify_tree(problem, tree))
+
+        area = Neighbourhood(self.jobs, self.search.prices, inst.deadline or 2 * self.search.slots)
+
+        def relaxed(relaxation: Relaxation) -> None:
+            """Insert the jobs in the order in which the relaxation ends them."""
+            ends = np.zeros(len(self.jobs.modes))
+            for k in np.flatnonzero(relaxation.x > 0):
+                column = relaxation.columns[k]
+                ends[column.block] += relaxation.x[k] * attributes(column)[1]
+            for factor in FACTORS:
+                area.construct(np.argsort(ends, kind="stable").tolist(), factor)
+                known = self.search.plans
+                if known is None or area.cost(area.plans) < area.cost(known):
+                    self.search.keep(area, area.snapshot())
+
+        branching = BranchAndPrice(
+            problem,
+            target=target,
+            stop=lambda: monitor.stop() or time.perf_counter() > until,
+            proved=proved,
+            relaxed=relaxed,
+            threads=self.threads,
+        )
+        branching.run()
+        open_leaves = [node for node in branching.tree.leaves() if node.bound > target()]
+        open_leaves.sort(key=lambda node: -node.bound)
+        self.leaves = [(n.restrictions, problem.per_slot(n.prices)) for n in open_leaves]
+
+    def _problem(self) -> WindowBlocks:
+        """Return the decomposition with prices for what is scarce only."""
+        slots = self.inst.deadline or self.search.slots + max(2, self.search.slots // 10)
+        worth = (self.search.prices.sum(axis=0) * self.jobs.class_capacity).sum(axis=0)  # (R,)
+        scarce = worth > SCARCE * worth.sum()
+        return WindowBlocks(self.jobs, slots, scarce if scarce.any() else None)
+
+    def sequence(self, seconds: float) -> None:
+        """Run the dynamic program over time: on everything, then on what a tree has left open."""
+        if self.monitor.value is None or not 0 < len(self.jobs.modes) <= MOST_JOBS:
+            return
+        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        if self.sequencing is None:
+            self.sequencing = Sequencing(self.search, self._problem())
+            self.closed = self.sequencing.everything(until)
+        left, leaves, share = self.sequencing.left(), self.leaves, TIMELINE_SECONDS
+        assert left is not None
+        while leaves and not self.closed and time.perf_counter() < until:
+            still = []
+            for limits, prices in leaves:
+                choices, end = within(left, limits), min(until, time.perf_counter() + share)
+                if choices is not None and not self.sequencing.leaf(choices, prices, end):
+                    still.append((limits, prices))
+            leaves, share = still, share * TIMELINE_GROWTH
+            self.closed = not leaves
+        self.leaves = leaves
+        if self.closed:
+            self.monitor.claim("branching and dynamic program over time", self.monitor.value)
+
+    def finish(self) -> None:
+        """Drop what cannot be in a better schedule, and ask CP-SAT for the rest, leaf by leaf."""
+        monitor = self.monitor
+        sequencing = self.sequencing or Sequencing(self.search, self._problem())
+        left = sequencing.left()
+        if left is None:
+            return
+        leaves = self.leaves or [(WindowBlocks(self.jobs, 1).root(), self.search.prices)]
+        for seconds in (LEAF_SECONDS, np.inf):
+            still = []
+            for limits, prices in leaves:
+                if monitor.left() <= 0 or not self._close(left, limits, prices, seconds):
+                    still.append((limits, prices))
+            leaves = still
+        if leaves:
+            return
+        if monitor.value is None:
+            monitor.infeasible = True
+        else:
+            monitor.claim("cp-sat on what prices leave", monitor.value)
+
+    def _close(self, left: Sequence[Choices], limits: Ints, prices: Floats, seconds: float) -> bool:
+        """Look for a better schedule within the limits; return whether there is none any more."""
+        monitor = self.monitor
+        choices = within(left, limits)
+        better = None if monitor.value is None else monitor.value - self.step
+        if choices is not None and better is not None:
+            choices = reduced(self.jobs, choices, prices, better)
+        if choices is None:
+            return True
+        if sum(len(s) for c in choices for s in c.starts) > MOST_CHOICES:
+            return False
+        program = Program(self.jobs, choices)
+        program.bracket(monitor.bound, better)
+        status = program.solve(
+            monitor, threads=self.threads, seed=self.seed, claim=False, seconds=seconds
+        )
+        return status in ("infeasible", "optimal")

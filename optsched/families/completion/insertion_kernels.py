@@ -1,0 +1,389 @@
+"""Compiled insertion of a job on single servers, for the neighbourhood search.
+
+An insertion looks at completions in order, and at all modes that have enough room in every slot by
+itself. What it finds at least price is then arranged so that little room is lost: prices count
+classes of servers, and do not see that a server's last GPU is of no use without memory beside it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from optsched.families.completion.server_kernels import MOST_ROOM
+from optsched.families.completion.server_state import (
+    Floats,
+    Ints,
+    Plans,
+    Servers,
+    Small,
+    Tables,
+    put,
+)
+
+LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too late
+
+
+@njit(cache=True, nogil=True)
+def insert(tables: Tables, servers: Servers, plans: Plans, i: int, factor: float) -> bool:
+    """Insert job i where weight * completion + factor * cost is least; False if nothing fits.
+
+    Of placements the cheapest workers are tried with every host of PS; other numbers of workers on
+    the host only if none of these fits.
+    """
+    slots, types, count = servers.room.shape
+    last = tables.worker_cost.shape[1] - 1
+    weight, arrival, first = tables.weight[i], tables.arrival[i], tables.first[i]
+    best, best_k, end = np.inf, -1, 0
+    spot, best_spot = np.zeros(3, np.int64), np.zeros(3, np.int64)  # host, PS type, PS
+    out, best_out = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    rooms = np.empty(count, np.int16)
+    blocked = np.full(
+        first[types] - first[0], arrival - 1
+    )  # no window from there on has room for a mode
+    for c in range(arrival + 1, slots + 1):
+        here, b = weight * c, min(c, last)
+        if here >= best:
+            break
+        for m in range(types):
+            narrow, now = c, servers.total[m, c - 1]
+            for k in range(first[m], first[m + 1]):
+                n, begin = tables.workers[k], c - tables.duration[k]
+                if now < n:
+                    blocked[k - first[0]] = c - 1
+                if begin <= blocked[k - first[0]]:
+                    continue
+                a = min(begin, last)
+                if here + factor * n * (tables.least[m, b] - tables.least[m, a]) >= best:
+                    continue
+                if narrow == c:
+                    rooms[:] = MOST_ROOM
+                _narrow(servers, m, begin, narrow, rooms)
+                narrow = begin
+                whole, there = rooms.max(), rooms.sum()
+                if there < n or (tables.together[k] == 1 and whole < n):
+                    # neither has any window room that this one is a part of
+                    blocked[k - first[0]] = begin
+                    for x in range(first[m], first[m + 1]):
+                        if tables.workers[x] > there:
+                            blocked[x - first[0]] = max(blocked[x - first[0]], begin)
+                    continue
+                limit = (best - here) * (1 - LEAST_GAIN)
+                if tables.together[k] == 1:
+                    cost = _on_one(tables, servers, k, begin, c, factor, limit, rooms, spot, out)
+                else:
+                    cost = _on_many(tables, servers, k, begin, c, factor, limit, rooms, spot, out)
+                if cost < limit:
+                    best, best_k, end = here + cost, k, c
+                    best_spot[:] = spot
+                    best_out[:] = out
+    if best_k < 0:
+        return False
+    begin = end - tables.duration[best_k]
+    if arrange(tables, servers, best_k, begin, end, factor, spot, out):
+        best_spot[:] = spot
+        best_out[:] = out
+    _book(tables, servers, plans, i, best_k, begin, best_spot, best_out)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _book(
+    tables: Tables,
+    servers: Servers,
+    plans: Plans,
+    i: int,
+    k: int,
+    begin: int,
+    spot: Ints,
+    out: Ints,
+) -> None:
+    """Write down the plan of job i, and take what it uses."""
+    plans.mode[i], plans.start[i] = k, begin
+    plans.host[i], plans.kind[i], plans.ps[i] = spot[0], spot[1], spot[2]
+    parts = 0
+    for h in range(out.size):
+        if out[h] > 0:
+            plans.where[i, parts], plans.number[i, parts] = h, out[h]
+            parts += 1
+    plans.parts[i] = parts
+    put(tables, servers, plans, i)
+
+
+@njit(cache=True, nogil=True)
+def _narrow(servers: Servers, m: int, first: int, last: int, rooms: Small) -> None:
+    """Lower ``rooms`` (H,) to what fits in the slots first .. last - 1 too."""
+    for t in range(first, last):
+        row = servers.room[t, m]
+        for h in range(rooms.size):
+            rooms[h] = min(rooms[h], row[h])
+
+
+@njit(cache=True, nogil=True)
+def _left(servers: Servers, h: int, begin: int, end: int, out: Ints) -> None:
+    """Fill ``out`` (R,) with the least that is free on server h in a window."""
+    free = servers.free
+    out[:] = free[h, begin]
+    for t in range(begin + 1, end):
+        for r in range(out.size):
+            out[r] = min(out[r], free[h, t, r])
+
+
+@njit(cache=True, nogil=True)
+def _fits(tables: Tables, m: int, n: int, p: int, s: int, left: Ints) -> bool:
+    fits = True
+    for r in range(left.size):
+        fits &= n * tables.e[m, r] + s * tables.z[p, r] <= left[r]
+    return fits
+
+
+@njit(cache=True, nogil=True)
+def _window(cost: Floats, begin: int, end: int, g: int) -> float:
+    """Return the cost of a unit on class g in a window, of prefix sums (L + 1, C)."""
+    last = cost.shape[0] - 1
+    return float(cost[min(end, last), g] - cost[min(begin, last), g])
+
+
+@njit(cache=True, nogil=True)
+def _on_one(
+    tables: Tables,
+    servers: Servers,
+    k: int,
+    begin: int,
+    end: int,
+    factor: float,
+    limit: float,
+    rooms: Small,
+    spot: Ints,
+    out: Ints,
+) -> float:
+    """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less."""
+    m, n = tables.type_of[k], tables.workers[k]
+    left = np.empty(tables.e.shape[1], np.int64)
+    best = limit
+    for h in range(rooms.size):
+        if rooms[h] < n:
+            continue
+        g = tables.class_of[h]
+        cost = factor * n * _window(tables.worker_cost[m], begin, end, g)
+        if cost >= best:
+            continue
+        if tables.ring:
+            best = cost
+            spot[0], spot[1], spot[2] = -1, 0, 0
+            out[:] = 0
+            out[h] = n
+            continue
+        _left(servers, h, begin, end, left)
+        for p in range(tables.z.shape[0]):
+            if not (tables.mask[k] >> p) & 1:
+                continue
+            s = tables.needed[m, p, 0]
+            full = cost + factor * s * _window(tables.ps_cost[p], begin, end, g)
+            if full < best and _fits(tables, m, n, p, s, left):
+                best = full
+                spot[0], spot[1], spot[2] = h, p, s
+                out[:] = 0
+                out[h] = n
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _fill(n: int, most: int, skip: int, ranks: Ints, of: Ints, rooms: Small, out: Ints) -> int:
+    """Put n workers on classes as ranked, at most ``most`` per server; return how many are left."""
+    out[:] = 0
+    for g in ranks:
+        for h in range(out.size):
+            if of[h] == g and h != skip and rooms[h] > 0:
+                out[h] = min(n, min(rooms[h], most))
+                n -= out[h]
+        if n == 0:
+            break
+    return n
+
+
+@njit(cache=True, nogil=True)
+def _on_many(
+    tables: Tables,
+    servers: Servers,
+    k: int,
+    begin: int,
+    end: int,
+    factor: float,
+    limit: float,
+    rooms: Small,
+    spot: Ints,
+    out: Ints,
+) -> float:
+    """Find servers for workers and PS; return their cost, ``limit`` if that is not less."""
+    m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
+    classes = tables.worker_cost.shape[2]
+    unit = np.empty(classes)
+    for g in range(classes):
+        unit[g] = factor * _window(tables.worker_cost[m], begin, end, g)
+    ranks = np.argsort(unit, kind="mergesort")
+    if _fill(n, n - 1 if tables.ring else n, -1, ranks, tables.class_of, rooms, out) > 0:
+        return limit
+    cost = _sum(out, unit, tables.class_of)
+    if tables.ring or cost >= limit:
+        spot[0], spot[1], spot[2] = -1, 0, 0
+        return min(cost, limit)
+    left = np.empty(tables.e.shape[1], np.int64)
+    best = limit
+    for turn in range(2):  # hosts of workers need the fewest PS
+        for h in range(rooms.size):
+            if (out[h] > 0) != (turn == 0) or out[h] == n:
+                continue
+            known = False
+            for p in range(kinds):
+                s = tables.needed[m, p, n - out[h]]
+                full = cost + factor * s * _window(
+                    tables.ps_cost[p], begin, end, tables.class_of[h]
+                )
+                if not (tables.mask[k] >> p) & 1 or full >= best:
+                    continue
+                if not known:
+                    _left(servers, h, begin, end, left)
+                    known = True
+                if _fits(tables, m, out[h], p, s, left):
+                    best = full
+                    spot[0], spot[1], spot[2] = h, p, s
+    if best < limit:
+        return best
+    fill, there = np.empty_like(out), rooms.sum()
+    for h in range(rooms.size):
+        if rooms[h] == 0:  # without workers it was tried above
+            continue
+        others, most = there - rooms[h], min(n - 1, rooms[h])
+        _left(servers, h, begin, end, left)
+        for p in range(kinds):
+            price = factor * _window(tables.ps_cost[p], begin, end, tables.class_of[h])
+            if not (tables.mask[k] >> p) & 1:
+                continue
+            if not _fits(tables, m, 0, p, tables.needed[m, p, n - most], left):
+                continue
+            for g in range(most, -1, -1):
+                s = tables.needed[m, p, n - g]
+                if others < n - g or cost + s * price >= best:
+                    break
+                if not _fits(tables, m, g, p, s, left):
+                    continue
+                _fill(n - g, n, h, ranks, tables.class_of, rooms, fill)
+                fill[h] = g
+                full = _sum(fill, unit, tables.class_of) + s * price
+                if full < best:
+                    best = full
+                    spot[0], spot[1], spot[2] = h, p, s
+                    out[:] = fill
+                break
+    return best
+
+
+@njit(cache=True, nogil=True)
+def _sum(out: Ints, unit: Floats, of: Ints) -> float:
+    cost = 0.0
+    for h in range(out.size):
+        cost += out[h] * unit[of[h]]
+    return cost
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def lost_room(tables: Tables, value: Floats, left: Ints, load: Ints) -> float:
+    """Return what the room is worth that ``load`` takes: the sum over types of workers."""
+    lost = 0.0
+    for m in range(value.size):
+        if value[m] == 0.0:
+            continue
+        was = now = float(MOST_ROOM)
+        for r in range(left.size):
+            if tables.e[m, r] > 0:
+                was = min(was, left[r] / tables.e[m, r])
+        if was < 1.0:
+            continue
+        for r in range(left.size):
+            if tables.e[m, r] > 0:
+                now = min(now, (left[r] - load[r]) / tables.e[m, r])
+        lost += value[m] * (np.floor(was) - np.floor(now))
+    return lost
+
+
+@njit(cache=True, nogil=True)
+def arrange(
+    tables: Tables,
+    servers: Servers,
+    k: int,
+    begin: int,
+    end: int,
+    factor: float,
+    spot: Ints,
+    out: Ints,
+) -> bool:
+    """Place mode k in a window where price and lost room are least, one server after the other.
+
+    False if that finds no place for the PS.
+    """
+    m, n, count = tables.type_of[k], tables.workers[k], out.size
+    types, resources = tables.e.shape
+    classes = tables.worker_cost.shape[2]
+    price, value = np.empty(classes), np.empty((classes, types))
+    for g in range(classes):
+        price[g] = factor * _window(tables.worker_cost[m], begin, end, g)
+        for x in range(types):
+            value[g, x] = tables.share[x] * _window(tables.worker_cost[x], begin, end, g)
+    left, rooms = np.empty((count, resources), np.int64), np.full(count, MOST_ROOM)
+    for h in range(count):
+        _left(servers, h, begin, end, left[h])
+        for r in range(resources):
+            if tables.e[m, r] > 0:
+                rooms[h] = min(rooms[h], left[h, r] // tables.e[m, r])
+    whole = tables.together[k] == 1
+    most = n - 1 if tables.ring and not whole else n
+    score, taken, load = np.empty(count), np.zeros(count, np.int64), np.empty(resources, np.int64)
+    out[:] = 0
+    rest = 0 if whole and not tables.ring else n  # PS on the same server are placed with it
+    while rest > 0:
+        low, chosen = np.inf, -1
+        for h in range(count):
+            take = min(rest, min(most, rooms[h]))
+            if take <= 0 or out[h] > 0 or (whole and take < n):
+                continue
+            if taken[h] != take:
+                taken[h] = take
+                g = tables.class_of[h]
+                load[:] = take * tables.e[m]
+                lost = lost_room(tables, value[g], left[h], load)
+                score[h] = price[g] + lost / take
+            if score[h] < low:
+                low, chosen = score[h], h
+        if chosen < 0:
+            return False
+        out[chosen] = min(rest, min(most, rooms[chosen]))
+        rest -= out[chosen]
+    spot[0], spot[1], spot[2] = -1, 0, 0
+    if tables.ring:
+        return True
+    best = np.inf
+    for h in range(count):
+        here = n if whole else out[h]
+        if rooms[h] < here or (not whole and here == n):
+            continue
+        g = tables.class_of[h]
+        load[:] = here * tables.e[m]
+        base = 0.0 if whole or here == 0 else lost_room(tables, value[g], left[h], load)
+        for p in range(tables.z.shape[0]):
+            s = tables.needed[m, p, n - here]
+            cost = factor * s * _window(tables.ps_cost[p], begin, end, g)
+            if whole:
+                cost += n * price[g]
+            if not (tables.mask[k] >> p) & 1 or cost >= best:
+                continue
+            if not _fits(tables, m, here, p, s, left[h]):
+                continue
+            load[:] = here * tables.e[m] + s * tables.z[p]
+            cost += lost_room(tables, value[g], left[h], load) - base
+            if cost < best:
+                best = cost
+                spot[0], spot[1], spot[2] = h, p, s
+    if whole and spot[0] >= 0:
+        out[spot[0]] = n
+    return bool(spot[0] >= 0)

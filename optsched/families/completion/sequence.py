@@ -1,0 +1,182 @@
+"""The dynamic program over time at work: ever further up from the bound; CP-SAT for the placing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from fractions import Fraction
+
+from optsched.colgen import Floats
+from optsched.families.completion.certificate import round_up
+from optsched.families.completion.cpsat import Choices, Program
+from optsched.families.completion.dominance import undominated
+from optsched.families.completion.filtering import filtered, reduced
+from optsched.families.completion.priced_search import Search
+from optsched.families.completion.repricing import Repricing
+from optsched.families.completion.slot_items import SlotItems
+from optsched.families.completion.timeline import Outcome, Path, Timeline
+from optsched.families.completion.windows import WindowBlocks
+
+SAFE = 1e-8  # relative: rounding of floats
+LIMITS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the gap: up to where it looks, in turn
+FIRST_STEP = 0.001  # of the bound: how far it goes up at first where CP-SAT has to choose
+QUICK, LONGER, SHORTER = 3.0, 2.0, 0.6  # seconds of CP-SAT; how the next step differs
+REPRICING_SHARE = 0.05  # of the time that is left, at most
+REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
+PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
+
+
+class Sequencing:
+    """What the dynamic program has found out about an instance.
+
+    Parameters
+    ----------
+    search : Search
+        Holds a schedule, and prices.
+    problem : WindowBlocks
+        At whose states prices are looked for.
+    """
+
+    def __init__(self, search: Search, problem: WindowBlocks) -> None:
+        self.search, self.monitor, self.jobs = search, search.monitor, search.jobs
+        self.modes = undominated(self.jobs)
+        self.items = SlotItems(self.jobs, self.modes)
+        self.repricing = Repricing(problem, search.prices, threads=search.threads, seed=search.seed)
+        # no value lies between the multiples of this
+        self.step = float(round_up(search.inst, Fraction(1, 10**12)))
+
+    def left(self) -> list[Choices] | None:
+        """Return the modes and starts that may be in a schedule no worse than the best."""
+        search = self.search
+        return filtered(self.jobs, search.prices, search.bound, self.monitor.value, self.modes)
+
+    def leaf(self, choices: Sequence[Choices], prices: Floats, until: float) -> bool:
+        """Look for better schedules made of some choices; return whether there is none any more."""
+        goal = self._goal()
+        some = self._reduced(choices, prices, goal)
+        if some is None:
+            return True
+        if time.perf_counter() > until:
+            return False
+        program = Timeline(self.jobs, self.items, [prices, *self.repricing.kept], some)
+        found = self._run(program, goal, until)
+        return found.finished and (found.best is None or self._reached(found.best))
+
+    def _goal(self) -> float:
+        """Return what a better schedule has to be below."""
+        value = self.monitor.value
+        assert value is not None
+        return value - max(self.step / 2, SAFE * value)
+
+    def _reached(self, path: Path) -> bool:
+        return self._goal() <= path.value
+
+    def _reduced(
+        self, choices: Sequence[Choices], prices: Floats, top: float
+    ) -> list[Choices] | None:
+        """Return what may be in a schedule of at most ``top``; None if there is none."""
+        some = reduced(self.jobs, choices, prices, top)
+        return None if some is None or not all(len(c.modes) for c in some) else some
+
+    def _run(self, program: Timeline, top: float, until: float) -> Outcome:
+        found = program.least(top, lambda: time.perf_counter() > until)
+        if found.best is not None:
+            self._place(found.best)
+        return found
+
+    def everything(self, until: float) -> bool:
+        """Look for better schedules; return whether there is none any more.
+
+        Below limits that come closer and closer to the best schedule.
+        """
+        first = self.search.prices
+        low, rest, left = self.search.bound, list(LIMITS), self.left()
+        assert left is not None
+        while rest:
+            if time.perf_counter() > until:
+                return False
+            top = low + rest[0] * (self._goal() - low)
+            some = self._reduced(left, first, top)
+            if some is None:
+                rest.pop(0)
+                continue
+
+            def make(prices: Sequence[Floats], choices: Sequence[Choices] = some) -> Timeline:
+                return Timeline(self.jobs, self.items, prices, choices)
+
+            began = time.perf_counter()
+            program = make(self.repricing.kept)
+            found = self._run(program, top, until)
+            if not found.finished:
+                return False
+            least = top if found.best is None else found.best.value
+            self._claim(least)
+            if found.best is not None and self._reached(found.best):
+                return True
+            if found.best is not None:
+                # cannot be placed: perhaps since a list of items counted as fitting
+                if self.items.settle(found.best.lists):
+                    continue
+                return self._climb(least, until)
+            rest.pop(0)
+            if rest:
+                now = time.perf_counter()
+                further = low + rest[0] * (self._goal() - low)
+                most = REPRICING[0] + REPRICING[1] * (now - began)
+                end = now + min(most, REPRICING_SHARE * (until - now))
+                self.repricing.improve(program, make, further, end)
+        return True
+
+    def _climb(self, low: float, until: float) -> bool:
+        """Let CP-SAT choose among all paths below a limit that rises from ``low``."""
+        step = FIRST_STEP * low
+        while time.perf_counter() < until:
+            goal, left = self._goal(), self.left()
+            assert left is not None
+            top = min(low + step, goal)
+            some = self._reduced(left, self.search.prices, top)
+            if some is not None:
+                program = Timeline(self.jobs, self.items, self.repricing.kept, some)
+                found = program.least(top, lambda: time.perf_counter() > until, keep=True)
+                choices = program.below(top) if found.finished else None
+                if choices is None:
+                    return False
+                began = time.perf_counter()
+                if all(len(c.modes) for c in choices) and self._ask(
+                    choices, low, top, until
+                ) not in ("infeasible", "optimal"):
+                    return False
+                step *= LONGER if time.perf_counter() - began < QUICK else SHORTER
+            if self._goal() <= top:  # what CP-SAT has found is the best below it, or nothing was
+                return True
+            self._claim(top)
+            low = top
+        return False
+
+    def _ask(self, choices: Sequence[Choices], low: float, top: float, until: float) -> str:
+        """Look for the best schedule of some choices below ``top`` by CP-SAT."""
+        program = Program(self.jobs, choices)
+        program.bracket(low, top)
+        return program.solve(
+            self.monitor,
+            threads=self.search.threads,
+            seed=self.search.seed,
+            claim=False,
+            seconds=max(0.0, until - time.perf_counter()),
+        )
+
+    def _claim(self, least: float) -> None:
+        """Claim that nothing is below a value."""
+        exact = float(round_up(self.search.inst, Fraction(least * (1 - SAFE))))
+        assert self.monitor.value is not None
+        self.monitor.claim("dynamic program over time", min(exact, self.monitor.value))
+
+    def _place(self, path: Path) -> None:
+        """Look for a schedule on single servers as a path says."""
+        Program(self.jobs, path.choices).solve(
+            self.monitor,
+            threads=self.search.threads,
+            seed=self.search.seed,
+            claim=False,
+            seconds=PLACE_SECONDS,
+        )

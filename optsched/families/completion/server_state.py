@@ -1,0 +1,193 @@
+"""What is free on single servers in every slot, and plans of jobs on them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from optsched.families.completion.blocks import Jobs
+from optsched.families.completion.server_kernels import MOST_ROOM, prefix_sums
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Small = NDArray[np.int16]
+
+
+class Tables(NamedTuple):
+    """What never changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
+
+    arrival: Ints  # (J,)
+    weight: Floats  # (J,)
+    first: Ints  # (J, M + 1) where the modes of a job with a worker type begin
+    type_of: Ints  # (G,)
+    together: Ints  # (G,) q
+    workers: Ints  # (G,)
+    duration: Ints  # (G,)
+    mask: Ints  # (G,) bit p: PS type p will do
+    class_of: Ints  # (H,)
+    e: Ints  # (M, R) of a worker
+    z: Ints  # (P, R) of a PS
+    needed: Ints  # (M, P, N) PS for workers elsewhere
+    worker_cost: Floats  # (M, L + 1, C) prefix sums
+    ps_cost: Floats  # (P, L + 1, C)
+    least: Floats  # (M, L + 1) of the cheapest class in every slot
+    share: Floats  # (M,) how much room for a worker of a type counts
+    ring: bool
+
+
+class Servers(NamedTuple):
+    """What is free on single servers."""
+
+    free: Ints  # (H, S, R)
+    room: Small  # (S, M, H) workers that a server holds
+    total: Ints  # (M, S) their sum over the servers
+
+
+class Plans(NamedTuple):
+    """How jobs run; a job that is not in has mode -1."""
+
+    mode: Ints  # (J,)
+    start: Ints  # (J,)
+    kind: Ints  # (J,) PS type
+    host: Ints  # (J,) server of the PS; ring: -1
+    ps: Ints  # (J,) how many
+    parts: Ints  # (J,) how many servers hold workers
+    where: Ints  # (J, N) these
+    number: Ints  # (J, N) workers there
+
+
+def tables_of(jobs: Jobs, prices: Floats) -> Tables:
+    """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
+    types = jobs.types
+    kinds = np.arange(len(types.worker_demand) + 1)
+    first = np.zeros((len(jobs.modes), kinds.size), np.int64)
+    rows: list[Ints] = [np.empty((5, 0), np.int64)]
+    begin = 0
+    for i, modes in enumerate(jobs.modes):
+        order = np.lexsort((modes.duration, modes.worker_type))
+        sorted_types = modes.worker_type[order]
+        first[i] = begin + np.searchsorted(sorted_types, kinds)
+        begin += order.size
+        columns = (modes.together, modes.workers, modes.duration, modes.mask)
+        rows.append(np.array([sorted_types, *(column[order] for column in columns)]))
+    worker_cost, least = prefix_sums(prices, types.worker_demand.astype(np.float64))
+    ps_cost, _ = prefix_sums(prices, types.ps_demand.astype(np.float64))
+    kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
+    return Tables(
+        arrival=jobs.arrival,
+        weight=jobs.weight.astype(np.float64),
+        first=first,
+        type_of=kind,
+        together=together,
+        workers=workers,
+        duration=duration,
+        mask=mask,
+        class_of=jobs.class_of,
+        e=types.worker_demand,
+        z=types.ps_demand,
+        needed=types.ps_needed,
+        worker_cost=worker_cost,
+        ps_cost=ps_cost,
+        least=least,
+        share=np.zeros(len(types.worker_demand)),
+        ring=types.ring,
+    )
+
+
+def empty_servers(jobs: Jobs, slots: int) -> Servers:
+    """Return empty servers."""
+    demand, capacity = jobs.types.worker_demand, jobs.capacity
+    room = np.full((len(demand), len(capacity)), MOST_ROOM, np.int64)
+    for m, e in enumerate(demand):
+        used = np.flatnonzero(e)
+        if used.size:
+            room[m] = np.minimum((capacity[:, used] // e[used]).min(axis=1), MOST_ROOM)
+    return Servers(
+        np.repeat(capacity[:, None, :], slots, axis=1),
+        np.repeat(room[None].astype(np.int16), slots, axis=0),
+        np.repeat(room.sum(axis=1)[:, None], slots, axis=1),
+    )
+
+
+def no_plans(tables: Tables) -> Plans:
+    """Return plans in which no job is in."""
+    jobs = tables.arrival.size
+    parts = min(tables.class_of.size, int(tables.workers.max(initial=1)))
+    number = [np.zeros(jobs, np.int64) for _ in range(6)]
+    number[0] -= 1
+    return Plans(*number, *(np.zeros((jobs, parts), np.int64) for _ in range(2)))
+
+
+@njit(cache=True, nogil=True)
+def copy_plan(source: Plans, target: Plans, i: int) -> None:
+    """Copy how job i runs."""
+    target.mode[i], target.start[i] = source.mode[i], source.start[i]
+    target.kind[i], target.host[i], target.ps[i] = (source.kind[i], source.host[i], source.ps[i])
+    target.parts[i] = source.parts[i]
+    for x in range(source.parts[i]):
+        target.where[i, x], target.number[i, x] = source.where[i, x], source.number[i, x]
+
+
+@njit(cache=True, nogil=True)
+def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
+    """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
+    k = plans.mode[i]
+    if k < 0:
+        return 0.0
+    return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
+
+
+@njit(cache=True, nogil=True)
+def put(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
+    """Take from the servers what job i uses by its plan."""
+    _occupy(tables, servers, plans, i, 1)
+
+
+@njit(cache=True, nogil=True)
+def remove(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
+    """Give back what job i uses, and take it out of the plans."""
+    _occupy(tables, servers, plans, i, -1)
+    plans.mode[i] = -1
+
+
+@njit(cache=True, nogil=True)
+def _occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -> None:
+    k, start, host = plans.mode[i], plans.start[i], plans.host[i]
+    m, end = tables.type_of[k], start + tables.duration[k]
+    load = np.empty(tables.e.shape[1], np.int64)
+    beside = False
+    for x in range(plans.parts[i]):
+        h = plans.where[i, x]
+        load[:] = sign * plans.number[i, x] * tables.e[m]
+        if h == host:
+            load += sign * plans.ps[i] * tables.z[plans.kind[i]]
+            beside = True
+        _take(tables, servers, h, start, end, load)
+    if host >= 0 and not beside:
+        load[:] = sign * plans.ps[i] * tables.z[plans.kind[i]]
+        _take(tables, servers, host, start, end, load)
+
+
+@njit(cache=True, nogil=True)
+def _take(tables: Tables, servers: Servers, h: int, start: int, end: int, load: Ints) -> None:
+    """Take ``load`` (R,) from server h in a window; give it back if it is negative."""
+    e, free, room, total = tables.e, servers.free, servers.room, servers.total
+    types, resources = e.shape
+    fits = np.empty(types, np.int64)
+    for t in range(start, end):
+        same = t > start  # as in the slot before: no need to divide again
+        for r in range(resources):
+            free[h, t, r] -= load[r]
+            same = same and free[h, t, r] == free[h, t - 1, r]
+        if not same:
+            fits[:] = MOST_ROOM
+            for m in range(types):
+                for r in range(resources):
+                    if e[m, r] > 0:
+                        fits[m] = min(fits[m], free[h, t, r] // e[m, r])
+        for m in range(types):
+            total[m, t] += fits[m] - room[t, m, h]
+            room[t, m, h] = fits[m]

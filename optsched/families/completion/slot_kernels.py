@@ -1,0 +1,317 @@
+"""Compiled part of `slot_items`: whether what runs in a slot fits on single servers."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Small = NDArray[np.int32]
+
+NO, YES, UNKNOWN = 0, 1, 2
+MOST_SPREAD = 10_000  # entries of a table of workers that are spread
+
+
+class Servers(NamedTuple):
+    """Servers, and what workers and parameter servers (PS) take of them."""
+
+    capacity: Ints  # (H, R)
+    worker: Ints  # (M, R)
+    ps: Ints  # (P, R)
+    needed: Ints  # (M, P, most + 1): PS for k workers elsewhere
+    ring: bool
+    sizes: Ints  # (M,) of the table: one more than the most workers of each type but the last, PS
+    most: Ints  # most workers of the last type beside those, flat; empty: there is no table
+
+
+class Items(NamedTuple):
+    """What may run in a slot: workers of one type, apart or together, whichever job they are of."""
+
+    worker_type: Ints  # (I,)
+    apart: Ints  # (I,) workers on at least two servers; 0: they may not be
+    apart_ps: Ints  # (I,) then: bits of the PS types
+    together: Ints  # (I,) workers on one server, with all PS; 0: they may not be
+    together_ps: Ints  # (I,)
+    use: Ints  # (I, R) of the cluster, at least
+
+
+class Memory(NamedTuple):
+    """Lists of items that were tried on the servers."""
+
+    items: Small  # (N, J)
+    fits: NDArray[np.int8]  # (N,) -1: free place
+    size: Ints  # (1,)
+    tries: Ints  # (1,) steps to find out; then a list counts as fitting
+
+
+@njit(cache=True)
+def mix(h: int, x: int) -> int:
+    """Return a hash that also depends on ``x``."""
+    mixed = np.int64(h ^ (h >> 29)) * np.int64(-4658895280553007687) + np.int64(x)
+    return int(mixed ^ (mixed >> 32))
+
+
+@njit(cache=True)
+def _room(free: Ints, e: Ints, most: int) -> int:
+    for r in range(e.size):
+        if e[r] > 0:
+            most = min(most, free[r] // e[r])
+    return most
+
+
+@njit(cache=True)
+def _take(free: Ints, h: int, n: int, e: Ints, s: int, z: Ints) -> None:
+    for r in range(e.size):
+        free[h, r] -= n * e[r] + s * z[r]
+
+
+@njit(cache=True)
+def _fill(free: Ints, left: Ints, e: Ints) -> int:
+    """Whether so many workers of each type fit: YES if one after the other, NO or UNKNOWN."""
+    rest, sure = free.copy(), True
+    for m in range(left.size):
+        if left[m] == 0:
+            continue
+        alone, need = 0, left[m]
+        for h in range(free.shape[0]):
+            alone += _room(free[h], e[m], left[m])
+            n = _room(rest[h], e[m], need)
+            need -= n
+            for r in range(e.shape[1]):
+                rest[h, r] -= n * e[m, r]
+        if alone < left[m]:
+            return NO
+        sure &= need == 0
+    return YES if sure else UNKNOWN
+
+
+@njit(cache=True)
+def _spread(free: Ints, left: Ints, e: Ints) -> int:
+    """Whether so many workers of each type fit on the servers: YES, NO, or UNKNOWN if many."""
+    quick = _fill(free, left, e)
+    if quick != UNKNOWN:
+        return quick
+    last = int(left.argmax())
+    others = np.array([m for m in range(left.size) if m != last and left[m] > 0])
+    size = 1
+    for m in others:
+        size *= left[m] + 1
+    if size > MOST_SPREAD:
+        return UNKNOWN
+    # most workers of the last type beside so many of the others on the servers so far
+    most, more = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
+    most[0] = 0
+    here = np.zeros(others.size, np.int64)
+    for h in range(free.shape[0]):
+        more[:] = -1
+        rest = free[h].copy()
+        here[:] = 0
+        while True:
+            room, shift = _room(rest, e[last], left[last]), 0
+            for k in range(others.size):
+                shift = shift * (left[others[k]] + 1) + here[k]
+            for x in range(size - shift):
+                if most[x] < 0 or most[x] + room <= more[x + shift]:
+                    continue
+                fits, place = True, x  # no digit of the sum overflows
+                for k in range(others.size - 1, -1, -1):
+                    digit = place % (left[others[k]] + 1)
+                    place //= left[others[k]] + 1
+                    fits &= digit + here[k] <= left[others[k]]
+                if fits:
+                    more[x + shift] = most[x] + room
+            k = 0  # the next numbers of the others on this server
+            while k < others.size:
+                m = others[k]
+                if here[k] < left[m] and _room(rest, e[m], 1) == 1:
+                    here[k] += 1
+                    rest -= e[m]
+                    break
+                rest += here[k] * e[m]
+                here[k] = 0
+                k += 1
+            if k == others.size:
+                break
+        most, more = more, most
+    return YES if most[size - 1] >= left[last] else NO
+
+
+@njit(cache=True)
+def _twin(free: Ints, h: int) -> bool:
+    """Whether a server before h has as much left of everything."""
+    found = False
+    for a in range(h):
+        found |= bool((free[a] == free[h]).all())
+    return found
+
+
+@njit(cache=True)
+def _least_workers(items: Items, i: int) -> int:
+    apart, together = items.apart[i], items.together[i]
+    return int(max(apart, together) if min(apart, together) == 0 else min(apart, together))
+
+
+@njit(cache=True)
+def _beyond_table(servers: Servers, count: Ints, ps: int) -> bool:
+    """Whether the servers cannot hold workers (M,) and so many of the smallest PS."""
+    if servers.most.size == 0:
+        return False
+    place, last = 0, count.size - 1
+    for m in range(last):
+        if count[m] >= servers.sizes[m]:
+            return True
+        place = place * servers.sizes[m] + count[m]
+    if servers.ring:
+        ps = 0
+    if ps >= servers.sizes[last]:
+        return True
+    return bool(count[last] > servers.most[place * servers.sizes[last] + ps])
+
+
+@njit(cache=True)
+def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
+    """Return whether items fit on single servers side by side: YES, NO or UNKNOWN.
+
+    One host holds the PS of an item, and so many of its workers that they suffice; the others are
+    spread over all servers.
+    """
+    count = which.size
+    most = np.zeros(servers.worker.shape[0], np.int64)  # workers: as many as were chosen, or least
+    for i in which:
+        most[items.worker_type[i]] += _least_workers(items, i)
+    if _beyond_table(servers, most, count):
+        return NO
+    e, z, needed = servers.worker, servers.ps, servers.needed
+    free = servers.capacity.copy()
+    hosts, kinds = free.shape[0], max(1, z.shape[0])
+    left = most.copy()  # workers that are to be spread, or least of items that have no host yet
+    unsure = False
+    none = np.zeros(e.shape[1], np.int64)
+    # what was tried last: (host, workers on it or, if it is their number, together, PS type)
+    at = np.zeros(count + 1, np.int64)
+    here = np.full(count, -1, np.int64)  # workers on the host; -1: nothing is taken
+    ps = np.zeros(count, np.int64)
+    away = np.zeros(count, np.int64)  # workers to be spread
+    level, down = 0, True
+    while level >= 0:
+        if level == count:
+            return UNKNOWN if unsure else YES
+        i = which[level]
+        m, n = items.worker_type[i], items.apart[i]
+        ways, least = (n + 1) * kinds, _least_workers(items, i)
+        if down:
+            at[level] = -1
+        elif here[level] >= 0:
+            p = at[level] % kinds
+            kind = none if servers.ring else z[p]
+            _take(free, at[level] // ways, -here[level], e[m], -ps[level], kind)
+            left[m] += least - away[level]
+            most[m] -= here[level] + away[level] - least
+        here[level] = -1
+        down = False
+        while at[level] + 1 < hosts * ways:
+            at[level] += 1
+            h, way = at[level] // ways, at[level] % ways
+            g, p = way // kinds, way % kinds
+            kind = none if servers.ring else z[p]
+            s = 0
+            if g == n:
+                g, rest = items.together[i], 0
+                if g == 0 or not (items.together_ps[i] >> p) & 1:
+                    continue
+                if not servers.ring:
+                    s = needed[m, p, 0]
+            else:
+                rest = n - g
+                if not (items.apart_ps[i] >> p) & 1:
+                    continue
+                if servers.ring:
+                    if h > 0 or g > 0:
+                        continue
+                else:
+                    s = needed[m, p, rest]
+                    if g > 0 and s == needed[m, p, rest + 1]:
+                        continue  # fewer workers here will do
+            fits = True
+            for r in range(none.size):
+                fits &= g * e[m, r] + s * kind[r] <= free[h, r]
+            if not fits or _twin(free, h):
+                continue
+            most_tries -= 1
+            if most_tries < 0:
+                return UNKNOWN
+            most[m] += g + rest - least
+            left[m] += rest - least
+            _take(free, h, g, e[m], s, kind)
+            room = NO if _beyond_table(servers, most, count) else _spread(free, left, e)
+            if room == NO:
+                most[m] -= g + rest - least
+                left[m] -= rest - least
+                _take(free, h, -g, e[m], -s, kind)
+                continue
+            unsure |= room == UNKNOWN
+            here[level], ps[level], away[level] = g, s, rest
+            down = True
+            break
+        level += 1 if down else -1
+    return NO
+
+
+@njit(cache=True)
+def sort_in(out: Small, length: int, x: int) -> None:
+    """Insert x into the ascending first ``length`` entries."""
+    while length > 0 and out[length - 1] > x:
+        out[length] = out[length - 1]
+        length -= 1
+    out[length] = x
+
+
+@njit(cache=True)
+def remembered(servers: Servers, items: Items, memory: Memory, which: Small) -> bool:
+    """Return :func:`packs` of an ascending list, worked out once."""
+    workers = np.zeros(servers.worker.shape[0], np.int64)
+    for i in which:
+        workers[items.worker_type[i]] += _least_workers(items, i)
+    if _beyond_table(servers, workers, which.size):
+        return False
+    count, size = which.size, memory.fits.size
+    h = count
+    for i in which:
+        h = mix(h, i)
+    k = h & (size - 1)
+    while memory.fits[k] >= 0:
+        same = count == memory.items.shape[1] or memory.items[k, count] < 0
+        for i in range(count):
+            same = same and memory.items[k, i] == which[i]
+        if same:
+            return bool(memory.fits[k] != NO)
+        k = (k + 1) & (size - 1)
+    fits = packs(servers, items, which, memory.tries[0])
+    if 2 * memory.size[0] < size:
+        memory.items[k, :count] = which
+        if count < memory.items.shape[1]:
+            memory.items[k, count] = -1
+        memory.fits[k] = fits
+        memory.size[0] += 1
+    return fits != NO
+
+
+@njit(cache=True)
+def learn(memory: Memory, which: Small, fits: int) -> None:
+    """Note what was found out about an ascending list that is remembered."""
+    count, size = which.size, memory.fits.size
+    h = count
+    for i in which:
+        h = mix(h, i)
+    k = h & (size - 1)
+    while memory.fits[k] >= 0:
+        same = count == memory.items.shape[1] or memory.items[k, count] < 0
+        for i in range(count):
+            same = same and memory.items[k, i] == which[i]
+        if same:
+            memory.fits[k] = fits
+            return
+        k = (k + 1) & (size - 1)
