@@ -47,6 +47,7 @@ PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
 SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
 REPAIR_SHARE = 0.4  # of the time may go into schedules with the completions of a relaxation
+STALLED = 0.3, 0.8  # part of the time without a better bound, and the same share from then on
 TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
@@ -328,7 +329,7 @@ class _Repairs:
         monitor = self.search.monitor
         while True:
             self.open = [r for r in self.open if self._worth(r.first.due) > target()]
-            seconds = min(REPAIR_SHARE * monitor.seconds() - self.spent, monitor.left())
+            seconds = min(self._share() * monitor.seconds() - self.spent, monitor.left())
             if not self.open or seconds <= 0 or monitor.stop():
                 return
             repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
@@ -347,6 +348,13 @@ class _Repairs:
             self.spent += time.perf_counter() - began
             if schedule is not None:
                 yield schedule
+
+    def _share(self) -> float:
+        """Return what part of the time repairs may take: most of it, where the tree is stuck."""
+        history, bound = self.search.monitor.history, self.search.monitor.bound
+        found = next((point.seconds for point in history if point.bound == bound), 0.0)
+        long = found < (1 - STALLED[0]) * self.search.monitor.seconds()
+        return STALLED[1] if long else REPAIR_SHARE
 
     def _worth(self, completions: Mapping[int, int]) -> float:
         return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
