@@ -48,21 +48,38 @@ def _fits(free: Ints, level: int, a: int, b: int, h: int, e: Ints, n: int, z: In
 
 
 @njit(cache=True)
-def _select(need: int, unit: Floats, room: Ints, count: Ints, taken: Bools, order: Ints) -> int:
-    """Put the cheapest servers with room first in ``order`` until ``need`` workers fit."""
+def _select(
+    n: int,
+    more: int,
+    limit: float,
+    unit: Floats,
+    room: Ints,
+    count: Ints,
+    taken: Bools,
+    order: Ints,
+) -> int:
+    """Put the cheapest servers with room first in ``order`` until n + ``more`` workers fit.
+
+    Return how many servers that takes; -1 once the cheapest n must cost more than ``limit``.
+    """
     taken[:] = False
-    length = 0
-    while need > 0:
+    length, cost = 0, 0.0
+    while n + more > 0:
         best = -1
         for h in range(unit.size):
             if not taken[h] and room[h] > 0 and (best < 0 or unit[h] < unit[best]):
                 best = h
         if best < 0:
             break
+        if cost + n * unit[best] > limit:
+            return -1
         taken[best] = True
         order[length] = best
         length += 1
-        need -= room[best] * count[best]
+        units = room[best] * count[best]
+        cost += min(units, n) * unit[best]
+        more -= max(0, units - n)
+        n = max(0, n - units)
     return length
 
 
@@ -255,14 +272,17 @@ def cheapest(
                 continue
             fresh[0], fresh[1], fresh[2], fresh[3], fresh[5] = c, n, 1 - together[k], m, d
             if together[k] == 0:
-                limit = n - 1 if ring else n
+                most_on_one = n - 1 if ring else n
                 there = 0
                 for h in range(classes):
-                    capped[h] = min(rooms[h], limit)
+                    capped[h] = min(rooms[h], most_on_one)
                     there += capped[h] * count[h]
                 if there < n:
                     continue
-                length = _select(2 * n, unit, capped, count, taken, order)
+                limit = value * (1 + 2 * TIE) - here
+                length = _select(n, 0 if ring else n, limit, unit, capped, count, taken, order)
+                if length < 0:
+                    continue
                 _spread(n, order[:length], unit, capped, count, costs, ahead)
                 if here + costs[n] > value * (1 + TIE):
                     continue

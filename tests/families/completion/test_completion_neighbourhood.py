@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pytest
+from completion_brute import tiny
 
 from optsched.families.completion import FAMILY
 from optsched.families.completion.anneal_kernels import draw
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.insertion_kernels import arrange, lost_room
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, schedule_of
-from optsched.families.completion.oracle import PricedServers, best_schedule
+from optsched.families.completion.oracle import PricedServers, State, best_schedule
 from optsched.families.completion.presets import generate
 from optsched.families.completion.priced_search import Search
 from optsched.families.completion.server_kernels import MOST_ROOM
@@ -158,32 +160,89 @@ def test_lost_room_counts_every_type():
     assert lost_room(tables, value, left, take) == expected > 0
 
 
-def test_it_is_arranged_where_little_room_is_lost():
-    """A server on which the room for other workers is used up takes the job."""
-    area = filled(jobs=8, machines=4)
-    area.load(no_plans(area.tables))
-    area.learn(area.snapshot())
-    area.tables = area.tables._replace(share=np.ones(len(area.tables.e)))
-    k = int(np.flatnonzero(area.tables.together == 1)[0])
+def test_ps_are_arranged_where_little_room_is_lost():
+    """No other host and type of PS beside the same workers loses less room, or costs less."""
+    area = filled(seed=7, jobs=10, machines=8)
+    for i in range(5):
+        area.remove(i)
+    types, begin, end = area.jobs.types, 2, 6
+    tables = area.tables._replace(share=np.ones(len(types.worker_demand)))
     spot, out = np.zeros(3, np.int64), np.zeros(len(area.jobs.capacity), np.int64)
-    assert arrange(area.tables, area.servers, k, 5, 9, 1.0, spot, out)
-    assert (out > 0).sum() == 1
-    host = int(spot[0])
-    assert out[host] == area.tables.workers[k]
-    losses = []
-    m, s, p = int(area.tables.type_of[k]), int(spot[2]), int(spot[1])
-    for h, left in enumerate(area.jobs.capacity):
-        g = int(area.jobs.class_of[h])
-        load = out[host] * area.tables.e[m] + s * area.tables.z[p]
-        if (load > left).any():
-            losses.append(np.inf)
+    differ = 0
+    for k in range(tables.workers.size):
+        if not arrange(tables, area.servers, k, begin, end, 1.0, spot, out):
             continue
-        price = area.tables.worker_cost[:, 9, g] - area.tables.worker_cost[:, 5, g]
-        ps = area.tables.ps_cost[p, 9, g] - area.tables.ps_cost[p, 5, g]
-        lost = lost_room(area.tables, price, left, load)
-        losses.append(out[host] * price[m] + s * ps + lost)
-    assert losses[host] == min(losses)
-    assert max(losses) > min(losses)
+        m, n = int(tables.type_of[k]), int(tables.workers[k])
+        assert out.sum() == n
+        losses = {}
+        for h in range(len(out)):
+            here = n if tables.together[k] else out[h]
+            left = area.servers.free[h, begin:end].min(axis=0)
+            unit = tables.worker_cost[:, end, area.jobs.class_of[h]]
+            unit = unit - tables.worker_cost[:, begin, area.jobs.class_of[h]]
+            for p in range(len(types.ps_demand)):
+                s = int(types.ps_needed[m, p, n - here])
+                load = here * types.worker_demand[m] + s * types.ps_demand[p]
+                if (load > left).any() or not tables.mask[k] >> p & 1:
+                    continue
+                if here == n and not tables.together[k]:
+                    continue
+                ps_cost = tables.ps_cost[p, :, area.jobs.class_of[h]]
+                cost = s * (ps_cost[end] - ps_cost[begin]) + lost_room(tables, unit, left, load)
+                if tables.together[k]:
+                    cost += n * unit[m]
+                else:
+                    cost -= lost_room(tables, unit, left, here * types.worker_demand[m])
+                losses[h, p] = cost
+        assert losses[int(spot[0]), int(spot[1])] == pytest.approx(min(losses.values()))
+        differ += max(losses.values()) > min(losses.values()) + 1e-6
+    assert differ > 10
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_job_ends_on_crowded_servers_when_the_oracle_says(seed):
+    _ends_agree(tiny(seed), seed, 4)
+
+
+@pytest.mark.parametrize(("architecture", "seed"), [("ps", 6), ("ps", 8), ("ring", 6)])
+def test_many_jobs_end_on_crowded_servers_when_the_oracle_says(architecture, seed):
+    inst = generate("mid", seed=seed, jobs=20, machines=4, architecture=architecture)
+    _ends_agree(inst, seed, 8)
+
+
+def _ends_agree(inst, seed, rounds):
+    """Insert jobs in random order where they end first, among these where a class is cheapest."""
+    jobs, slots, rng = Jobs(inst), inst.deadline or SLOTS, np.random.default_rng(seed)
+    prices = rng.uniform(0, 1e-9, (slots, *jobs.class_capacity.shape))
+    area = Neighbourhood(jobs, prices, slots)
+    single = np.ascontiguousarray(prices[:, jobs.class_of])
+    servers = PricedServers.of(jobs.types, single, jobs.capacity, jobs.cluster.ones)
+    for _ in range(rounds):
+        area.load(no_plans(area.tables))
+        state = State.of(jobs.types, jobs.capacity, jobs.cluster.ones, slots)
+        for i in rng.permutation(len(jobs.modes)).tolist():
+            found = best_schedule(
+                *(jobs.types, jobs.modes[i], replace(servers, state=state)),
+                arrival=int(jobs.arrival[i]),
+                weight=float(jobs.weight[i]),
+                deadline=slots,
+            )
+            assert area.insert(i, 1.0) == (found is not None)
+            if found is not None:
+                assert area.ends(area.plans)[i] == found.completion
+                _occupy(state, area, i)
+
+
+def _occupy(state, area, i):
+    """Take from ``state`` what job i uses on the servers of ``area``."""
+    plans, tables = area.plans, area.tables
+    load, parts, k = np.zeros_like(area.jobs.capacity), plans.parts[i], plans.mode[i]
+    load[plans.where[i, :parts]] += plans.number[i, :parts, None] * tables.e[tables.type_of[k]]
+    if not tables.ring:
+        load[plans.host[i]] += plans.ps[i] * tables.z[plans.kind[i]]
+    end = int(plans.start[i] + tables.duration[k])
+    hosts = np.flatnonzero(load.any(axis=1))
+    state.occupy(area.jobs.types, int(plans.start[i]), end, hosts, load)
 
 
 def test_search_keeps_the_best(area):
