@@ -21,8 +21,9 @@ from optsched.families.completion.timeline import MOST_JOBS
 from optsched.families.completion.windows import WindowBlocks, attributes, certify_tree
 
 FIRST_TREE = 0.05  # of the time goes into a tree, which brings certificates
-TIMELINE_SHARE = 0.85  # of what is left into the dynamic program over time
+TIMELINE_SHARE = 0.96  # of what is left into the dynamic program over time
 TREE_SHARE = 0.6  # of what is left then into a larger tree
+REST = 0.08  # of the time: if less is left, nothing more is begun
 LEAF_SECONDS = 2.0  # of CP-SAT on a leaf, before all the others have had their turn
 MOST_CHOICES = 40_000  # (mode, start) pairs that CP-SAT is asked to choose from
 MOST_NODES = 20_000
@@ -46,12 +47,13 @@ class Exact:
 
     def run(self) -> None:
         """Use the time that is left: a small tree, the program over time, a larger tree, CP-SAT."""
+        least = REST * self.monitor.left()
         for share in (FIRST_TREE, TREE_SHARE):
             self.branch(self.monitor.left() * share)
             if self.monitor.stop():
                 return
             self.sequence(self.monitor.left() * TIMELINE_SHARE)
-            if self.closed:
+            if self.closed or self.monitor.left() < least:
                 return
         self.finish()
 
@@ -124,14 +126,22 @@ class Exact:
         while leaves and not self.closed and time.perf_counter() < until:
             still = []
             for limits, prices in leaves:
-                choices, end = within(left, limits), min(until, time.perf_counter() + share)
-                if choices is not None and not self.sequencing.leaf(choices, prices, end):
+                end = min(until, time.perf_counter() + share)
+                if not self._gone(left, limits, prices, end):
                     still.append((limits, prices))
             leaves, share = still, share * TIMELINE_GROWTH
             self.closed = not leaves
         self.leaves = leaves
         if self.closed:
             self.monitor.claim("branching and dynamic program over time", self.monitor.value)
+
+    def _gone(self, left: Sequence[Choices], limits: Ints, prices: Floats, until: float) -> bool:
+        """Run the dynamic program within the limits; return whether nothing there is better."""
+        if time.perf_counter() > until:
+            return False
+        choices = within(left, limits)
+        assert self.sequencing is not None
+        return choices is None or self.sequencing.leaf(choices, prices, until)
 
     def finish(self) -> None:
         """Drop what cannot be in a better schedule, and ask CP-SAT for the rest, leaf by leaf."""

@@ -1,4 +1,4 @@
-"""The dynamic program over time at work: ever further up from the bound; CP-SAT for the placing."""
+"""The dynamic program over time at work: ever further up from the bound."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from optsched.families.completion.certificate import round_up
 from optsched.families.completion.cpsat import Choices, Program
 from optsched.families.completion.dominance import undominated
 from optsched.families.completion.filtering import filtered, reduced
+from optsched.families.completion.paths import Paths, refuted
 from optsched.families.completion.priced_search import Search
 from optsched.families.completion.repricing import Repricing
 from optsched.families.completion.slot_items import SlotItems
@@ -19,8 +20,6 @@ from optsched.families.completion.windows import WindowBlocks
 
 SAFE = 1e-8  # relative: rounding of floats
 LIMITS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the gap: up to where it looks, in turn
-FIRST_STEP = 0.001  # of the bound: how far it goes up at first where CP-SAT has to choose
-QUICK, LONGER, SHORTER = 3.0, 2.0, 0.6  # seconds of CP-SAT; how the next step differs
 REPRICING_SHARE = 0.05  # of the time that is left, at most
 REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
 PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
@@ -41,6 +40,7 @@ class Sequencing:
         self.search, self.monitor, self.jobs = search, search.monitor, search.jobs
         self.modes = undominated(self.jobs)
         self.items = SlotItems(self.jobs, self.modes)
+        self.choosing = False  # whether the least path is not enough
         self.repricing = Repricing(problem, search.prices, threads=search.threads, seed=search.seed)
         # no value lies between the multiples of this
         self.step = float(round_up(search.inst, Fraction(1, 10**12)))
@@ -81,7 +81,7 @@ class Sequencing:
     def _run(self, program: Timeline, top: float, until: float) -> Outcome:
         found = program.least(top, lambda: time.perf_counter() > until)
         if found.best is not None:
-            self._place(found.best)
+            self._place(found.best, min(PLACE_SECONDS, until - time.perf_counter()))
         return found
 
     def everything(self, until: float) -> bool:
@@ -106,18 +106,22 @@ class Sequencing:
 
             began = time.perf_counter()
             program = make(self.repricing.kept)
-            found = self._run(program, top, until)
-            if not found.finished:
-                return False
-            least = top if found.best is None else found.best.value
-            self._claim(least)
-            if found.best is not None and self._reached(found.best):
-                return True
-            if found.best is not None:
+            if not self.choosing:
+                found = self._run(program, top, until)
+                if not found.finished:
+                    return False
+                self._claim(top if found.best is None else found.best.value)
+                if found.best is not None and self._reached(found.best):
+                    return True
                 # cannot be placed: perhaps since a list of items counted as fitting
-                if self.items.settle(found.best.lists):
+                if found.best is not None and self.items.settle(found.best.lists):
                     continue
-                return self._climb(least, until)
+                self.choosing = found.best is not None
+            if self.choosing:
+                if not self._choose(program, top, until):
+                    return False
+                if self._goal() <= top:
+                    return True
             rest.pop(0)
             if rest:
                 now = time.perf_counter()
@@ -127,43 +131,28 @@ class Sequencing:
                 self.repricing.improve(program, make, further, end)
         return True
 
-    def _climb(self, low: float, until: float) -> bool:
-        """Let CP-SAT choose among all paths below a limit that rises from ``low``."""
-        step = FIRST_STEP * low
-        while time.perf_counter() < until:
-            goal, left = self._goal(), self.left()
-            assert left is not None
-            top = min(low + step, goal)
-            some = self._reduced(left, self.search.prices, top)
-            if some is not None:
-                program = Timeline(self.jobs, self.items, self.repricing.kept, some)
-                found = program.least(top, lambda: time.perf_counter() > until, keep=True)
-                choices = program.below(top) if found.finished else None
-                if choices is None:
-                    return False
-                began = time.perf_counter()
-                if all(len(c.modes) for c in choices) and self._ask(
-                    choices, low, top, until
-                ) not in ("infeasible", "optimal"):
-                    return False
-                step *= LONGER if time.perf_counter() - began < QUICK else SHORTER
-            if self._goal() <= top:  # what CP-SAT has found is the best below it, or nothing was
-                return True
-            self._claim(top)
-            low = top
-        return False
+    def _choose(self, program: Timeline, top: float, until: float) -> bool:
+        """Place the least path below ``top`` that can be placed; return whether that is done."""
 
-    def _ask(self, choices: Sequence[Choices], low: float, top: float, until: float) -> str:
-        """Look for the best schedule of some choices below ``top`` by CP-SAT."""
-        program = Program(self.jobs, choices)
-        program.bracket(low, top)
-        return program.solve(
-            self.monitor,
-            threads=self.search.threads,
-            seed=self.search.seed,
-            claim=False,
-            seconds=max(0.0, until - time.perf_counter()),
-        )
+        def stop() -> bool:
+            return time.perf_counter() > until
+
+        found = program.least(top, stop, keep=True)
+        graph = program.graph() if found.finished else None
+        if graph is None:
+            return False
+        for path in Paths(program, graph, top).best_first(stop):
+            if path is None:
+                return False
+            if self.items.settle(path.lists) or refuted(path, self.items):
+                continue
+            how = self._place(path, until - time.perf_counter())
+            if how == "infeasible":
+                continue
+            self._claim(path.value)
+            return how in ("optimal", "feasible")
+        self._claim(top)
+        return True
 
     def _claim(self, least: float) -> None:
         """Claim that nothing is below a value."""
@@ -171,12 +160,12 @@ class Sequencing:
         assert self.monitor.value is not None
         self.monitor.claim("dynamic program over time", min(exact, self.monitor.value))
 
-    def _place(self, path: Path) -> None:
-        """Look for a schedule on single servers as a path says."""
-        Program(self.jobs, path.choices).solve(
+    def _place(self, path: Path, seconds: float) -> str:
+        """Look for a schedule on single servers as a path says; return how that ended."""
+        return Program(self.jobs, path.choices).solve(
             self.monitor,
             threads=self.search.threads,
             seed=self.search.seed,
             claim=False,
-            seconds=PLACE_SECONDS,
+            seconds=max(0.0, seconds),
         )

@@ -13,9 +13,11 @@ import numpy as np
 
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.instance import Ints
+from optsched.families.completion.layer_kernels import packs_layers
 from optsched.families.completion.modes import Types
 from optsched.families.completion.slot_kernels import (
     NO,
+    YES,
     Items,
     Memory,
     Servers,
@@ -30,7 +32,10 @@ TRIES = 1000  # steps to fit a list on the servers; then it counts as fitting
 MOST_WORKERS = 1000
 MOST_TABLE = 10**6  # entries of a table of workers that fit on all servers together
 MOST_TRIES = 10_000_000  # the same for a list that matters
+STAY_TRIES = 10_000  # the same for slots in which jobs have to stay where they are
+MOST_STAY_TRIES = 300_000
 NEVER = 2**40
+Stay = tuple[tuple[int, int], ...]  # items, and bits of the slots in which they run
 
 
 class SlotItems:
@@ -71,12 +76,33 @@ class SlotItems:
             np.zeros(1, np.int64),
             np.full(1, TRIES, np.int64),
         )
+        self.stayed: dict[Stay, tuple[bool, int]] = {}  # whether they fit, after so many tries
 
-    def settle(self, lists: Sequence[Ints]) -> bool:
-        """Find out whether lists of items fit; return whether one counted so and does not."""
+    def stays(self, stay: Stay, tries: int = STAY_TRIES) -> bool:
+        """Return whether items may run without moving; where that is not sure, True.
+
+        Parameters
+        ----------
+        stay : tuple of pairs
+            Ascending: items, and bits of the slots in which they run.
+        tries : int
+            Steps to find out.
+        """
+        fits, tried = self.stayed.get(stay, (True, 0))
+        if fits and tried < tries:
+            which, layers = np.array(stay, np.int64).T
+            small, bits = which.astype(np.int32), np.ascontiguousarray(layers)
+            number = int(bits.max()).bit_length()
+            how = packs_layers(self.servers, self.items, small, bits, number, tries)
+            fits, tried = how != NO, NEVER if how == YES else tries
+            self.stayed[stay] = fits, tried
+        return fits
+
+    def settle(self, lists: Sequence[Sequence[tuple[int, int]]]) -> bool:
+        """Find out whether lists of (item, job) fit; return whether one counted so and does not."""
         refuted = False
         for one in lists:
-            which: Small = np.sort(one).astype(np.int32)
+            which: Small = np.array(sorted(i for i, _ in one), np.int32)
             if remembered(self.servers, self.items, self.memory, which):
                 fits = packs(self.servers, self.items, which, MOST_TRIES)
                 learn(self.memory, which, fits)

@@ -55,7 +55,8 @@ def mix(h: int, x: int) -> int:
 
 
 @njit(cache=True)
-def _room(free: Ints, e: Ints, most: int) -> int:
+def room_for(free: Ints, e: Ints, most: int) -> int:
+    """Return how many workers of demand e fit, at most ``most``."""
     for r in range(e.size):
         if e[r] > 0:
             most = min(most, free[r] // e[r])
@@ -63,7 +64,8 @@ def _room(free: Ints, e: Ints, most: int) -> int:
 
 
 @njit(cache=True)
-def _take(free: Ints, h: int, n: int, e: Ints, s: int, z: Ints) -> None:
+def take(free: Ints, h: int, n: int, e: Ints, s: int, z: Ints) -> None:
+    """Take n workers of demand e and s PS of demand z from server h."""
     for r in range(e.size):
         free[h, r] -= n * e[r] + s * z[r]
 
@@ -77,8 +79,8 @@ def _fill(free: Ints, left: Ints, e: Ints) -> int:
             continue
         alone, need = 0, left[m]
         for h in range(free.shape[0]):
-            alone += _room(free[h], e[m], left[m])
-            n = _room(rest[h], e[m], need)
+            alone += room_for(free[h], e[m], left[m])
+            n = room_for(rest[h], e[m], need)
             need -= n
             for r in range(e.shape[1]):
                 rest[h, r] -= n * e[m, r]
@@ -89,7 +91,7 @@ def _fill(free: Ints, left: Ints, e: Ints) -> int:
 
 
 @njit(cache=True)
-def _spread(free: Ints, left: Ints, e: Ints) -> int:
+def spread(free: Ints, left: Ints, e: Ints) -> int:
     """Whether so many workers of each type fit on the servers: YES, NO, or UNKNOWN if many."""
     quick = _fill(free, left, e)
     if quick != UNKNOWN:
@@ -110,7 +112,7 @@ def _spread(free: Ints, left: Ints, e: Ints) -> int:
         rest = free[h].copy()
         here[:] = 0
         while True:
-            room, shift = _room(rest, e[last], left[last]), 0
+            room, shift = room_for(rest, e[last], left[last]), 0
             for k in range(others.size):
                 shift = shift * (left[others[k]] + 1) + here[k]
             for x in range(size - shift):
@@ -126,7 +128,7 @@ def _spread(free: Ints, left: Ints, e: Ints) -> int:
             k = 0  # the next numbers of the others on this server
             while k < others.size:
                 m = others[k]
-                if here[k] < left[m] and _room(rest, e[m], 1) == 1:
+                if here[k] < left[m] and room_for(rest, e[m], 1) == 1:
                     here[k] += 1
                     rest -= e[m]
                     break
@@ -149,13 +151,14 @@ def _twin(free: Ints, h: int) -> bool:
 
 
 @njit(cache=True)
-def _least_workers(items: Items, i: int) -> int:
+def least_workers(items: Items, i: int) -> int:
+    """Return the least number of workers of an item, whichever locality."""
     apart, together = items.apart[i], items.together[i]
     return int(max(apart, together) if min(apart, together) == 0 else min(apart, together))
 
 
 @njit(cache=True)
-def _beyond_table(servers: Servers, count: Ints, ps: int) -> bool:
+def beyond_table(servers: Servers, count: Ints, ps: int) -> bool:
     """Whether the servers cannot hold workers (M,) and so many of the smallest PS."""
     if servers.most.size == 0:
         return False
@@ -181,8 +184,8 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
     count = which.size
     most = np.zeros(servers.worker.shape[0], np.int64)  # workers: as many as were chosen, or least
     for i in which:
-        most[items.worker_type[i]] += _least_workers(items, i)
-    if _beyond_table(servers, most, count):
+        most[items.worker_type[i]] += least_workers(items, i)
+    if beyond_table(servers, most, count):
         return NO
     e, z, needed = servers.worker, servers.ps, servers.needed
     free = servers.capacity.copy()
@@ -201,13 +204,13 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
             return UNKNOWN if unsure else YES
         i = which[level]
         m, n = items.worker_type[i], items.apart[i]
-        ways, least = (n + 1) * kinds, _least_workers(items, i)
+        ways, least = (n + 1) * kinds, least_workers(items, i)
         if down:
             at[level] = -1
         elif here[level] >= 0:
             p = at[level] % kinds
             kind = none if servers.ring else z[p]
-            _take(free, at[level] // ways, -here[level], e[m], -ps[level], kind)
+            take(free, at[level] // ways, -here[level], e[m], -ps[level], kind)
             left[m] += least - away[level]
             most[m] -= here[level] + away[level] - least
         here[level] = -1
@@ -245,12 +248,12 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
                 return UNKNOWN
             most[m] += g + rest - least
             left[m] += rest - least
-            _take(free, h, g, e[m], s, kind)
-            room = NO if _beyond_table(servers, most, count) else _spread(free, left, e)
+            take(free, h, g, e[m], s, kind)
+            room = NO if beyond_table(servers, most, count) else spread(free, left, e)
             if room == NO:
                 most[m] -= g + rest - least
                 left[m] -= rest - least
-                _take(free, h, -g, e[m], -s, kind)
+                take(free, h, -g, e[m], -s, kind)
                 continue
             unsure |= room == UNKNOWN
             here[level], ps[level], away[level] = g, s, rest
@@ -270,13 +273,8 @@ def sort_in(out: Small, length: int, x: int) -> None:
 
 
 @njit(cache=True)
-def remembered(servers: Servers, items: Items, memory: Memory, which: Small) -> bool:
-    """Return :func:`packs` of an ascending list, worked out once."""
-    workers = np.zeros(servers.worker.shape[0], np.int64)
-    for i in which:
-        workers[items.worker_type[i]] += _least_workers(items, i)
-    if _beyond_table(servers, workers, which.size):
-        return False
+def place_of(memory: Memory, which: Small) -> int:
+    """Return where an ascending list is remembered, or the free place for it."""
     count, size = which.size, memory.fits.size
     h = count
     for i in which:
@@ -287,31 +285,35 @@ def remembered(servers: Servers, items: Items, memory: Memory, which: Small) -> 
         for i in range(count):
             same = same and memory.items[k, i] == which[i]
         if same:
-            return bool(memory.fits[k] != NO)
+            break
         k = (k + 1) & (size - 1)
-    fits = packs(servers, items, which, memory.tries[0])
-    if 2 * memory.size[0] < size:
-        memory.items[k, :count] = which
-        if count < memory.items.shape[1]:
-            memory.items[k, count] = -1
-        memory.fits[k] = fits
-        memory.size[0] += 1
-    return fits != NO
+    return int(k)
 
 
 @njit(cache=True)
 def learn(memory: Memory, which: Small, fits: int) -> None:
-    """Note what was found out about an ascending list that is remembered."""
-    count, size = which.size, memory.fits.size
-    h = count
-    for i in which:
-        h = mix(h, i)
-    k = h & (size - 1)
-    while memory.fits[k] >= 0:
-        same = count == memory.items.shape[1] or memory.items[k, count] < 0
-        for i in range(count):
-            same = same and memory.items[k, i] == which[i]
-        if same:
-            memory.fits[k] = fits
+    """Note what was found out about an ascending list, if there is room."""
+    k, count = place_of(memory, which), which.size
+    if memory.fits[k] < 0:
+        if 2 * memory.size[0] >= memory.fits.size:
             return
-        k = (k + 1) & (size - 1)
+        memory.items[k, :count] = which
+        if count < memory.items.shape[1]:
+            memory.items[k, count] = -1
+        memory.size[0] += 1
+    memory.fits[k] = fits
+
+
+@njit(cache=True)
+def remembered(servers: Servers, items: Items, memory: Memory, which: Small) -> bool:
+    """Return :func:`packs` of an ascending list, worked out once."""
+    workers = np.zeros(servers.worker.shape[0], np.int64)
+    for i in which:
+        workers[items.worker_type[i]] += least_workers(items, i)
+    if beyond_table(servers, workers, which.size):
+        return False
+    fits = memory.fits[place_of(memory, which)]
+    if fits < 0:
+        fits = packs(servers, items, which, memory.tries[0])
+        learn(memory, which, fits)
+    return bool(fits != NO)

@@ -39,9 +39,9 @@ from optsched.families.completion.timeline_kernels import (
     Rows,
     Steps,
     bounds,
+    costs,
     expand,
     rents,
-    through,
 )
 
 MOST_JOBS = 40  # a set of jobs is a bit mask
@@ -51,12 +51,22 @@ STARTS = 2_000_000  # that are tried in one state
 SLACK = 1e-9  # relative: rounding of sums of floats
 
 
+class Graph(NamedTuple):
+    """All paths below a limit."""
+
+    order: Ints  # (E,) steps by the state in which they begin
+    first: Ints  # (N + 1,) of these
+    target: Small  # (E,) state in which a step ends; -1: all jobs have started
+    cost: Floats  # (E,) weight * completion of what a step starts
+    rest: Floats  # (N + 1,) the least cost that follows a state
+
+
 class Path(NamedTuple):
     """A schedule of the relaxation."""
 
     value: float
     choices: Sequence[Choices]  # its modes and start of every job
-    lists: Sequence[Ints]  # items that run together, in slots in which a job starts
+    lists: Sequence[Sequence[tuple[int, int]]]  # (item, job) in slots in which a job starts
 
 
 @dataclass(frozen=True)
@@ -162,7 +172,7 @@ class Timeline:
         stop : callable
             Asked now and then.
         keep : bool
-            Look for all paths below the limit, for `below`.
+            Look for all paths below the limit, for `graph`.
         """
         pool, steps = self.pool, self.steps = self._pool(), _steps(keep)
         best = np.zeros(len(self.left), np.int32)
@@ -182,25 +192,31 @@ class Timeline:
                     return Outcome(path, False, int(pool.size[0]))
         return Outcome(path, True, int(pool.size[0]))
 
-    def below(self, limit: float) -> list[Choices] | None:
-        """Return the modes and starts of all paths below the limit of the last run, or less.
-
-        None if there were too many of them.
-        """
-        if self.steps.size[0] == len(self.steps.source):
+    def graph(self) -> Graph | None:
+        """Return the paths below the limit of the last run; None if there were too many of them."""
+        steps, n = self.steps, int(self.steps.size[0])
+        if n == len(steps.source):
             return None
         job = np.repeat(np.arange(len(self.left)), np.diff(self.rows.first))
-        least = through(self.rows, self.demand, self.pool, self.steps, job)
-        out = []
-        for choice, mine in zip(self.left, self.row_of, strict=True):
-            kept, starts = [], []
-            for mode, row, allowed in zip(choice.modes, mine.tolist(), choice.starts, strict=True):
-                some = [t for t in allowed if least[row, t] < limit]
-                if some:
-                    kept.append(mode)
-                    starts.append(some)
-            out.append(Choices(np.array(kept, np.int64).reshape(-1, 5), starts))
-        return out
+        cost, rest = costs(self.rows, self.demand, self.pool, steps, job)
+        source, target = steps.source[:n], steps.target[:n]
+        order = np.argsort(source, kind="stable")
+        first = np.searchsorted(source[order], np.arange(len(rest)))
+        return Graph(order, first, target, cost, rest)
+
+    def started(self, step: int) -> list[tuple[int, int, int]]:
+        """Return (row, start, end) of what a step of the last run starts."""
+        a, b = self.steps.first[step : step + 2].tolist()
+        t = int(self.pool.slot[self.steps.source[step]])
+        return [(c, t, t + int(self.rows.duration[c])) for c in self.steps.row[a:b].tolist()]
+
+    def path(self, value: float, begun: Sequence[tuple[int, int, int]]) -> Path:
+        """Return the path in which rows are started as (row, start, end) say."""
+        chosen = np.zeros(len(self.left), np.int32)
+        job = np.repeat(np.arange(len(self.left)), np.diff(self.rows.first))
+        for c, t, _ in begun:
+            chosen[job[c]] = c * (self.slots + 1) + t
+        return self._path(value, chosen)
 
     def _states(self, slot: int) -> Ints:
         """Return the states of a slot, the least bound first."""
@@ -258,7 +274,10 @@ class Timeline:
             same = [k for k in np.flatnonzero(mine == row).tolist() if t in choice.starts[k]]
             choices.append(Choices(choice.modes[same], [[t]] * len(same)))
         items = self.item[rows]
-        lists = [items[(starts <= t) & (t < ends)] for t in np.unique(starts).tolist()]
+        lists = [
+            [(int(items[j]), j) for j in np.flatnonzero((starts <= t) & (t < ends)).tolist()]
+            for t in np.unique(starts).tolist()
+        ]
         return Path(value, choices, lists)
 
 

@@ -90,21 +90,20 @@ def _note(steps: Steps, source: int, target: int, rows: Small) -> None:
 
 
 @njit(cache=True)
-def through(rows: Rows, demand: Demand, pool: Pool, steps: Steps, job: Ints) -> Floats:
-    """Return the least value of a path in which a row starts in a slot, shape (C, S + 1)."""
-    out = np.full(rows.cost.shape[1:], np.inf)
-    after = np.full(pool.size[0], np.inf)  # the least of what follows a state
-    for n in range(steps.size[0] - 1, -1, -1):
-        s, target = steps.source[n], steps.target[n]
-        t = pool.slot[s]
-        started = steps.row[steps.first[n] : steps.first[n + 1]]
-        rest = 0.0 if target < 0 else after[target]
-        for c in started:
-            rest += demand.weight[job[c]] * (t + rows.duration[c])
-        after[s] = min(after[s], rest)
-        for c in started:
-            out[c, t] = min(out[c, t], pool.value[s] + rest)
-    return out
+def costs(rows: Rows, demand: Demand, pool: Pool, steps: Steps, job: Ints) -> tuple[Floats, Floats]:
+    """Return the cost of every step, and the least cost that follows a state (N + 1,).
+
+    The last entry stands for the end.
+    """
+    out = np.zeros(steps.size[0])
+    rest = np.full(pool.size[0] + 1, np.inf)
+    rest[-1] = 0.0
+    for n in range(out.size - 1, -1, -1):  # what follows a state begins after all that leads to it
+        s = steps.source[n]
+        for c in steps.row[steps.first[n] : steps.first[n + 1]]:
+            out[n] += demand.weight[job[c]] * (pool.slot[s] + rows.duration[c])
+        rest[s] = min(rest[s], out[n] + rest[steps.target[n]])
+    return out, rest
 
 
 @njit(cache=True)

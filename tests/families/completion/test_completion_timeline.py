@@ -174,25 +174,6 @@ def test_more_prices_leave_the_least_value_as_it_is():
     assert fewer > len(SOLVABLE) / 4
 
 
-def test_an_optimal_schedule_is_among_the_paths_below_more_than_its_value():
-    dropped = 0
-    for seed in SOLVABLE:
-        inst = tiny(seed)
-        best = optimum(inst)
-        jobs, prices, bound = priced(inst, seed)
-        program = program_of(jobs, prices, bound, best + 3)
-        found = program.least(best + 0.5, lambda: False, keep=True)
-        assert found.finished
-        some = program.below(best + 0.5)
-        monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
-        Program(jobs, some).solve(monitor, threads=1, seed=0)
-        assert monitor.value == best, seed
-        dropped += sum(len(c.modes) for c in some) < sum(len(c.modes) for c in program.left)
-        if found.best.value == best:
-            assert not any(len(c.modes) for c in program.below(best - 0.5)), seed
-    assert dropped > len(SOLVABLE) / 2
-
-
 def test_limits_of_states_hold_the_schedules_that_go_on_from_them():
     """So prices that are best within them are mostly better than those of the beginning."""
     better = []

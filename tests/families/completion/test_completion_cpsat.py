@@ -1,0 +1,36 @@
+"""CP-SAT between a bound and a value: neither cuts off the optimum."""
+
+from __future__ import annotations
+
+import pytest
+from completion_brute import optimum, tiny
+
+from optsched.families.completion import FAMILY
+from optsched.families.completion.blocks import Jobs
+from optsched.families.completion.cpsat import Program, all_choices
+from optsched.progress import Progress
+
+
+def solved(jobs, low, high):
+    """Return how CP-SAT ends between two values, and the value it finds."""
+    program = Program(jobs, all_choices(jobs, jobs.inst.horizon))
+    program.bracket(low, high)
+    monitor = Progress(FAMILY, jobs.inst, time_limit=30.0, gap=0.0)
+    return program.solve(monitor, threads=1, seed=0), monitor.value
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 / 3, 0.123456789012345])
+def test_a_bracket_holds_the_optimum(scale):
+    """Weights that are not whole are rounded down, so the program sees less than the value."""
+    looked = 0
+    for seed in range(30):
+        inst = tiny(seed)
+        jobs = [job.model_copy(update={"weight": scale * job.weight}) for job in inst.jobs]
+        inst = inst.model_copy(update={"jobs": tuple(jobs)})
+        best = optimum(inst)
+        if best is not None:
+            looked += 1
+            assert solved(Jobs(inst), best, best) == ("optimal", pytest.approx(best)), seed
+            assert solved(Jobs(inst), None, best - 1.01 * scale)[0] == "infeasible", seed
+            assert solved(Jobs(inst), best - scale, best + scale)[0] == "optimal", seed
+    assert looked > 10
