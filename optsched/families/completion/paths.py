@@ -57,7 +57,6 @@ class Paths:
         self.heap: list[tuple[float, int, Prefix]] = []
         self.count = 0
         self.waiting: dict[Key, list[Prefix]] = {}  # by where the best of them has gone on
-        self.failed: set[Key] = set()  # a path through these could not be placed
         self._push(Prefix(0, 0.0, (), (), (), None))
 
     def best_first(self, stop: Callable[[], bool]) -> Iterator[Path | None]:
@@ -77,12 +76,11 @@ class Paths:
                 self._release(prefix)
                 continue
             key = self._key(prefix)
-            if key not in self.failed:
-                if key in self.waiting:
-                    self.waiting[key].append(prefix)
-                    continue
+            if key in self.waiting:
+                self.waiting[key].append(prefix)
+            else:
                 self.waiting[key] = []
-            self._expand(prefix)
+                self._expand(prefix)
 
     def _push(self, prefix: Prefix) -> None:
         least = prefix.value + float(self.graph.rest[prefix.state])
@@ -114,9 +112,7 @@ class Paths:
         """Let go on what waits for a path that cannot be placed."""
         before = prefix.before
         while before is not None:
-            key = self._key(before)
-            self.failed.add(key)
-            for other in self.waiting.pop(key, []):
+            for other in self.waiting.pop(self._key(before), []):
                 self._push(other)
             before = before.before
 
