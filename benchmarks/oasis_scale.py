@@ -5,7 +5,8 @@
 
 a  seconds to the first bound: the duals of the compact linear program, put into the Lagrangian
    bound; beside it the same linear program by HiGHS's simplex
-b  column generation until it has converged to 1e-5
+b  column generation until it has converged to 1e-5. What must be met was set for preset `paper`,
+   on which the alternative had been measured; preset `earnable` has a harder linear program
 c  the certified gap after a minute; beside it HiGHS on the program per machine (first seeds only)
 d  `optsched verify` of a result file, by the clock of a user: a process of its own
 """
@@ -39,13 +40,13 @@ from optsched.results import save_result
 
 METHODS = {
     "first bound": "compact LP: (1)-(13) relaxed, a class of equal machines as one, strengthened "
-    "by prefix rows; HiGHS interior point without crossover, threads=1; the bound is B(p) at its "
+    "by prefix rows; HiGHS interior point without crossover; the bound is B(p) at its "
     "duals, by the exact oracle; the time includes building",
-    "simplex": "the same linear program; HiGHS simplex, threads=1; the time includes building",
+    "simplex": "the same linear program; HiGHS simplex; the time includes building",
     "column generation": 'solve(method="colgen", threads=1): includes the compact LP, two short '
     "searches for a schedule and the exact check of the certificate",
-    "auto": 'solve(method="auto", threads=1, seed=0, check="certified")',
-    "HiGHS": 'solve(method="compact", threads=1, seed=0): (1)-(13) per machine, built by Pyomo, '
+    "auto": 'solve(method="auto", seed=0, check="certified"), in part c with --threads',
+    "HiGHS": 'solve(method="compact", seed=0), as many threads: (1)-(13) per machine, by Pyomo, '
     "solved by HiGHS without presolve; the time includes building",
 }
 WARM = 60.0  # seconds at most that each method runs before, to compile its kernels
@@ -116,7 +117,8 @@ def converge(cell: Row) -> Row:
 def gap_after(cell: Row) -> Row:
     """Part c."""
     limit = cell["time_limit"]
-    return figures(solve(instance(cell), method=cell["method"], time_limit=limit, threads=1))
+    how = {"method": cell["method"], "threads": cell["threads"]}
+    return figures(solve(instance(cell), time_limit=limit, **how))
 
 
 def figures(optimum: Optimum) -> Row:
@@ -212,7 +214,8 @@ def _sum_b(preset: str, _method: str, rows: list[Row]) -> Part:
     rounds = number(median([row["iterations"] for row in rows]), ".0f")
     remarks = f"{done} of {len(rows)} converged, median {rounds} iterations"
     slowest = max(seconds) if done == len(rows) else None
-    goal = Target(f"{preset}: column generation to 1e-5, slowest", "s", slowest, 100.0, 30.0)
+    most = 100.0 if preset == "paper" else None
+    goal = Target(f"{preset}: column generation to 1e-5, slowest", "s", slowest, most, 30.0)
     return [_seconds("column generation", seconds, remarks)], [goal]
 
 
@@ -274,6 +277,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--part", nargs="+", choices=list(PARTS), default=list(PARTS))
     p.add_argument("--other-seeds", type=int, default=3, help="seeds of parts a, b and d")
     p.add_argument("--alternative-seeds", type=int, default=1, help="seeds for HiGHS in part c")
+    p.add_argument("--threads", type=int, default=2, help="of either method in part c")
     add_sizes(p, jobs=100, slots=100, machines=100)
     options = parse(p, __file__, argv)
     for method in ("auto", "colgen", "compact"):  # compiles and imports everything
@@ -292,7 +296,7 @@ def _cells(part: str, options: Any) -> list[Row]:
     """Return the cells of one part."""
     limit = {LIMITS[part]: getattr(options, LIMITS[part])}
     seeds = options.seeds if part == "c" else min(options.seeds, options.other_seeds)
-    method = {"method": "auto"} if part == "c" else {}
+    method = {"method": "auto", "threads": options.threads} if part == "c" else {}
     cells = [
         {"part": part, "preset": preset, "seed": seed, **method, **limit}
         for seed in range(seeds)

@@ -39,6 +39,7 @@ WIDER = 4  # programs without success after which they re-plan one slot more
 PATIENCE = 20  # programs without success until the search counts as stuck
 HEAVIER = 1.15  # a worker that is still missing after a program without success counts
 LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
+LIGHTEST = 1e-3  # the same once others have become heavier: solvers cannot compare 1 and 1e18
 DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
 
 
@@ -155,6 +156,7 @@ class SlotRepair:
         else:
             self.idle += 1
             self.weight[short > 0] *= HEAVIER
+            self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
 
     def _begin(self) -> None:
         """Plan slot by slot; each takes its share of what is missing."""

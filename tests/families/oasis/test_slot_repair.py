@@ -7,7 +7,7 @@ import pytest
 from oasis_reference import FILES, load, schedule
 
 from optsched.families.oasis.presets import generate
-from optsched.families.oasis.slot_repair import PATIENCE, SlotRepair
+from optsched.families.oasis.slot_repair import LIGHTEST, PATIENCE, SlotRepair
 from optsched.families.oasis.slot_tree import SlotTree
 from optsched.families.oasis.verify import verify
 
@@ -50,6 +50,7 @@ def stuck_search():
 
 def test_work_that_stays_missing_counts_more_and_ends_as_stuck():
     _, search = stuck_search()
+    search.due.pop(0)  # lacks nothing
     before, least = search.weight.copy(), search.size @ np.maximum(search.missing(), 0)
     lacks = search.missing() > 0
     search.least = 0.0  # as if everything had been done once: nothing can be better
@@ -57,12 +58,24 @@ def test_work_that_stays_missing_counts_more_and_ends_as_stuck():
         assert not search.stuck
         search._learn()
     assert search.stuck
-    assert (search.weight[lacks] > before[lacks]).all()
-    assert (search.weight[~lacks] == before[~lacks]).all()
+    share = search.weight / before
+    assert share[lacks] == pytest.approx(share[lacks][0])
+    assert share[lacks][0] > share[~lacks].max()
     search.least = 2 * least
     search._learn()
     assert not search.stuck
     assert search.least == pytest.approx(least)
+
+
+def test_weights_stay_comparable_however_long_work_is_missing():
+    _, search = stuck_search()
+    search.due.pop(0)  # lacks nothing
+    search.least = 0.0
+    for _ in range(2000):
+        search._learn()
+    assert search.weight.max() == 1.0
+    assert search.weight[0] == LIGHTEST
+    assert (search.weight[1:] > LIGHTEST).all()
 
 
 def test_the_job_that_loses_the_least_is_postponed():
