@@ -114,7 +114,8 @@ def solve(
     method : str
         One of the family's methods; "auto" combines them.
     time_limit : float
-        Seconds; what was found by then is returned.
+        Seconds of search; what was found by then is returned. The exact check of the bound comes
+        after them: a few seconds at a hundred jobs.
     gap : float
         Stop at this relative gap between value and bound.
     threads : int

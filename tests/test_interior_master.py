@@ -61,6 +61,33 @@ def test_columns_leave_and_it_converges_all_the_same(monkeypatch):
     assert len(found.x) <= len(master.columns)
 
 
+def test_the_columns_that_stay_hold_the_solution_and_the_others_may_come_back(monkeypatch):
+    monkeypatch.setattr(interior_master, "FEW", 12)
+    problem = Listed(5, rows=12, blocks=9, each=60)
+    master = InteriorMaster(problem)
+    master.add(problem.columns)
+    while not np.isfinite(value := master.solve(1e-6)[0]):
+        assert master.refine()
+    master._choose()
+    kept = len(master.columns)
+    assert kept < len(problem.columns)
+    while not np.isfinite(after := master.solve(1e-6)[0]):
+        assert master.refine()
+    assert after == pytest.approx(value, rel=1e-4)
+    assert master.add(problem.columns) == len(problem.columns) - kept
+
+
+def test_a_program_with_an_overfull_row_is_solved_again():
+    problem = Listed(3, rows=10)
+    master = InteriorMaster(problem)
+    master.add(problem.columns)
+    master.solve()
+    master.accuracy, master.overfull = interior_master.TIGHTEST, False
+    assert not master.refine()
+    master.overfull = True
+    assert master.refine()
+
+
 def test_a_row_that_flips_between_idle_and_overfull_ends():
     from optsched import solve
     from optsched.problem import get_family
