@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from threading import Event
@@ -32,13 +32,12 @@ from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.pattern_program import PatternProgram
-from optsched.families.oasis.slot_repair import SlotRepair
+from optsched.families.oasis.repairs import Repairs
 from optsched.families.oasis.slot_tree import SlotTree
 from optsched.families.oasis.tightening import Guide, Tightening
 from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
-from optsched.streams import Streams
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
@@ -46,8 +45,6 @@ FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, 
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
 SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
-REPAIR_SHARE = 0.4  # of the time may go into schedules with the completions of a relaxation
-STALLED = 0.3, 0.8  # part of the time without a better bound, and the same share from then on
 TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
@@ -248,12 +245,15 @@ def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> 
 
 
 def _branch(search: _Search) -> None:
-    """Run the tree; look for schedules in the patterns that it meets."""
+    """Run the tree; look for schedules in the patterns that it meets.
+
+    Of several threads, one looks for schedules with the completions that the tree meets.
+    """
     inst, monitor = search.inst, search.monitor
     problem = SlotTree(inst)
     spent = searched = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
-    repairs = _Repairs(problem, search)
+    beside = max(1, search.threads - 1)
 
     def target() -> float:
         return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
@@ -267,13 +267,18 @@ def _branch(search: _Search) -> None:
             if verdict.value is not None:
                 monitor.incumbent(verdict.value, schedule)
 
+    def stop() -> bool:
+        for found in repairs.found():
+            report(found)
+        return monitor.stop()
+
     def relaxed(relaxation: Relaxation) -> None:
         nonlocal spent, searched
         report(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
             repairs.add(completions)
-        for found in repairs.work(target):
+        for found in repairs.work():
             report(found)
         if searched + 2 * search.short < SEARCH_SHARE * monitor.seconds():
             began = time.perf_counter()
@@ -290,87 +295,17 @@ def _branch(search: _Search) -> None:
         program = PatternProgram(problem, tree.master.columns, None if first else completions)
         schedule = program.solve(
             time_limit=min(PATTERN_SECONDS, monitor.left()),
-            threads=search.threads,
+            threads=beside,
             seed=search.seed,
         )
         spent += time.perf_counter() - began
         report(schedule)
 
     tree = BranchAndPrice(
-        problem,
-        target=target,
-        stop=monitor.stop,
-        proved=proved,
-        relaxed=relaxed,
-        threads=search.threads,
+        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside
     )
-    tree.run()
-
-
-class _Repairs:
-    """Searches for schedules with decided completions, each taken up where it was left."""
-
-    def __init__(self, problem: SlotTree, search: _Search) -> None:
-        self.problem, self.search = problem, search
-        self.known: set[tuple[tuple[int, int], ...]] = set()
-        self.open: list[_Repair] = []
-        self.spent = 0.0
-
-    def add(self, completions: Mapping[int, int]) -> None:
-        """Take in completions that a relaxation has decided, if they are new."""
-        key = tuple(sorted(completions.items()))
-        if key not in self.known:
-            self.known.add(key)
-            rng = Streams(self.search.seed)("repair", len(self.known))
-            self.open.append(_Repair(SlotRepair(self.problem, completions, rng)))
-
-    def work(self, target: Callable[[], float]) -> Iterator[OasisSchedule]:
-        """Work until the share of the time is used up, on what earns the most first."""
-        monitor = self.search.monitor
-        while True:
-            self.open = [r for r in self.open if self._worth(r.first.due) > target()]
-            seconds = min(self._share() * monitor.seconds() - self.spent, monitor.left())
-            if not self.open or seconds <= 0 or monitor.stop():
-                return
-            repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
-            began = time.perf_counter()
-            schedule = repair.now.work(seconds)
-            if schedule is not None and repair.now is repair.first:
-                self.open.remove(repair)  # nothing more to find
-            elif schedule is not None:
-                repair.again()
-            elif repair.now.stuck:
-                later = repair.now.postponed()
-                if self._worth(later) > target():
-                    repair.now = repair.now.follow(later)
-                else:
-                    repair.again()
-            self.spent += time.perf_counter() - began
-            if schedule is not None:
-                yield schedule
-
-    def _share(self) -> float:
-        """Return what part of the time repairs may take: most of it, where the tree is stuck."""
-        history, bound = self.search.monitor.history, self.search.monitor.bound
-        found = next((point.seconds for point in history if point.bound == bound), 0.0)
-        long = found < (1 - STALLED[0]) * self.search.monitor.seconds()
-        return STALLED[1] if long else REPAIR_SHARE
-
-    def _worth(self, completions: Mapping[int, int]) -> float:
-        return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
-
-
-class _Repair:
-    """A search, and the one that follows it with later completions where it was stuck."""
-
-    def __init__(self, first: SlotRepair) -> None:
-        self.first = self.now = first
-        self.rounds = 0
-
-    def again(self) -> None:
-        """Go back to the first completions."""
-        self.now, self.first.idle = self.first, 0
-        self.rounds += 1
+    with Repairs(problem, monitor, target, seed=search.seed, beside=search.threads > 1) as repairs:
+        tree.run()
 
 
 METHODS: Mapping[str, Method] = {

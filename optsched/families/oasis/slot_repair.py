@@ -10,7 +10,7 @@ stuck, it can go on with a job one slot later.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,14 +134,16 @@ class SlotRepair:
             missing[self.active[t]] -= self._numbers(0, t)
         return missing
 
-    def work(self, seconds: float) -> OasisSchedule | None:
-        """Search for ``seconds``, or until stuck; return a schedule once nothing is missing."""
+    def work(
+        self, seconds: float, ended: Callable[[], bool] = lambda: False
+    ) -> OasisSchedule | None:
+        """Search for ``seconds``, until stuck or ended; return a schedule if nothing is missing."""
         until = time.perf_counter() + seconds
         if not self.begun:
             self._begin()
             self.begun = True
         while (short := np.maximum(self.missing(), 0)).any():
-            if time.perf_counter() > until or self.stuck:
+            if time.perf_counter() > until or self.stuck or ended():
                 return None
             self._plan(self._choose(short), self.missing(), until)
             self._learn()

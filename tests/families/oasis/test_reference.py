@@ -6,17 +6,13 @@ import numpy as np
 import pytest
 from oasis_reference import FILES, load
 
-from optsched.families.oasis import FAMILY, reference
 from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate, check, to_grid
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.reference import METHODS
 from optsched.families.oasis.shadow import shadow_prices
-from optsched.families.oasis.slot_tree import SlotTree
-from optsched.families.oasis.sources import generate
 from optsched.families.oasis.verify import verify
 from optsched.optimum import solve
 from optsched.problem import Status
-from optsched.progress import Progress
 from optsched.resources import MachineClass
 
 EXACT = ("auto", "branch-and-price", "compact", "cpsat")
@@ -36,6 +32,14 @@ def test_exact_methods_find_the_optimum(path, method):
     if method in ("auto", "branch-and-price"):
         assert found.value_level == found.bound_level == "certified"
         assert check(inst, found.certificate) == found.bound
+
+
+@by_file
+def test_two_threads_find_the_optimum(path):
+    inst, known = load(path)
+    found = solve(inst, method="branch-and-price", time_limit=60, threads=2)
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(known["optimum"], rel=1e-7)
 
 
 @by_file
@@ -165,16 +169,3 @@ def test_prices_of_workers_become_the_price_of_one_more_machine():
     more = (MachineClass(name="half", count=2, capacity=(0.5,)),)
     value = solve(instance(*jobs, horizon=1, machines=more), time_limit=30).value
     assert value <= found.bound + price["price"]
-
-
-def test_repairs_take_most_of_the_time_once_the_bound_is_stuck():
-    inst = generate("small", seed=0)
-    progress = Progress(FAMILY, inst, time_limit=600.0, gap=1e-6)
-    search = reference._Search(inst, progress, threads=1, seed=0)
-    repairs = reference._Repairs(SlotTree(inst), search)
-    search.compact_bound()
-    progress.began -= 100.0  # for so long nothing has happened since
-    assert repairs._share() == reference.STALLED[1]
-    assert progress.bound is not None
-    progress.proved(0.9 * progress.bound, progress.certificate)
-    assert repairs._share() == reference.REPAIR_SHARE

@@ -1,0 +1,93 @@
+"""Repairs: how much of the time they take, and what they find in a thread of their own."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from oasis_reference import FILES, load, schedule
+
+from optsched.families.oasis import FAMILY, reference, repairs
+from optsched.families.oasis.presets import generate
+from optsched.families.oasis.repairs import Repairs
+from optsched.families.oasis.slot_tree import SlotTree
+from optsched.families.oasis.verify import verify
+from optsched.progress import Progress
+
+LIMIT = 60.0  # seconds that no test here needs
+
+
+def among(inst, *, beside, target=-np.inf):
+    progress = Progress(FAMILY, inst, time_limit=LIMIT, gap=1e-6)
+    progress.began -= LIMIT  # a share of this is theirs
+    return Repairs(SlotTree(inst), progress, lambda: target, seed=0, beside=beside)
+
+
+def first_found(among_them):
+    ends = time.perf_counter() + LIMIT
+    while time.perf_counter() < ends:
+        for found in among_them.found():
+            return found
+        time.sleep(0.01)
+    return None
+
+
+def completions(inst, known):
+    verdict = verify(inst, schedule(known["optimum_schedule"]))
+    return {i: t for i, t in enumerate(verdict.completion) if t is not None}
+
+
+@pytest.mark.parametrize("path", FILES[:4], ids=lambda p: p.stem)
+def test_a_thread_finds_what_the_caller_would(path):
+    inst, known = load(path)
+    wanted = completions(inst, known)
+    with among(inst, beside=True) as there:
+        there.add(wanted)
+        beside = first_found(there)
+        assert list(there.work()) == []  # the thread does
+    here = among(inst, beside=False)
+    here.add(wanted)
+    (found,) = here.work()
+    for each in (beside, found):
+        assert verify(inst, each).value >= known["optimum"] - 1e-9
+
+
+def test_what_earns_too_little_is_left_alone():
+    inst, known = load(FILES[0])
+    with among(inst, beside=True, target=2 * known["optimum"]) as there:
+        there.add(completions(inst, known))
+        while there.open:
+            time.sleep(0.01)
+    assert list(there.found()) == []
+
+
+def test_a_failure_of_the_thread_is_raised(monkeypatch):
+    def fail(*_):
+        raise ArithmeticError("as if")
+
+    inst, known = load(FILES[0])
+    monkeypatch.setattr(repairs.SlotRepair, "work", fail)
+    there = among(inst, beside=True)
+    with pytest.raises(ArithmeticError, match="as if"):
+        wait_for_the_thread(there, completions(inst, known))
+
+
+def wait_for_the_thread(there, wanted):
+    with there:
+        there.add(wanted)
+        while not there.thread.done():
+            time.sleep(0.01)
+
+
+def test_they_take_most_of_the_time_once_the_bound_is_stuck():
+    inst = generate("small", seed=0)
+    progress = Progress(FAMILY, inst, time_limit=600.0, gap=1e-6)
+    search = reference._Search(inst, progress, threads=1, seed=0)
+    there = Repairs(SlotTree(inst), progress, lambda: 0.0, seed=0, beside=False)
+    search.compact_bound()
+    progress.began -= 100.0  # for so long nothing has happened since
+    assert there._share() == repairs.STALLED[1]
+    assert progress.bound is not None
+    progress.proved(0.9 * progress.bound, progress.certificate)
+    assert there._share() == repairs.SHARE
