@@ -4,7 +4,8 @@
 
 Closed means: a schedule that the judge accepts and a bound that its certificate proves, relatively
 1e-6 apart, within the limit, the check of the certificate included. For the comparison both methods
-have the same limit (the smaller one), and a run that did not close counts as twice that limit.
+have the same limit (the smaller one), and a run that did not close counts as twice that limit. Both
+have as many threads (two by default).
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ MACHINES = (20, 40, 60, 80, 100)
 WARM = 60.0  # seconds at most that each method runs before, to compile its kernels
 AIM = 60.0  # seconds within which all should close
 METHODS = {
-    "optsched": 'solve(method="auto", gap=1e-6, threads=1, seed=0, check="certified")',
-    "HiGHS": 'solve(method="compact", gap=1e-6, threads=1, seed=0): the program (1)-(13) of '
+    "optsched": 'solve(method="auto", gap=1e-6, seed=0, check="certified")',
+    "HiGHS": 'solve(method="compact", gap=1e-6, seed=0): the program (1)-(13) of '
     "optsched/models/oasis.py with a variable per job, slot and machine, built by Pyomo and solved "
     "by HiGHS without presolve, mip_rel_gap 1e-6; the time includes building",
 }
@@ -48,12 +49,14 @@ METHODS = {
 def measure(cell: Row) -> Row:
     """Solve one instance both ways."""
     inst = generate("paper", seed=cell["seed"], **sizes(cell))
-    ours = solve(inst, method="auto", time_limit=cell["time_limit"], threads=1)
+    threads = cell["threads"]
+    ours = solve(inst, method="auto", time_limit=cell["time_limit"], threads=threads)
     row = {**_figures(ours), **_certificate(inst, ours)}
     row["seconds_to_value"] = next(
         (p.seconds for p in ours.history if p.value == ours.value and p.value is not None), None
     )
-    theirs = solve(inst, method="compact", time_limit=cell["alternative_limit"], threads=1)
+    limit = cell["alternative_limit"]
+    theirs = solve(inst, method="compact", time_limit=limit, threads=threads)
     return row | {f"highs_{name}": x for name, x in _figures(theirs).items()}
 
 
@@ -180,6 +183,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--machines", nargs="+", type=int, default=list(MACHINES))
     p.add_argument("--jobs", type=int, default=10)
     p.add_argument("--slots", type=int, default=10)
+    p.add_argument("--threads", type=int, default=2, help="of either method")
     options = parse(p, __file__, argv)
     few = min(MACHINES)  # the hardest: packing dominates
     cells = [
@@ -190,11 +194,12 @@ def main(argv: Sequence[str] | None = None) -> Row:
             "slots": options.slots,
             "time_limit": options.small_limit if machines <= few else options.time_limit,
             "alternative_limit": options.alternative_limit,
+            "threads": options.threads,
         }
         for seed, machines in product(range(options.seeds), options.machines)
     ]
     for method in ("auto", "compact"):  # compiles and imports everything
-        solve(generate("small", seed=0), method=method, time_limit=WARM)
+        solve(generate("small", seed=0), method=method, time_limit=WARM, threads=options.threads)
     return BENCHMARK.run(cells, measure, options)
 
 

@@ -22,7 +22,7 @@ HEAD = """\
 
 # Benchmarks
 
-How fast and how exact, measured beside the usual alternative in the same run, with one thread each.
+How fast and how exact, measured beside the usual alternative in the same run, with as many threads.
 *must* and *aim* are targets that were set beforehand. benchmarks/README.md says how to repeat this.
 
 """
