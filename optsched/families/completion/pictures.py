@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,13 +24,18 @@ def pictures(
     if not schedules:
         return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, legend=None)}
     chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != "a_online"))[:2]
-    slots = max([inst.horizon, *(p.end for s in schedules.values() for job in s.jobs for p in job)])
+    slots = _shown(inst, [p.end for s in schedules.values() for job in s.jobs for p in job])
     panels = [_panel(inst, name, schedules[name], slots) for name in chosen]
     used = {name: usage(inst, s, slots) for name, s in schedules.items()}
     return {
         "schedules": gantt(panels, arrival, shade=SHADE, legend=LEGEND),
         "capacity": capacity_use(used),
     }
+
+
+def _shown(inst: CompletionInstance, ends: Sequence[int]) -> int:
+    """Return how many slots to show: until the last arrival and end; horizons may be far off."""
+    return max([*(job.arrival + 1 for job in inst.jobs), *ends])
 
 
 def usage(inst: CompletionInstance, schedule: CompletionSchedule, slots: int) -> dict[str, Floats]:
@@ -71,7 +76,7 @@ def _shortest_runs(inst: CompletionInstance) -> Panel:
     cluster = Cluster(inst)
     modes = [cluster.task(job).modes for job in inst.jobs]
     ends = [job.arrival + (m.shortest or 0) for job, m in zip(inst.jobs, modes, strict=True)]
-    shares = np.zeros((len(inst.jobs), max([inst.horizon, *ends])))
+    shares = np.zeros((len(inst.jobs), _shown(inst, ends)))
     for j, (job, mode) in enumerate(zip(inst.jobs, modes, strict=True)):
         if mode.size:
             shares[j, job.arrival : ends[j]] = mode.workers[0] / job.chunks
