@@ -18,7 +18,7 @@ from optsched.colgen import Column, Decomposition, Floats, key
 FILLED = 0.98  # part of a row's capacity from which on the row takes part
 HOLLOW = 0.9  # part of a row's capacity below which it leaves, if its price is idle too
 OVERFULL = 0.3  # of a capacity: more in a row that took no part, and the program is solved again
-ACCURACY = 0.3  # of the distance of bound and master
+ACCURACY = 0.1  # of the distance of bound and master
 LOOSEST, TIGHTEST = 1e-2, 1e-6  # relative accuracies of the interior point
 SERVES = 1e-6  # of the value: rows and blocks whose price is worth less are idle
 KEEP, MOST = 3, 4  # columns for every row and block that is not idle: kept, and reason to choose
