@@ -306,6 +306,8 @@ def _branch(search: _Search) -> None:
     )
     with Repairs(problem, monitor, target, seed=search.seed, beside=search.threads > 1) as repairs:
         tree.run()
+    for found in repairs.found():  # since the tree looked last
+        report(found)
 
 
 METHODS: Mapping[str, Method] = {
