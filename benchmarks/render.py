@@ -15,8 +15,8 @@ def number(x: float | None, form: str = ".3g") -> str:
 
 
 def percent(x: float | None) -> str:
-    """Return a share for a table."""
-    return number(x, ".2%")
+    """Return a share for a table; what is far beyond the whole is only called that."""
+    return "above 1000%" if x is not None and x > 10 else number(x, ".2%")
 
 
 def markdown(content: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from optsched.families.completion.slot_kernels import (
     Servers,
     Small,
     beyond_table,
+    host_way,
     least_workers,
     room_for,
     spread,
@@ -167,7 +168,7 @@ def packs_layers(
     ``layers`` holds for every item a bit for each of the ``number`` layers in which it runs.
     """
     count, kinds = which.size, max(1, servers.ps.shape[0])
-    e, z, needed = servers.worker, servers.ps, servers.needed
+    e, z = servers.worker, servers.ps
     on = Layers(
         np.zeros((count, number), np.bool_),
         np.empty((number, *servers.capacity.shape), np.int64),
@@ -221,27 +222,11 @@ def packs_layers(
         down = False
         while at[level] + 1 < hosts * ways:
             at[level] += 1
-            h, way = at[level] // ways, at[level] % ways
-            g, p = way // kinds, way % kinds
+            h, p = at[level] // ways, at[level] % kinds
+            g, rest, s = host_way(servers, items, i, h, at[level] % ways // kinds, p)
+            if g < 0:
+                continue
             kind = none if servers.ring else z[p]
-            s = 0
-            if g == n:
-                g, rest = items.together[i], 0
-                if g == 0 or not (items.together_ps[i] >> p) & 1:
-                    continue
-                if not servers.ring:
-                    s = needed[m, p, 0]
-            else:
-                rest = n - g
-                if not (items.apart_ps[i] >> p) & 1:
-                    continue
-                if servers.ring:
-                    if h > 0 or g > 0:
-                        continue
-                else:
-                    s = needed[m, p, rest]
-                    if g > 0 and s == needed[m, p, rest + 1]:
-                        continue  # fewer workers here will do
             fits = True
             for t in range(number):
                 if on.within[level, t]:

@@ -175,6 +175,31 @@ def beyond_table(servers: Servers, count: Ints, ps: int) -> bool:
 
 
 @njit(cache=True)
+def host_way(
+    servers: Servers, items: Items, i: int, h: int, g: int, p: int
+) -> tuple[int, int, int]:
+    """Return workers of an item on host h, workers elsewhere, and PS, for its g-th way, PS type p.
+
+    The g-th way of n workers apart has g of them on the host; the n-th has all workers together.
+    The first figure is -1 where there is no such way, or where one with fewer workers will do.
+    """
+    m, n = items.worker_type[i], items.apart[i]
+    if g == n:
+        together = items.together[i]
+        if together == 0 or not (items.together_ps[i] >> p) & 1:
+            return -1, 0, 0
+        return together, 0, 0 if servers.ring else servers.needed[m, p, 0]
+    if not (items.apart_ps[i] >> p) & 1:
+        return -1, 0, 0
+    if servers.ring:  # no PS, so no host: the first one stands for all
+        return (-1, 0, 0) if h > 0 or g > 0 else (0, n, 0)
+    s = servers.needed[m, p, n - g]
+    if g > 0 and s == servers.needed[m, p, n - g + 1]:
+        return -1, 0, 0
+    return g, n - g, s
+
+
+@njit(cache=True)
 def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
     """Return whether items fit on single servers side by side: YES, NO or UNKNOWN.
 
@@ -187,7 +212,7 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
         most[items.worker_type[i]] += least_workers(items, i)
     if beyond_table(servers, most, count):
         return NO
-    e, z, needed = servers.worker, servers.ps, servers.needed
+    e, z = servers.worker, servers.ps
     free = servers.capacity.copy()
     hosts, kinds = free.shape[0], max(1, z.shape[0])
     left = most.copy()  # workers that are to be spread, or least of items that have no host yet
@@ -217,27 +242,11 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
         down = False
         while at[level] + 1 < hosts * ways:
             at[level] += 1
-            h, way = at[level] // ways, at[level] % ways
-            g, p = way // kinds, way % kinds
+            h, p = at[level] // ways, at[level] % kinds
+            g, rest, s = host_way(servers, items, i, h, at[level] % ways // kinds, p)
+            if g < 0:
+                continue
             kind = none if servers.ring else z[p]
-            s = 0
-            if g == n:
-                g, rest = items.together[i], 0
-                if g == 0 or not (items.together_ps[i] >> p) & 1:
-                    continue
-                if not servers.ring:
-                    s = needed[m, p, 0]
-            else:
-                rest = n - g
-                if not (items.apart_ps[i] >> p) & 1:
-                    continue
-                if servers.ring:
-                    if h > 0 or g > 0:
-                        continue
-                else:
-                    s = needed[m, p, rest]
-                    if g > 0 and s == needed[m, p, rest + 1]:
-                        continue  # fewer workers here will do
             fits = True
             for r in range(none.size):
                 fits &= g * e[m, r] + s * kind[r] <= free[h, r]
