@@ -17,6 +17,7 @@ LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
 COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
 TRIES = 12  # rejected jobs that are tried again in one move
 LIKELY_TRIES = 5  # the same where it is known which of them are likely to fit
+SMALL = 100  # jobs times slots below which a search has little to try
 
 
 class SearchBoard(Protocol):
@@ -33,6 +34,18 @@ class SearchBoard(Protocol):
 
     def restore(self, i: int, plan: Any) -> None:
         """Put job i back where it was."""
+
+
+def short_search(jobs: int, slots: int, *, rate: float, most: float) -> float:
+    """Return how long a first search for schedules lasts: ``rate`` seconds per job and slot.
+
+    >>> short_search(20, 50, rate=0.001, most=2.0)
+    1.0
+    >>> short_search(2, 5, rate=0.001, most=2.0)
+    0.001
+    """
+    size = jobs * slots
+    return min(most, rate * size * min(1.0, size / SMALL))
 
 
 def construct(board: SearchBoard, order: Sequence[int], factor: int) -> None:

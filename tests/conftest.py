@@ -11,10 +11,21 @@ import pytest
 from hypothesis import settings
 
 from optsched.cli import main
+from optsched.problem import families
 
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+
+
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Group the tests of a family: of several processes, only one compiles its kernels."""
+    for item in items if config.pluginmanager.hasplugin("xdist") else ():
+        for family in families():
+            if family in item.nodeid:
+                item.add_marker(pytest.mark.xdist_group(family))
+                break
 
 
 @pytest.fixture(autouse=True)

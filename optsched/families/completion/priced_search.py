@@ -19,11 +19,12 @@ from optsched.families.completion.server_state import Plans
 from optsched.families.completion.windows import attributes
 from optsched.interior_master import InteriorMaster
 from optsched.progress import Progress
+from optsched.search import short_search
 from optsched.streams import Streams
 
 CONVERGED = 1e-4
 INTERIOR = 2000  # rows from which on an interior point solves the master
-SHORT_SEARCH = 0.005  # seconds per job-slot of a first search for schedules, in all at most 2
+SHORT_SEARCH = 0.005  # seconds per job and slot of a first search for schedules
 ORDER_SHARE = 0.1  # of a search goes into finding the best order to begin with
 ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
 MOST_ORDERS = 40
@@ -45,7 +46,7 @@ class Search:
         self.order = self.jobs.arrival.astype(float)  # when the relaxation starts the jobs
         self.starts = 0
         self.slots = 0  # of the board
-        self.short = min(2.0, SHORT_SEARCH * len(inst.jobs) * inst.horizon)
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=SHORT_SEARCH, most=2.0)
 
     def begin(self) -> bool:
         """Make a first schedule; False if none can exist."""

@@ -34,11 +34,12 @@ from optsched.families.dmlrs.tree import SlotTree, UnitTree
 from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
+from optsched.search import short_search
 from optsched.scheduling.board import Plan
 
 SMALL = 400  # job-slots up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation, relatively
-FIRST_SEARCH = 0.002  # seconds per job-slot of a short search for schedules, in all at most 2
+FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
 FAR = 4  # an outer rate this far below the inner one is the exception
@@ -55,7 +56,7 @@ class _Search:
         self.capacity = CapacityBlocks(inst)
         self.prices: Floats | None = None
         self.starts = 0
-        self.short = min(2.0, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
         self.converged = False

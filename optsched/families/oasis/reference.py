@@ -38,10 +38,11 @@ from optsched.families.oasis.tightening import Guide, Tightening
 from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
+from optsched.search import short_search
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
-FIRST_SEARCH = 0.005  # seconds per job-slot of the first search for schedules, in all at most 0.5
+FIRST_SEARCH = 0.005  # seconds per job and slot of the first search for schedules
 PATTERN_SHARE = 0.25  # of the time may go into pattern programs
 PATTERN_SECONDS = 10.0
 SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
@@ -64,7 +65,7 @@ class _Search:
         self.prices: Floats | None = None
         self.guide: Guide | None = None
         self.starts = 0
-        self.short = min(0.5, FIRST_SEARCH * len(inst.jobs) * inst.horizon)
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
         self.master: InteriorMaster | None = None
         self.converged = False
 
