@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from optsched.cli import main
 from optsched.problem import families
@@ -18,14 +20,19 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Group the tests of a family: of several processes, only one compiles its kernels."""
-    for item in items if config.pluginmanager.hasplugin("xdist") else ():
-        for family in families():
-            if family in item.nodeid:
-                item.add_marker(pytest.mark.xdist_group(family))
-                break
+class ByFamily(LoadScopeScheduling):
+    """Gives the tests of a family to one process: the others need not compile its kernels."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::")[0]
+        if file.startswith("tests/benchmarks"):
+            return "oasis"  # what they run
+        return next((family for family in families() if family in file), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFamily:
+    """Schedule tests where there are several processes."""
+    return ByFamily(config, log)
 
 
 @pytest.fixture(autouse=True)
