@@ -56,6 +56,16 @@ def ceil_tol(x: Fraction) -> int:
     return math.ceil(x - slack(x))
 
 
+def ceil_multiples(x: Fraction, most: int) -> list[int]:
+    """Return `ceil_tol` of 0, x, 2 x, ..., ``most`` times x >= 0, in integers: many at once.
+
+    >>> ceil_multiples(Fraction(2, 5), 5)
+    [0, 1, 1, 2, 2, 2]
+    """
+    a, b, one = x.numerator, x.denominator, EPS.denominator
+    return [-((max(b, k * a) - k * a * one) // (b * one)) for k in range(most + 1)]
+
+
 def floor_tol(x: Fraction) -> int:
     """Round down, forgiving a lack within the tolerance.
 

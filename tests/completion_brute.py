@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 from numpy.random import default_rng
@@ -17,6 +18,7 @@ from optsched.families.completion.instance import (
 from optsched.resources import MachineClass
 
 
+@cache
 def tiny(seed: int) -> CompletionInstance:
     """Draw 2-3 jobs on 2 servers, 4-5 slots, even seeds with PS, odd ones as a ring."""
     rng = default_rng([seed, 31])
@@ -74,17 +76,13 @@ def runs(inst: CompletionInstance, job: CompletionJob) -> Iterator[tuple[int, Us
     for m, worker in enumerate(inst.worker_types):
         for p in range(max(1, len(inst.ps_types))):
             z = (0,) * len(inst.resources) if inst.ring else inst.ps_types[p].demand
+            units = [(Fraction(str(a)), Fraction(str(b)))
+                     for a, b in zip(worker.demand, z, strict=True)]  # fmt: skip
             for y in product(range(job.chunks + 1), repeat=len(inst.capacity)):
                 if not 1 <= sum(y) <= job.chunks:
                     continue
                 for s in product(range(most_ps + 1), repeat=len(inst.capacity)):
-                    load = tuple(
-                        tuple(
-                            y[h] * Fraction(str(a)) + s[h] * Fraction(str(b))
-                            for a, b in zip(worker.demand, z, strict=True)
-                        )
-                        for h in servers
-                    )
+                    load = tuple(tuple(y[h] * a + s[h] * b for a, b in units) for h in servers)
                     if any(
                         x > c
                         for row, limits in zip(load, capacity, strict=True)
@@ -102,6 +100,7 @@ def runs(inst: CompletionInstance, job: CompletionJob) -> Iterator[tuple[int, Us
                     yield inst.duration(job, m, p, len(hosts) == 1, sum(y)), load
 
 
+@cache
 def optimum(inst: CompletionInstance) -> float | None:
     """Return the least weighted completion, None if not all jobs can end by the horizon."""
     choices = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -18,6 +19,9 @@ from optsched.problem import families
 sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
+
+
+gc.set_threshold(100_000, 20, 20)  # models and compilers make many objects that stay
 
 
 class ByFamily(LoadScopeScheduling):

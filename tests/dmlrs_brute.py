@@ -20,6 +20,7 @@ EPS = Fraction(1, 10**9)
 Placement = tuple[tuple[int, ...], tuple[int, ...]]  # workers, PS by machine
 
 
+@cache
 def tiny(seed: int, locality: str = "job") -> DmlrsInstance:
     """Draw an instance of two or three jobs, two machines, three slots."""
     rng = np.random.default_rng([20261, seed])
@@ -110,6 +111,7 @@ def fits(inst: DmlrsInstance, used: Any) -> bool:
     )
 
 
+@cache
 def optimum(inst: DmlrsInstance) -> float:
     """Return the greatest utility: over slots, every joint placement of all jobs."""
     work = [Fraction(j.epochs * j.chunks * j.batches_per_chunk) for j in inst.jobs]

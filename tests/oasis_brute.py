@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from optsched.resources import MachineClass
 UTILITIES = ("sigmoid", "inverse", "constant", "table")
 
 
+@cache
 def random_instance(seed: int) -> OasisInstance:
     """Draw 2 to 4 jobs, 3 to 5 slots, 1 to 3 machines a side and 1 to 2 resources."""
     draw = np.random.default_rng(seed)
@@ -73,6 +75,7 @@ def random_instance(seed: int) -> OasisInstance:
     )
 
 
+@cache
 def optimum(inst: OasisInstance) -> float:
     """Return the greatest total utility (1) of all schedules."""
     packs = [

@@ -13,6 +13,7 @@ from optsched.resources import (
     EPS,
     MachineClass,
     Units,
+    ceil_multiples,
     ceil_tol,
     equal_machines,
     exact,
@@ -32,6 +33,12 @@ def test_rounding_forgives_the_tolerance_and_no_more(x):
     assert ceil_tol(x) == math.ceil(x - EPS * max(1, abs(x)))
     assert floor_tol(x) == -ceil_tol(-x)
     assert abs(ceil_tol(x) - x) < 1 + slack(x)
+
+
+@given(st.fractions(0, 50, max_denominator=40), st.integers(-3, 3))
+def test_multiples_are_rounded_like_single_numbers(x, off):
+    x = max(x + off * EPS / 2, Fraction(0))
+    assert ceil_multiples(x, 30) == [ceil_tol(k * x) for k in range(31)]
 
 
 @given(st.integers(-(10**6), 10**6))

@@ -42,6 +42,7 @@ from optsched.resources import (
     Amount,
     MachineClass,
     Units,
+    ceil_multiples,
     ceil_tol,
     equal_machines,
     exact,
@@ -283,9 +284,8 @@ def needed_table(platform: Platform, most: int) -> Ints:
         for p, server in enumerate(platform.ps_types):
             key = (worker.bandwidth, server.bandwidth)
             if key not in known:
-                known[key] = np.array(
-                    [platform.ps_needed(m, p, k) for k in range(most + 1)], np.int64
-                )
+                ratio = exact(worker.bandwidth) / exact(server.bandwidth)
+                known[key] = np.maximum(1, ceil_multiples(ratio, most)).astype(np.int64)
             table[m, p] = known[key]
     return table
 

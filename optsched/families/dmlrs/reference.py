@@ -34,8 +34,8 @@ from optsched.families.dmlrs.tree import SlotTree, UnitTree
 from optsched.interior_master import InteriorMaster
 from optsched.problem import Method
 from optsched.progress import Progress
-from optsched.search import short_search
 from optsched.scheduling.board import Plan
+from optsched.search import short_search
 
 SMALL = 400  # job-slots up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation, relatively

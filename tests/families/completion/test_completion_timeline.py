@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import cache
 
 import numpy as np
 from completion_brute import optimum, tiny
@@ -43,6 +44,14 @@ def program_of(jobs, prices, bound, value):
     return Timeline(jobs, SlotItems(jobs, modes), [prices], left)
 
 
+@cache
+def optimal(seed):
+    """Return the optimum of a tiny instance, its problem, and what the program finds up to it."""
+    best = optimum(tiny(seed))
+    problem = priced(tiny(seed), seed)
+    return best, problem, least(*problem, best, best + 0.5).best
+
+
 def least(jobs, prices, bound, value, limit):
     """Run the dynamic program for values below ``limit``, as exact as it gets."""
     program = program_of(jobs, prices, bound, value)
@@ -56,36 +65,28 @@ def least(jobs, prices, bound, value, limit):
 def test_the_least_value_is_the_optimum_or_below_it():
     equal = 0
     for seed in SOLVABLE:
-        inst = tiny(seed)
-        best = optimum(inst)
-        found = least(*priced(inst, seed), best, best + 0.5)
-        assert found.best is not None, seed
-        assert found.best.value <= best
-        equal += found.best.value == best
+        best, _, found = optimal(seed)
+        assert found is not None, seed
+        assert found.value <= best
+        equal += found.value == best
     assert equal >= 0.9 * len(SOLVABLE)
 
 
 def test_nothing_is_found_below_the_least_value():
     for seed in SOLVABLE:
-        inst = tiny(seed)
-        best = optimum(inst)
-        problem = priced(inst, seed)
-        value = least(*problem, best, best + 0.5).best.value
-        assert least(*problem, best, value - 0.5).best is None, seed
+        best, problem, found = optimal(seed)
+        assert least(*problem, best, found.value - 0.5).best is None, seed
 
 
 def test_a_path_is_made_of_allowed_modes_and_starts():
     placed = 0
     for seed in SOLVABLE:
-        inst = tiny(seed)
-        best = optimum(inst)
-        jobs, prices, bound = priced(inst, seed)
-        path = least(jobs, prices, bound, best, best + 0.5).best
+        _, (jobs, _, _), path = optimal(seed)
         ends = [c.starts[0][0] + int(c.modes[0, 4]) for c in path.choices]
         assert sum(w * c for w, c in zip(jobs.weight, ends, strict=True)) == path.value
         assert all(t >= a for c, a in zip(path.choices, jobs.arrival, strict=True)
                    for t in c.starts[0])  # fmt: skip
-        monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
+        monitor = Progress(FAMILY, tiny(seed), time_limit=30.0, gap=0.0)
         Program(jobs, path.choices).solve(monitor, threads=1, seed=0)
         placed += monitor.value == path.value
     assert placed >= 0.9 * len(SOLVABLE)

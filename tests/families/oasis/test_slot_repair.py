@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from oasis_reference import FILES, load, schedule
@@ -39,13 +41,19 @@ def test_what_cannot_be_met_ends_with_the_time():
     assert repair(inst, at_once, seconds=1.0) is None
 
 
-def stuck_search():
+@cache
+def _begun():
     inst = generate("paper", seed=3, jobs=10, slots=10, machines=20)
     late = dict.fromkeys(range(len(inst.jobs)), inst.horizon - 2)
     search = SlotRepair(SlotTree(inst), late, np.random.default_rng(0))
     search.work(0.0)
     assert (search.missing() > 0).any()
     return inst, search
+
+
+def stuck_search():
+    inst, search = _begun()
+    return inst, search.follow(dict(search.due))
 
 
 def test_work_that_stays_missing_counts_more_and_ends_as_stuck():
