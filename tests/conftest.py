@@ -21,7 +21,7 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
-gc.set_threshold(100_000, 20, 20)  # models and compilers make many objects that stay
+gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that stay
 
 
 class ByFamily(LoadScopeScheduling):

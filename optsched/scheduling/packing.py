@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from optsched.scheduling.patterns import best_pattern
-from optsched.scheduling.slots import Floats, Ints, rooms
+from optsched.scheduling.slots import Floats, Ints, plain_int, rooms
 
 Hosted = NDArray[np.int16]
 Flags = NDArray[np.bool_]
@@ -63,7 +63,8 @@ def fill_machines(
             for j in range(number.size):
                 again = again and pattern[j] <= left[j]
         if not again:
-            best_pattern(value, demand, capacity[h], lower, left, pattern, NODES, 0)
+            nodes, steps = plain_int(NODES), plain_int(0)
+            best_pattern(value, demand, capacity[h], lower, left, pattern, nodes, steps)
             last = h
         for j in range(number.size):
             hosted[h, j] = pattern[j]

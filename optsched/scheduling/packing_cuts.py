@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from optsched.scheduling.patterns import best_pattern
-from optsched.scheduling.slots import Floats, Ints
+from optsched.scheduling.patterns import STEPS, best_pattern
+from optsched.scheduling.slots import Floats, Ints, plain_int
 
 TINY = 1e-9
 ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off
@@ -68,6 +68,7 @@ def packing_cut(
     for k in range(m):
         inverse[k, k] = 1.0 / most[k]
     lower, pattern = np.zeros(m, np.int64), np.empty(m, np.int64)
+    steps = plain_int(STEPS)
     column = np.empty(m)
     least = 0.0
     for _ in range(rounds):
@@ -81,7 +82,7 @@ def packing_cut(
             price = 0.0
         else:
             value = np.maximum(dual, 0.0)
-            top = best_pattern(value, need, capacity, lower, most, pattern, nodes)
+            top = best_pattern(value, need, capacity, lower, most, pattern, nodes, steps)
             needed = float(value @ want) / top
             if needed > least:
                 least = needed

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numba import njit
 
-from optsched.scheduling.slots import Floats, Ints
+from optsched.scheduling.slots import Floats, Ints, plain_int
 
 NO_LIMIT = 2**62
 STEPS = 60  # of the search for surrogate weights
@@ -25,8 +25,8 @@ def best_pattern(
     lower: Ints,
     upper: Ints,
     out: Ints,
-    nodes: int = NO_LIMIT,
-    steps: int = STEPS,
+    nodes: int,
+    steps: int,
 ) -> float:
     """Maximize ``value @ y`` with ``lower <= y <= upper`` and ``demand.T @ y <= capacity``.
 
@@ -64,7 +64,7 @@ def best_pattern(
     # candidates, and how many of each fit alone
     item = np.empty(jobs, np.int64)
     most = np.empty(jobs, np.int64)
-    n = 0
+    n = plain_int(0)
     for i in range(jobs):
         if value[i] > 0.0 and upper[i] > lower[i]:
             fit = upper[i] - lower[i]
@@ -256,15 +256,18 @@ def best_patterns(
     upper: Ints,
     best: Floats,
     out: Ints,
-    nodes: int = NO_LIMIT,
+    nodes: int,
 ) -> None:
     """Solve `best_pattern` for many machines.
 
     ``value`` (B, I), ``capacity`` (B, R), ``lower`` and ``upper`` (B, I); fills ``best`` (B,) and
     ``out`` (B, I).
     """
+    steps = plain_int(STEPS)
     for b in range(value.shape[0]):
-        best[b] = best_pattern(value[b], demand, capacity[b], lower[b], upper[b], out[b], nodes)
+        best[b] = best_pattern(
+            value[b], demand, capacity[b], lower[b], upper[b], out[b], nodes, steps
+        )
 
 
 @njit(cache=True, fastmath={"nnan", "nsz"})

@@ -20,6 +20,12 @@ Ints = NDArray[np.int64]
 SAME_PRICE = 1.0 - 1e-12  # unit prices closer than this are equal, and the lower index goes first
 
 
+@njit(cache=True)
+def plain_int(x: int) -> int:
+    """Return ``x``, no literal any more: for one, numba compiles the kernel that gets it anew."""
+    return int(np.int64(x))
+
+
 @njit(cache=True, fastmath={"nnan", "nsz"})
 def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
     """Price of one worker on every machine: ``out[h] = sum_r price[r, h] demand[r]``."""

@@ -20,6 +20,7 @@ from optsched.families.completion.server_state import (
     Tables,
     put,
 )
+from optsched.scheduling.slots import plain_int
 
 LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too late
 
@@ -34,7 +35,7 @@ def insert(tables: Tables, servers: Servers, plans: Plans, i: int, factor: float
     slots, types, count = servers.room.shape
     last = tables.worker_cost.shape[1] - 1
     weight, arrival, first = tables.weight[i], tables.arrival[i], tables.first[i]
-    best, best_k, end = np.inf, -1, 0
+    best, best_k, end = np.inf, plain_int(-1), plain_int(0)
     spot, best_spot = np.zeros(3, np.int64), np.zeros(3, np.int64)  # host, PS type, PS
     out, best_out = np.zeros(count, np.int64), np.zeros(count, np.int64)
     rooms = np.empty(count, np.int16)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.server_kernels import MOST_ROOM, prefix_sums
+from optsched.scheduling.slots import plain_int
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -143,13 +144,13 @@ def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
 @njit(cache=True, nogil=True)
 def put(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
     """Take from the servers what job i uses by its plan."""
-    _occupy(tables, servers, plans, i, 1)
+    _occupy(tables, servers, plans, i, plain_int(1))
 
 
 @njit(cache=True, nogil=True)
 def remove(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
     """Give back what job i uses, and take it out of the plans."""
-    _occupy(tables, servers, plans, i, -1)
+    _occupy(tables, servers, plans, i, plain_int(-1))
     plans.mode[i] = -1
 
 

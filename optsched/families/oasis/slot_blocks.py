@@ -17,7 +17,12 @@ from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES
 from optsched.families.oasis.instance import OasisInstance, room
 from optsched.families.oasis.slot_nodes import Book, Host, Node
-from optsched.scheduling.patterns import best_patterns, windowed_backtrack, windowed_costs
+from optsched.scheduling.patterns import (
+    NO_LIMIT,
+    best_patterns,
+    windowed_backtrack,
+    windowed_costs,
+)
 
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
 
@@ -250,7 +255,7 @@ class SlotBlocks:
             capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
-            best_patterns(value, self.demand[side], capacity, lower, upper, top, out)
+            best_patterns(value, self.demand[side], capacity, lower, upper, top, out, NO_LIMIT)
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]
