@@ -13,6 +13,7 @@ Bools = NDArray[np.bool_]
 
 TIE = 1e-9
 FAR = 2**60
+FIRST_SHARE, NEXT_SHARE = 0.005, 1.5  # above the least bound, then times as much
 
 
 @njit(cache=True)
@@ -186,7 +187,36 @@ def _printed(
 
 
 @njit(cache=True)
-def cheapest(
+def _least_bound(
+    worker_type: Ints,
+    workers: Ints,
+    duration: Ints,
+    arrival: int,
+    weight: float,
+    ending: int,
+    least: Floats,
+    first: Ints,
+    last: Ints,
+) -> float:
+    """Return the least value that any mode and completion may have: all workers the cheapest."""
+    slots, best = least.shape[1] - 1, np.inf
+    for c in range(arrival + duration[0], ending + 1):
+        if weight * c >= best:
+            break
+        b = min(c, slots)
+        for k in range(duration.size):
+            t = c - duration[k]
+            if t < arrival:
+                break
+            if first.size and (t < first[k] or t > last[k]):
+                continue
+            m = worker_type[k]
+            best = min(best, weight * c + workers[k] * (least[m, b] - least[m, min(t, slots)]))
+    return best
+
+
+@njit(cache=True)
+def _cheapest_below(
     worker_type: Ints,
     together: Ints,
     workers: Ints,
@@ -194,7 +224,7 @@ def cheapest(
     mask: Ints,
     arrival: int,
     weight: float,
-    deadline: int,
+    ending: int,
     cutoff: float,
     worker_cost: Floats,
     ps_cost: Floats,
@@ -212,7 +242,7 @@ def cheapest(
     first: Ints,
     last: Ints,
 ) -> tuple[float, float, Ints]:
-    """Return (value, cost, [mode, PS type, start, host, workers on the host]); mode -1: none."""
+    """Return what `cheapest` does; completions up to ``ending``, values up to ``cutoff``."""
     modes, classes, slots = duration.size, count.size, worker_cost.shape[1] - 1
     most = 1
     for k in range(modes):
@@ -222,19 +252,13 @@ def cheapest(
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
     taken = np.empty(classes, np.bool_)
     unit, unit_ps = np.empty(classes), np.empty((kinds, classes))
-    known_ps = np.zeros(kinds, np.bool_)
+    low_ps = np.full(kinds, -1.0)  # of the window at hand, once it is known
     costs = np.empty(2 * most + 1)
     vector, other = np.zeros(classes, np.int64), np.zeros(classes, np.int64)
     found = np.array([-1, 0, 0, 0, 0], np.int64)
     key = np.full(8, np.iinfo(np.int64).max)
     fresh = np.empty(8, np.int64)
     value, paid = cutoff, cutoff
-    ending = min(deadline, max(arrival, slots) + duration[modes - 1])
-    if not constant:  # behind the last price too, servers may be free later only
-        ending = max(ending, min(deadline, free.shape[1]))
-    if first.size:  # windows of starts may lie later than the prices
-        for k in range(modes):
-            ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
     for c in range(arrival + duration[0], ending + 1):
         if weight * c >= value * (1 + TIE) or (paid == 0.0 and weight == 0.0 and c > key[0]):
             break
@@ -263,7 +287,7 @@ def cheapest(
             if m != now_m or d != now_d:
                 low = _units(worker_cost[m], t, d, unit)
                 now_m, now_d, high = m, d, -1
-                known_ps[:] = False
+                low_ps[:] = -1.0
             if here + n * low > value * (1 + TIE):
                 continue
             if high < 0:
@@ -284,7 +308,8 @@ def cheapest(
                 if length < 0:
                     continue
                 _spread(n, order[:length], unit, capped, count, costs, ahead)
-                if here + costs[n] > value * (1 + TIE):
+                fresh[4] = 0
+                if _loses(here + costs[n], value, fresh, key, 5):
                     continue
             for p in range(kinds):
                 if not (mask[k] >> p) & 1:
@@ -297,16 +322,20 @@ def cheapest(
                         key[:] = fresh
                         found[:] = (k, p, t, -1, 0)
                     continue
-                if not ring and not known_ps[p]:
-                    _units(ps_cost[p], t, d, unit_ps[p])
-                    known_ps[p] = True
+                if not ring and low_ps[p] < 0.0:
+                    low_ps[p] = _units(ps_cost[p], t, d, unit_ps[p])
                 if together[k] == 1:
                     s = 0 if ring else needed[m, p, 0]
+                    least_ps = 0.0 if ring else s * low_ps[p]
+                    if _loses(here + n * low + least_ps, value, fresh, key, 5):
+                        continue
                     for h in range(classes):
                         if rooms[h] < n:
                             continue
                         cost = n * unit[h] + (0.0 if ring else s * unit_ps[p, h])
                         fresh[6], fresh[7] = s, h
+                        if here + cost > value * (1 + TIE):
+                            continue
                         if not _better(here + cost, value, fresh, key, 8):
                             continue
                         if not ring and not _fits(free, level, la, lb, h, e[m], n, z[p], s):
@@ -333,22 +362,19 @@ def cheapest(
                             found[:] = (k, p, t, h, vector[h])
                         continue
                     most_here = min(n - 1, capped[h])
-                    s = needed[m, p, n - most_here]
-                    # the cheapest conceivable: all workers at the lowest prices
-                    if here + costs[n] + s * unit_ps[p, h] > value * (1 + TIE):
-                        continue
                     for g in range(most_here, -1, -1):
                         if there - capped[h] < n - g:
                             break
                         s = needed[m, p, n - g]
-                        if here + costs[n] + s * unit_ps[p, h] > value * (1 + TIE):
-                            break
+                        fresh[6], fresh[7] = s, 0
+                        # the cheapest conceivable: all workers at the lowest prices
+                        if _loses(here + costs[n] + s * unit_ps[p, h], value, fresh, key, 7):
+                            break  # fewer workers on the host need no fewer PS
                         cost = (
                             g * unit[h]
                             + s * unit_ps[p, h]
                             + _without(n - g, h, unit, capped, ahead, costs)
                         )
-                        fresh[6], fresh[7] = s, 0
                         better = _better(here + cost, value, fresh, key, 7)
                         # equal so far: who has more workers, then PS, on low servers
                         if not better and not _equal(here + cost, value, fresh, key):
@@ -373,6 +399,61 @@ def cheapest(
 
 
 @njit(cache=True)
+def cheapest(
+    worker_type: Ints,
+    together: Ints,
+    workers: Ints,
+    duration: Ints,
+    mask: Ints,
+    arrival: int,
+    weight: float,
+    deadline: int,
+    cutoff: float,
+    worker_cost: Floats,
+    ps_cost: Floats,
+    least: Floats,
+    free: Ints,
+    room: Small,
+    total: Ints,
+    top: Ints,
+    count: Ints,
+    e: Ints,
+    z: Ints,
+    needed: Ints,
+    ring: bool,
+    printed: bool,
+    first: Ints,
+    last: Ints,
+) -> tuple[float, float, Ints]:
+    """Return (value, cost, [mode, PS type, start, host, workers on the host]); mode -1: none."""
+    modes, slots = duration.size, worker_cost.shape[1] - 1
+    ending = min(deadline, max(arrival, slots) + duration[modes - 1])
+    if free.shape[1] > 1:  # behind the last price too, servers may be free later only
+        ending = max(ending, min(deadline, free.shape[1]))
+    if first.size:  # windows of starts may lie later than the prices
+        for k in range(modes):
+            ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
+    low = _least_bound(
+        worker_type, workers, duration, arrival, weight, ending, least, first, last
+    )  # fmt: skip
+    # what is just above the bound is looked at first: little else is then worth a look
+    share = FIRST_SHARE
+    while True:
+        limit = cutoff
+        if low > 0.0 and low * (1 + share) < cutoff:
+            limit = low * (1 + share)
+        value, paid, found = _cheapest_below(
+            worker_type, together, workers, duration, mask, arrival, weight, ending, limit,
+            worker_cost, ps_cost, least, free, room, total, top, count, e, z, needed,
+            ring, printed, first, last,
+        )  # fmt: skip
+        # nothing equal to it may be above the limit
+        if limit == cutoff or value <= limit * (1 - 2 * TIE):
+            return value, paid, found
+        share *= NEXT_SHARE
+
+
+@njit(cache=True)
 def _better(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
     """Whether a value is lower, or equal with an earlier key (of so many parts)."""
     if best == np.inf:
@@ -381,6 +462,16 @@ def _better(value: float, best: float, key: Ints, best_key: Ints, parts: int) ->
     if value < best - gap:
         return True
     return value <= best + gap and _key_before(key[:parts], best_key[:parts])
+
+
+@njit(cache=True)
+def _loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
+    """Whether no value from ``lower`` on can replace the best with these first parts of its key."""
+    if best == np.inf:
+        return False
+    if lower > best * (1 + TIE):
+        return True
+    return lower >= best * (1 - TIE) and _key_before(best_key[:parts], key[:parts])
 
 
 @njit(cache=True)
