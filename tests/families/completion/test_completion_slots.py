@@ -6,7 +6,16 @@ from itertools import product
 
 import numpy as np
 
-from optsched.families.completion.slot_kernels import NO, UNKNOWN, YES, _fill, spread
+from optsched.families.completion.slot_kernels import (
+    NO,
+    UNKNOWN,
+    YES,
+    Items,
+    Servers,
+    _fill,
+    packs,
+    spread,
+)
 
 
 def possible(free, left, demand):
@@ -51,3 +60,81 @@ def test_too_large_a_table_leaves_it_open():
     left = np.array([9, 9, 9, 9, 1])
     assert spread(free, left, demand) in (NO, UNKNOWN)
     assert spread(np.array([[100, 100], [31, 30]]), np.array([20, 20, 20, 20, 1]), demand) != YES
+
+
+def compositions(n, parts):
+    """Yield how n workers may be put on so many servers."""
+    if parts == 1:
+        yield (n,)
+        return
+    for first in range(n + 1):
+        for rest in compositions(n - first, parts - 1):
+            yield first, *rest
+
+
+def loads(servers, items, i):
+    """Yield what an item may take of each server, (H, R); all apart on one server is allowed."""
+    hosts = len(servers.capacity)
+    m, n, most = items.worker_type[i], items.apart[i], items.together[i]
+    kinds = range(1 if servers.ring else len(servers.ps))
+
+    def load(workers, h, p, ps):
+        out = np.outer(workers, servers.worker[m])
+        if not servers.ring:
+            out[h] += ps * servers.ps[p]
+        return out
+
+    for p, h in product(kinds, range(hosts)):
+        if most and (items.together_ps[i] >> p) & 1:
+            ps = 0 if servers.ring else servers.needed[m, p, 0]
+            yield load([most if k == h else 0 for k in range(hosts)], h, p, ps)
+        if n and (items.apart_ps[i] >> p) & 1:
+            for workers in compositions(n, hosts):
+                elsewhere = max(1, n - workers[h])
+                ps = 0 if servers.ring else servers.needed[m, p, elsewhere]
+                yield load(workers, h, p, ps)
+
+
+def side_by_side(servers, items, which):
+    """Whether items fit, by trying all placements of each in turn."""
+    reached = {servers.capacity.tobytes(): servers.capacity}
+    for i in which:
+        after = {}
+        for free in reached.values():
+            for load in loads(servers, items, i):
+                rest = free - load
+                if (rest >= 0).all():
+                    after[rest.tobytes()] = rest
+        reached = after
+    return bool(reached)
+
+
+def drawn(rng, ring):
+    """Draw servers and items of a few workers."""
+    kinds = 2
+    worker, ps = rng.integers(0, 3, (kinds, 2)), rng.integers(0, 3, (kinds, 2))
+    worker[worker.sum(axis=1) == 0] = 1
+    needed = np.maximum(1, np.cumsum(rng.integers(0, 2, (kinds, kinds, 5)), axis=2))
+    capacity = rng.integers(1, 8, (int(rng.integers(1, 4)), 2))
+    none = np.empty(0, np.int64)
+    servers = Servers(capacity, worker, ps, needed, ring, none, none)
+    count = int(rng.integers(1, 4))
+    apart, together = rng.integers(0, 4, (2, count))
+    apart[apart == 1] = 0
+    together[apart + together == 0] = 1
+    masks = [np.ones((2, count), np.int64), rng.integers(1, 4, (2, count))][0 if ring else 1]
+    use = np.zeros((count, 2), np.int64)  # of what the servers hold together; not looked at here
+    type_of = rng.integers(0, kinds, count)
+    return servers, Items(type_of, apart, masks[0], together, masks[1], use)
+
+
+def test_items_fit_side_by_side_where_some_placement_does():
+    rng = np.random.default_rng(5)
+    seen = {YES: 0, NO: 0}
+    for round_ in range(600):
+        servers, items = drawn(rng, round_ % 2 == 1)
+        which = np.arange(items.apart.size, dtype=np.int32)
+        found = packs(servers, items, which, 10**6)
+        assert (found == YES) == side_by_side(servers, items, which), round_
+        seen[found] += 1
+    assert min(seen.values()) > 150
