@@ -14,6 +14,7 @@ from optsched.families.completion.server_state import (
     Servers,
     Tables,
     copy_plan,
+    most_worth,
     put,
     remove,
     worth,
@@ -25,6 +26,7 @@ MOST_OUT = 6  # jobs that are taken out at once
 ANYWHERE = 0.3  # share of moves that take out any jobs, else those of about the same time
 COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
 LEAST = 1e-12  # relative: rounding
+ROUNDING = 1e-6  # slots
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +45,7 @@ def construct(tables: Tables, servers: Servers, plans: Plans, order: Ints, facto
     """Insert jobs one after the other; return what they earn."""
     value = 0.0
     for i in order:
-        if insert(tables, servers, plans, i, factor):
+        if insert(tables, servers, plans, i, factor, servers.room.shape[0]):
             value += worth(tables, plans, i, servers.room.shape[0])
     return value
 
@@ -81,9 +83,12 @@ def anneal(
     out, keys = np.empty(jobs, np.int64), np.empty(jobs)
     for _ in range(moves):
         before = value
+        need = before + heat * np.log(max(draw(state), 1e-300))  # to be kept
         number = _choose(tables, plans, out, state)
+        hope = 0.0  # what jobs that are out may earn at most
         for i in out[:number]:
             copy_plan(plans, spare, i)
+            hope += most_worth(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= worth(tables, plans, i, slots)
                 remove(tables, servers, plans, i)
@@ -91,9 +96,17 @@ def anneal(
         common = int(draw(state) * factors.size)
         for x in np.argsort(keys[:number], kind="mergesort"):
             f = common if draw(state) < COMMON else int(draw(state) * factors.size)
-            if insert(tables, servers, plans, out[x], factors[f]):
-                value += worth(tables, plans, out[x], slots)
-        if value < before + heat * np.log(max(draw(state), 1e-300)):
+            i = out[x]
+            hope -= most_worth(tables, i, slots)
+            # a job that ends later makes the move too bad, whatever the others earn
+            latest = slots - int(
+                np.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
+            )
+            if insert(tables, servers, plans, i, factors[f], latest):
+                value += worth(tables, plans, i, slots)
+            elif value + hope < need:
+                break
+        if value < need:
             for i in out[:number]:
                 if plans.mode[i] >= 0:
                     remove(tables, servers, plans, i)

@@ -26,36 +26,56 @@ LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too l
 
 
 @njit(cache=True, nogil=True)
-def insert(tables: Tables, servers: Servers, plans: Plans, i: int, factor: float) -> bool:
-    """Insert job i where weight * completion + factor * cost is least; False if nothing fits.
+def insert(
+    tables: Tables, servers: Servers, plans: Plans, i: int, factor: float, latest: int
+) -> bool:
+    """Insert job i where weight * completion + factor * cost is least, to end by ``latest``.
 
+    Return whether it fits anywhere.
     Of placements the cheapest workers are tried with every host of PS; other numbers of workers on
     the host only if none of these fits.
     """
-    slots, types, count = servers.room.shape
+    types, count = servers.room.shape[1:]
     last = tables.worker_cost.shape[1] - 1
     weight, arrival, first = tables.weight[i], tables.arrival[i], tables.first[i]
     best, best_k, end = np.inf, plain_int(-1), plain_int(0)
     spot, best_spot = np.zeros(3, np.int64), np.zeros(3, np.int64)  # host, PS type, PS
     out, best_out = np.zeros(count, np.int64), np.zeros(count, np.int64)
     rooms = np.empty(count, np.int16)
-    blocked = np.full(
-        first[types] - first[0], arrival - 1
-    )  # no window from there on has room for a mode
-    for c in range(arrival + 1, slots + 1):
+    # the last slots that no window of a mode, or of any mode of a type, may contain
+    blocked = np.full(first[types] - first[0], arrival - 1)
+    closed = np.full(types, arrival - 1)
+    fewest = np.full(types, MOST_ROOM)
+    for m in range(types):
+        for k in range(first[m], first[m + 1]):
+            fewest[m] = min(fewest[m], tables.workers[k])
+    for c in range(arrival + 1, latest + 1):
         here, b = weight * c, min(c, last)
         if here >= best:
             break
         for m in range(types):
             narrow, now = c, servers.total[m, c - 1]
+            if now < fewest[m]:
+                closed[m] = c - 1
+                continue
+            seen, low, low_at = c, now, c - 1  # least room from slot ``seen`` on, and where
             for k in range(first[m], first[m + 1]):
                 n, begin = tables.workers[k], c - tables.duration[k]
+                if begin <= closed[m]:
+                    break  # the others last longer
                 if now < n:
                     blocked[k - first[0]] = c - 1
                 if begin <= blocked[k - first[0]]:
                     continue
                 a = min(begin, last)
                 if here + factor * n * (tables.least[m, b] - tables.least[m, a]) >= best:
+                    continue
+                while seen > begin:
+                    seen -= 1
+                    if servers.total[m, seen] < low:
+                        low, low_at = servers.total[m, seen], seen
+                if low < n:
+                    blocked[k - first[0]] = low_at
                     continue
                 if narrow == c:
                     rooms[:] = MOST_ROOM
@@ -230,17 +250,21 @@ def _on_many(
         spot[0], spot[1], spot[2] = -1, 0, 0
         return min(cost, limit)
     left = np.empty(tables.e.shape[1], np.int64)
+    price = np.empty((classes, kinds))
+    for g in range(classes):
+        for p in range(kinds):
+            price[g, p] = factor * _window(tables.ps_cost[p], begin, end, g)
     best = limit
     for turn in range(2):  # hosts of workers need the fewest PS
         for h in range(rooms.size):
             if (out[h] > 0) != (turn == 0) or out[h] == n:
                 continue
+            if best <= cost:
+                break
             known = False
             for p in range(kinds):
                 s = tables.needed[m, p, n - out[h]]
-                full = cost + factor * s * _window(
-                    tables.ps_cost[p], begin, end, tables.class_of[h]
-                )
+                full = cost + s * price[tables.class_of[h], p]
                 if not (tables.mask[k] >> p) & 1 or full >= best:
                     continue
                 if not known:
@@ -258,20 +282,20 @@ def _on_many(
         others, most = there - rooms[h], min(n - 1, rooms[h])
         _left(servers, h, begin, end, left)
         for p in range(kinds):
-            price = factor * _window(tables.ps_cost[p], begin, end, tables.class_of[h])
             if not (tables.mask[k] >> p) & 1:
                 continue
             if not _fits(tables, m, 0, p, tables.needed[m, p, n - most], left):
                 continue
             for g in range(most, -1, -1):
                 s = tables.needed[m, p, n - g]
-                if others < n - g or cost + s * price >= best:
+                ps = s * price[tables.class_of[h], p]
+                if others < n - g or cost + ps >= best:
                     break
                 if not _fits(tables, m, g, p, s, left):
                     continue
                 _fill(n - g, n, h, ranks, tables.class_of, rooms, fill)
                 fill[h] = g
-                full = _sum(fill, unit, tables.class_of) + s * price
+                full = _sum(fill, unit, tables.class_of) + ps
                 if full < best:
                     best = full
                     spot[0], spot[1], spot[2] = h, p, s
@@ -331,12 +355,9 @@ def arrange(
         price[g] = factor * _window(tables.worker_cost[m], begin, end, g)
         for x in range(types):
             value[g, x] = tables.share[x] * _window(tables.worker_cost[x], begin, end, g)
-    left, rooms = np.empty((count, resources), np.int64), np.full(count, MOST_ROOM)
-    for h in range(count):
-        _left(servers, h, begin, end, left[h])
-        for r in range(resources):
-            if tables.e[m, r] > 0:
-                rooms[h] = min(rooms[h], left[h, r] // tables.e[m, r])
+    rooms = np.full(count, MOST_ROOM, np.int16)
+    _narrow(servers, m, begin, end, rooms)
+    left, known = np.empty((count, resources), np.int64), np.zeros(count, np.bool_)
     whole = tables.together[k] == 1
     most = n - 1 if tables.ring and not whole else n
     score, taken, load = np.empty(count), np.zeros(count, np.int64), np.empty(resources, np.int64)
@@ -348,9 +369,14 @@ def arrange(
             take = min(rest, min(most, rooms[h]))
             if take <= 0 or out[h] > 0 or (whole and take < n):
                 continue
+            g = tables.class_of[h]
             if taken[h] != take:
+                if price[g] >= low:
+                    continue  # no room is worth less than nothing
+                if not known[h]:
+                    known[h] = True
+                    _left(servers, h, begin, end, left[h])
                 taken[h] = take
-                g = tables.class_of[h]
                 load[:] = take * tables.e[m]
                 lost = lost_room(tables, value[g], left[h], load)
                 score[h] = price[g] + lost / take
@@ -363,9 +389,11 @@ def arrange(
     spot[0], spot[1], spot[2] = -1, 0, 0
     if tables.ring:
         return True
-    best = np.inf
-    for h in range(count):
+    best, beside = np.inf, False
+    for h in np.argsort(-out, kind="mergesort"):
         here = n if whole else out[h]
+        if here == 0 and beside:
+            break  # PS beside workers are fewer
         if rooms[h] < here or (not whole and here == n):
             continue
         g = tables.class_of[h]
@@ -378,12 +406,15 @@ def arrange(
                 cost += n * price[g]
             if not (tables.mask[k] >> p) & 1 or cost >= best:
                 continue
+            if not known[h]:
+                known[h] = True
+                _left(servers, h, begin, end, left[h])
             if not _fits(tables, m, here, p, s, left[h]):
                 continue
             load[:] = here * tables.e[m] + s * tables.z[p]
             cost += lost_room(tables, value[g], left[h], load) - base
             if cost < best:
-                best = cost
+                best, beside = cost, here > 0
                 spot[0], spot[1], spot[2] = h, p, s
     if whole and spot[0] >= 0:
         out[spot[0]] = n

@@ -52,7 +52,7 @@ class Neighbourhood:
 
     def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
-        fits = bool(insert(self.tables, self.servers, self.plans, i, factor))
+        fits = bool(insert(self.tables, self.servers, self.plans, i, factor, self.slots))
         self.value += worth(self.tables, self.plans, i, self.slots)
         return fits
 

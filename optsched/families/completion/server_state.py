@@ -21,6 +21,7 @@ class Tables(NamedTuple):
     """What never changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
 
     arrival: Ints  # (J,)
+    soonest: Ints  # (J,) its first possible completion
     weight: Floats  # (J,)
     first: Ints  # (J, M + 1) where the modes of a job with a worker type begin
     type_of: Ints  # (G,)
@@ -79,6 +80,7 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
     kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
     return Tables(
         arrival=jobs.arrival,
+        soonest=jobs.arrival + np.array([modes.shortest or 0 for modes in jobs.modes], np.int64),
         weight=jobs.weight.astype(np.float64),
         first=first,
         type_of=kind,
@@ -139,6 +141,12 @@ def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     if k < 0:
         return 0.0
     return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
+
+
+@njit(cache=True, nogil=True)
+def most_worth(tables: Tables, i: int, slots: int) -> float:
+    """Return what job i earns at most."""
+    return float(tables.weight[i] * (slots - tables.soonest[i]))
 
 
 @njit(cache=True, nogil=True)

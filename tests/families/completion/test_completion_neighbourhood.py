@@ -12,7 +12,7 @@ from completion_brute import tiny
 from optsched.families.completion import FAMILY
 from optsched.families.completion.anneal_kernels import draw
 from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.insertion_kernels import arrange, lost_room
+from optsched.families.completion.insertion_kernels import arrange, insert, lost_room
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, schedule_of
 from optsched.families.completion.oracle import PricedServers, State, best_schedule
 from optsched.families.completion.presets import generate
@@ -23,6 +23,7 @@ from optsched.families.completion.verify import verify
 from optsched.progress import Progress
 
 SLOTS = 60
+DEAR = 50.0  # multiple of the prices at which jobs wait
 ARRAYS = ("free", "room", "total")
 
 
@@ -96,6 +97,28 @@ def test_a_job_that_leaves_and_returns(area, factor):
     assert area.value == pytest.approx(value)
 
 
+def test_a_job_ends_by_the_latest_slot_or_stays_out(area):
+    """What a job saves by ending later counts nothing behind the latest slot."""
+    later = 0
+    for i in range(len(area.jobs.modes)):
+        area.remove(i)
+        gone = arrays(area)
+        assert area.insert(i, 0.0)  # as early as possible
+        soonest = int(area.ends(area.plans)[i])
+        area.remove(i)
+        assert area.insert(i, DEAR)
+        later += area.ends(area.plans)[i] > soonest
+        area.remove(i)
+        state = area.tables, area.servers, area.plans, i
+        assert not insert(*state, DEAR, soonest - 1)
+        assert same(arrays(area), gone)
+        assert insert(*state, DEAR, soonest)
+        assert area.ends(area.plans)[i] == soonest
+        assert same(arrays(area), recomputed(area))
+        area.value += area.jobs.weight[i] * (area.slots - soonest)
+    assert later > 0
+
+
 @pytest.mark.parametrize("architecture", ["ps", "ring"])
 def test_the_state_is_what_the_plans_say(architecture):
     area, rng = filled(architecture, seed=5, jobs=15, machines=5), np.random.default_rng(0)
@@ -161,14 +184,14 @@ def test_lost_room_counts_every_type():
 
 
 def test_ps_are_arranged_where_little_room_is_lost():
-    """No other host and type of PS beside the same workers loses less room, or costs less."""
+    """No other host of workers, if any has room, and type of PS loses less room, or costs less."""
     area = filled(seed=7, jobs=10, machines=8)
     for i in range(5):
         area.remove(i)
     types, begin, end = area.jobs.types, 2, 6
     tables = area.tables._replace(share=np.ones(len(types.worker_demand)))
     spot, out = np.zeros(3, np.int64), np.zeros(len(area.jobs.capacity), np.int64)
-    differ = 0
+    differ = without = 0
     for k in range(tables.workers.size):
         if not arrange(tables, area.servers, k, begin, end, 1.0, spot, out):
             continue
@@ -194,9 +217,13 @@ def test_ps_are_arranged_where_little_room_is_lost():
                 else:
                     cost -= lost_room(tables, unit, left, here * types.worker_demand[m])
                 losses[h, p] = cost
+        beside = {x: loss for x, loss in losses.items() if tables.together[k] or out[x[0]] > 0}
+        without += not beside
+        losses = beside or losses
         assert losses[int(spot[0]), int(spot[1])] == pytest.approx(min(losses.values()))
         differ += max(losses.values()) > min(losses.values()) + 1e-6
     assert differ > 10
+    assert without > 3
 
 
 @pytest.mark.parametrize("seed", range(30))
