@@ -116,6 +116,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
             how = {"method": method, "time_limit": limit, "threads": options.threads}
             cells.append({"seed": seed, **size, **how})
     solve(generate("small", seed=0), method="auto", time_limit=5.0, threads=options.threads)
+    solve(generate("paper", seed=0), method="colgen", time_limit=20.0, threads=options.threads)
     return BENCHMARK.run(cells, measure, options)
 
 

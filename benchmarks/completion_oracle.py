@@ -35,7 +35,7 @@ GOALS = {"classes": ((0.1, 0.03), (5.0, None)), "distinct": ((0.3, 0.1), (8.0, N
 KINDS = (*GOALS, "partly taken")
 BLOCK = 64  # slots within which the jobs end on servers that are partly taken
 METHODS = {
-    "optsched": "`best_schedule`: completions in rising order, bounds by prefix sums, only as many "
+    "optsched": "`best_schedule`: what is near the least bound by prefix sums first, only as many "
     "servers sorted as the workers need",
     "plain": "numba: all modes, starts and PS hosts; for each the servers are sorted by price",
     "printed": "`best_schedule(printed=True)`: distributed placements as Algorithm 4 prints them",

@@ -6,6 +6,10 @@ the cheapest servers, and max(1, ceil((n - g) b / B)) PS. Enumerating host and g
 ring no server may hold all workers.
 
 Servers come in classes of equal ones that have equal prices; online every server is a class.
+
+All workers at the cheapest price of each slot bound a mode and completion from below. The search
+is repeated with rising limits above the least of these bounds: once the limit is not below the
+optimum, few modes and completions are within it.
 """
 
 from __future__ import annotations
