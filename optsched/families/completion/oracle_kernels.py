@@ -13,7 +13,8 @@ Bools = NDArray[np.bool_]
 
 TIE = 1e-9
 FAR = 2**60
-FIRST_SHARE, NEXT_SHARE = 0.005, 1.5  # above the least bound, then times as much
+# limits of the value: so much above the least bound, from one to the next; then there is none
+FIRST_SHARE, GROWTH, MOST_SHARE = 0.005, 1.5, 0.5
 
 
 @njit(cache=True)
@@ -216,7 +217,7 @@ def _least_bound(
 
 
 @njit(cache=True)
-def _cheapest_below(
+def cheapest_below(
     worker_type: Ints,
     together: Ints,
     workers: Ints,
@@ -366,9 +367,12 @@ def _cheapest_below(
                         if there - capped[h] < n - g:
                             break
                         s = needed[m, p, n - g]
-                        fresh[6], fresh[7] = s, 0
                         # the cheapest conceivable: all workers at the lowest prices
-                        if _loses(here + costs[n] + s * unit_ps[p, h], value, fresh, key, 7):
+                        lower = here + costs[n] + s * unit_ps[p, h]
+                        if lower > value * (1 + TIE):
+                            break
+                        fresh[6], fresh[7] = s, 0
+                        if _loses(lower, value, fresh, key, 7):
                             break  # fewer workers on the host need no fewer PS
                         cost = (
                             g * unit[h]
@@ -433,16 +437,18 @@ def cheapest(
     if first.size:  # windows of starts may lie later than the prices
         for k in range(modes):
             ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
-    low = _least_bound(
-        worker_type, workers, duration, arrival, weight, ending, least, first, last
-    )  # fmt: skip
+    low = 0.0
+    if weight > 0.0:  # else all windows count, and the bound takes longer than it saves
+        low = _least_bound(
+            worker_type, workers, duration, arrival, weight, ending, least, first, last
+        )  # fmt: skip
     # what is just above the bound is looked at first: little else is then worth a look
     share = FIRST_SHARE
     while True:
         limit = cutoff
-        if low > 0.0 and low * (1 + share) < cutoff:
+        if low > 0.0 and share <= MOST_SHARE and low * (1 + share) < cutoff:
             limit = low * (1 + share)
-        value, paid, found = _cheapest_below(
+        value, paid, found = cheapest_below(
             worker_type, together, workers, duration, mask, arrival, weight, ending, limit,
             worker_cost, ps_cost, least, free, room, total, top, count, e, z, needed,
             ring, printed, first, last,
@@ -450,7 +456,7 @@ def cheapest(
         # nothing equal to it may be above the limit
         if limit == cutoff or value <= limit * (1 - 2 * TIE):
             return value, paid, found
-        share *= NEXT_SHARE
+        share *= GROWTH
 
 
 @njit(cache=True)

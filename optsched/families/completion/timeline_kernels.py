@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from optsched.families.completion.oracle_kernels import cheapest
+from optsched.families.completion.oracle_kernels import cheapest_below
 from optsched.families.completion.slot_kernels import (
     Ints,
     Items,
@@ -351,7 +351,7 @@ def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Pri
         workers = np.array([items.apart[i], items.together[i]])[some]
         for a in range(last):
             for d in range(1, min(longest[i], last - a) + 1):
-                _, cost, _ = cheapest(
+                _, cost, _ = cheapest_below(
                     kind,
                     some,
                     workers,
