@@ -90,7 +90,7 @@ class Ticker:
         self._doing = "looking for the optimum"
         self._state = (
             f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
-            f"gap {shown_gap(progress.family.name, progress.gap())}"
+            f"gap {shown_gap(progress.gap())}"
         )
 
     def say(self, state: str) -> None:

@@ -11,21 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field, PlainSerializer, model_validator
+from pydantic import Field, model_validator
 from scipy.stats import bootstrap
 
-from optsched.problem import Frozen, InputError, Sense
+from optsched.problem import Extended, Frozen, InputError, Sense
 from optsched.progress import CLOSED
-
-Extended = Annotated[
-    float,
-    Field(ge=0, allow_inf_nan=True),
-    PlainSerializer(lambda x: "inf" if x == math.inf else x, when_used="json"),
-]
-"""A number >= 0 that may be infinite; infinity is the string "inf" in JSON."""
 
 
 class Ratio(Frozen):

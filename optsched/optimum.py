@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.problem import (
+    Extended,
+    Family,
     Frozen,
+    Implementation,
     InputError,
     Instance,
     Level,
@@ -33,10 +38,24 @@ class Optimum(Frozen):
     status: Status
     value: float | None = Field(description="of the schedule, as the judge computes it")
     bound: float | None = Field(
-        description="no schedule is better; true whatever stopped the solver"
+        description="no schedule is better, as far as `bound_level` goes: the tightest one known"
+    )
+    gap: Extended | None = Field(
+        default=None, description="how far value and bound are apart, relative; None: unknown"
     )
     value_level: Level | None
-    bound_level: Level | None
+    bound_level: Level | None = Field(
+        description="how far the bound was checked, or that no schedule exists"
+    )
+    certified_bound: float | None = Field(
+        default=None, description="what the certificate proves; no tighter than the bound"
+    )
+    certified_gap: Extended | None = Field(
+        default=None, description="how far the value is from the certified bound"
+    )
+    scope: str = Field(
+        default="", description="of which schedules this is the best: 'stationary', ...; '': of all"
+    )
     schedule: SerializeAsAny[Schedule] | None
     certificate: SerializeAsAny[Frozen] | None = Field(
         description="prices from which anyone can recompute the bound"
@@ -60,38 +79,48 @@ class Optimum(Frozen):
         return value if known else get_family(info.data["family"]).certificate.model_validate(value)
 
     @property
-    def gap(self) -> float | None:
-        """|bound - value|, in most families / |value|; None without a value or a bound."""
-        return get_family(self.family).gap(self.value, self.bound)
+    def proved(self) -> float | None:
+        """The certified bound, None without one."""
+        if self.bound_level is Level.CERTIFIED:
+            return self.bound
+        return self.certified_bound
 
     def __str__(self) -> str:
+        best = f"the best {self.scope} schedule: " if self.scope else ""
+        return f"{self.family}: {best}{self._found()}, after {self.seconds:.1f} s"
+
+    def _found(self) -> str:
+        """Say what is known, and how far it was checked."""
         if self.status is Status.INFEASIBLE:
-            found = "no schedule exists"
-        elif self.value is None:
-            found = "no schedule found"
-            if self.bound is not None:
-                found += f"; none is better than {self.bound:.6g} ({self.bound_level})"
-        elif self.status is Status.OPTIMAL:
+            return f"no schedule exists ({self.bound_level})"
+        if self.value is None:
+            none = "no schedule found"
+            if self.bound is None:
+                return none
+            return f"{none}; none is better than {self.bound:.6g} ({self.bound_level})"
+        if self.bound is None:
+            return f"{self.value:.6g} found, no bound"
+        if self.status is Status.OPTIMAL:
             found = f"{self.value:.6g} is optimal ({self.bound_level})"
-        elif self.gap is None:
-            found = f"{self.value:.6g} found, no bound"
         else:
-            gap = shown_gap(self.family, self.gap)
-            proven = f"bound {self.bound:.6g} ({self.bound_level}), gap {gap}"
-            found = f"{self.value:.6g} found, {proven}"
-        return f"{self.family}: {found}, after {self.seconds:.1f} s"
+            found = f"{self.value:.6g} found, bound {self.bound:.6g} ({self.bound_level}), gap "
+            found += shown_gap(self.gap)
+        if self.bound_level is not Level.CERTIFIED and self.certified_bound is not None:
+            proved = f"{self.certified_bound:.6g}, gap {shown_gap(self.certified_gap)}"
+            found += f"; the certified bound is {proved}"
+        return found
 
 
-def shown_gap(family: str, gap: float | None) -> str:
-    """Write a gap; a relative one beside a value of 0 says nothing, however large.
+def shown_gap(gap: float | None) -> str:
+    """Write a gap; a relative one beside a value of 0 says nothing.
 
-    >>> shown_gap("oasis", 0.012), shown_gap("oasis", None), shown_gap("oasis", 3e15)
-    ('1.20%', 'unknown', 'above 1000%')
+    >>> shown_gap(0.012), shown_gap(None), shown_gap(3e15), shown_gap(float("inf"))
+    ('1.20%', 'unknown', 'above 1000%', 'infinite')
     """
     if gap is None:
         return "unknown"
-    if get_family(family).absolute_gap:
-        return f"{gap:.3g}"
+    if math.isinf(gap):
+        return "infinite"
     return f"{gap:.2%}" if gap <= 10 else "above 1000%"
 
 
@@ -104,6 +133,7 @@ def solve(
     threads: int = 1,
     seed: int = 0,
     check: Level | str = Level.CERTIFIED,
+    start: Sequence[Schedule] = (),
     watch: Callable[[Progress], None] | None = None,
 ) -> Optimum:
     """Find the best schedule with hindsight, or how good it can be at most.
@@ -126,6 +156,8 @@ def solve(
         How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` also runs
         a method that shares no solver, where the method brings no certificate, and both must agree;
         ``certified`` (default) re-evaluates the certificate in exact arithmetic.
+    start : sequence of Schedule
+        Known schedules. They are judged, and the search begins with the best of them.
     watch : callable, optional
         Called with the :class:`Progress` whenever something changes.
 
@@ -137,7 +169,9 @@ def solve(
     Raises
     ------
     InputError
-        Unknown method or level, or a limit below zero.
+        Unknown method or level, a limit below zero, or a known schedule that breaks the model.
+    RuntimeError
+        A schedule beats a certified bound: a defect of this package.
     """
     family = family_of(instance)
     if method not in family.methods:
@@ -153,32 +187,62 @@ def solve(
         )
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
     with suppress(KeyboardInterrupt):  # the best so far is the answer
+        _begin(progress, start)
         family.methods[method](instance, progress, threads=threads, seed=seed)
         second = family.second.get(method)
         if level is Level.CROSS_CHECKED and progress.certificate is None and second is not None:
             family.methods[second](instance, progress, threads=threads, seed=seed)
-    bound, bound_level, certificate = _checked_bound(progress, level)
-    seconds = progress.seconds()
-    closed = family.gap(progress.value, bound)
-    if progress.infeasible:
-        status = Status.INFEASIBLE
-    elif progress.value is None:
-        status = Status.NO_SCHEDULE
+    return settle(progress, level, method)
+
+
+def _begin(progress: Progress, start: Sequence[Schedule]) -> None:
+    """Report what is known before any search: a bound at hand, doing nothing, known schedules."""
+    family, instance = progress.family, progress.instance
+    if family.opening is not None:
+        bound, certificate = family.opening(instance)
+        progress.proved(bound, lambda: certificate)
+    for schedule in [*([family.empty(instance)] if family.empty else ()), *start]:
+        verdict = family.verify(instance, schedule)
+        if verdict.value is None:
+            raise InputError(f"a schedule to start from breaks the model; {verdict}")
+        if math.isfinite(verdict.value):
+            progress.incumbent(verdict.value, schedule)
+
+
+def settle(progress: Progress, level: Level, method: str) -> Optimum:
+    """Return what ``progress`` knows, checked as far as ``level`` asks."""
+    family, instance = progress.family, progress.instance
+    sides = _Sides.of(progress, level)
+    value, schedule = progress.value, progress.schedule
+    certificate = sides.certificate
+
+    def apart(bound: float | None) -> float | None:
+        return family.gap(instance, value, bound, schedule, certificate)
+
+    gap = apart(sides.bound)
+    if value is not None:
+        closed = gap is not None and gap <= CLOSED
+        status = Status.OPTIMAL if closed else Status.FEASIBLE
     else:
-        status = Status.OPTIMAL if closed is not None and closed <= CLOSED else Status.FEASIBLE
+        status = Status.INFEASIBLE if progress.infeasible else Status.NO_SCHEDULE
+    scopes = {by: name for name, by in family.references.items() if name in family.scopes}
     return Optimum(
         family=family.name,
         sense=family.sense,
         instance_sha256=instance.digest(),
         method=method,
+        scope=scopes.get(method, ""),
         status=status,
-        value=progress.value,
-        bound=bound,
-        value_level=None if progress.value is None else Level.CERTIFIED,
-        bound_level=bound_level,
-        schedule=progress.schedule,
+        value=value,
+        bound=sides.bound,
+        gap=gap,
+        value_level=None if value is None else Level.CERTIFIED,
+        bound_level=Level.CLAIMED if status is Status.INFEASIBLE else sides.level,
+        certified_bound=sides.certified,
+        certified_gap=apart(sides.certified),
+        schedule=schedule,
         certificate=certificate,
-        seconds=seconds,
+        seconds=progress.seconds(),
         history=tuple(progress.history),
         shadow_prices=tuple(family.shadow_prices(instance, certificate))
         if certificate is not None
@@ -186,33 +250,93 @@ def solve(
     )
 
 
-def _checked_bound(
-    progress: Progress, level: Level
-) -> tuple[float | None, Level | None, Frozen | None]:
-    """Choose the bound to report, how far it can be trusted, and its certificate."""
-    certificate = None if progress.certificate is None else progress.certificate()
-    if level is Level.CERTIFIED and certificate is not None:
-        return progress.family.check(progress.instance, certificate), level, certificate
-    claims = list(progress.claimed)
-    if progress.bound is not None:
-        claims.append(("certificate", progress.bound))
-    bound, reached = _claim(claims, progress.sign)
-    if level is Level.CLAIMED and bound is not None:
-        reached = level
-    return bound, reached, certificate
+@dataclass(frozen=True)
+class _Sides:
+    """The bounds to report: the tightest, and what is proved."""
+
+    bound: float | None
+    level: Level | None
+    certified: float | None
+    certificate: Frozen | None
+
+    @classmethod
+    def of(cls, progress: Progress, level: Level) -> _Sides:
+        family, instance, value = progress.family, progress.instance, progress.value
+        certificate = None if progress.certificate is None else progress.certificate()
+        certified = None
+        claims = list(progress.claimed)
+        if certificate is not None and level is Level.CERTIFIED:
+            certified = within(family, instance, value, family.check(instance, certificate))
+        elif progress.bound is not None:
+            claims.append((Implementation.PRICES, progress.bound))
+        bound, reached = best_claim(family, instance, value, claims)
+        if level is Level.CLAIMED and bound is not None:
+            reached = level
+        # what is proved is as good as what is said, up to a gap that counts as closed
+        if certified is not None and (
+            bound is None
+            or family.sign * (certified - bound) <= 0
+            or _same(family, instance, bound, certified)
+        ):
+            bound, reached = certified, Level.CERTIFIED
+        return cls(bound, reached, certified, certificate)
 
 
-def _claim(claims: Sequence[tuple[str, float]], sign: int) -> tuple[float | None, Level | None]:
-    """Return the best claim, raised to cross-checked where a second solver agrees within 1e-6."""
-    best: dict[str, float] = {}
-    for solver, bound in claims:
-        best[solver] = (
-            bound if solver not in best else sign * min(sign * best[solver], sign * bound)
+def _same(family: Family, instance: Instance, a: float, b: float) -> bool:
+    """Return whether two numbers are so near that a gap between them counts as closed."""
+    gap = family.gap(instance, a, b)
+    return gap is not None and gap <= CLOSED
+
+
+def refuted(family: Family, instance: Instance, value: float | None, bound: float) -> bool:
+    """Return whether a schedule of ``value`` shows that ``bound`` is none."""
+    beyond = value is not None and family.sign * (value - bound) > 0
+    return beyond and not _same(family, instance, value or 0.0, bound)
+
+
+def within(
+    family: Family, instance: Instance, value: float | None, certified: float, who: str = ""
+) -> float:
+    """Return a certified bound, never beyond ``value``, which differs from it by rounding alone.
+
+    Raises
+    ------
+    RuntimeError
+        A schedule refutes the bound: one of the two judges is wrong.
+    """
+    if refuted(family, instance, value, certified):
+        raise RuntimeError(
+            f"{who or 'a schedule'} reaches {value}, beyond the certified {certified}"
         )
+    return (
+        certified
+        if value is None
+        else family.sign * max(family.sign * value, family.sign * certified)
+    )
+
+
+def best_claim(
+    family: Family,
+    instance: Instance,
+    value: float | None,
+    claims: Sequence[tuple[Implementation, float]],
+) -> tuple[float | None, Level | None]:
+    """Return the best claim, cross-checked where another implementation agrees.
+
+    A claim that a schedule refutes does not count, and none is reported beyond the value.
+    """
+    sign = family.sign
+    best: dict[Implementation, float] = {}
+    for solver, said in claims:
+        if not refuted(family, instance, value, said):
+            bound = said if value is None else sign * max(sign * value, sign * said)
+            best[solver] = (
+                bound if solver not in best else sign * min(sign * best[solver], sign * bound)
+            )
     if not best:
         return None, None
     ranked = sorted(best.values(), key=lambda b: sign * b)
     for first, second in pairwise(ranked):
-        if abs(first - second) <= 1e-6 * max(1.0, abs(first)):
+        if _same(family, instance, first, second):
             return second, Level.CROSS_CHECKED
     return ranked[0], Level.CLAIMED

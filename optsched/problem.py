@@ -36,6 +36,14 @@ Signed = Annotated[
 """A number that may be infinite; the infinities are the strings "inf" and "-inf" in JSON."""
 
 
+Extended = Annotated[
+    float,
+    Field(ge=0, allow_inf_nan=True),
+    PlainSerializer(lambda x: "inf" if x == math.inf else x, when_used="json"),
+]
+"""A number >= 0 that may be infinite; infinity is the string "inf" in JSON."""
+
+
 class InputError(ValueError):
     """The input is wrong; the message says what, where, and what would be right."""
 
@@ -100,6 +108,28 @@ class Verdict(Frozen):
         return "\n  ".join([head, *map(str, self.violations)])
 
 
+def relative(value: float, other: float) -> float:
+    """Return |other - value| / |value|: 0 if they are equal, infinite beside a value of 0.
+
+    >>> relative(4.0, 5.0), relative(0.0, 0.0), relative(0.0, 1e-300)
+    (0.25, 0.0, inf)
+    """
+    if value == other:
+        return 0.0
+    if value == 0 or math.isinf(value) or math.isinf(other):
+        return math.inf
+    return abs(other / value - 1)
+
+
+def agree(a: float, b: float, within: float) -> bool:
+    """Return whether two numbers are equal but for a share of the larger one.
+
+    >>> agree(1e-12, 1.0000001e-12, 1e-6), agree(0.0, 1e-300, 1e-6)
+    (True, False)
+    """
+    return a == b or abs(a - b) <= within * max(abs(a), abs(b)) < math.inf
+
+
 def completed(completion: Sequence[int | None]) -> list[str]:
     """Return in a phrase how many jobs were completed; nothing where there are no jobs.
 
@@ -125,6 +155,21 @@ class Level(StrEnum):
     CLAIMED = "claimed"
     CROSS_CHECKED = "cross-checked"
     CERTIFIED = "certified"
+
+
+class Implementation(StrEnum):
+    """Code that a claim rests on: two members share no code that could be wrong in both.
+
+    A claim is cross-checked if two members agree. The same program under another name, or inside
+    another one, is the same member.
+    """
+
+    HIGHS = "HiGHS"
+    CP_SAT = "CP-SAT"
+    CLARABEL = "Clarabel"
+    PRICES = "prices"  # a bound by column generation, before its certificate is evaluated
+    TIME_PROGRAM = "dynamic program over time"  # alone, or on what branching leaves
+    OTHER = "another solver"  # that Pyomo was told to call
 
 
 class Policy(Protocol):
@@ -237,7 +282,16 @@ class Family:
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     references: Mapping[str, str] = field(default_factory=dict)  # beside the optimum -> method
     measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
-    absolute_gap: bool = False
+    # (instance, schedule | None, value, certificate | None, bound) -> how far apart the two sides
+    # are, free of any scale; None: |bound - value| / |value|
+    distance: Callable[[Any, Any, float, Any, float], float] | None = None
+    scope: Callable[[Any], str] = lambda _certificate: ""  # the question that a certificate answers
+    scopes: Mapping[str, Callable[[Any, Any], bool]] = field(
+        default_factory=dict
+    )  # narrower questions: (instance, schedule) -> whether the schedule is an answer
+    empty: Callable[[Any], Schedule] | None = None  # the schedule that does nothing, if it is one
+    opening: Callable[[Any], tuple[float, Frozen]] | None = None  # a bound at hand in a blink
+    trim: Callable[[Any, Any], Schedule] | None = None  # leaves out the jobs that are unfinished
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: judged at the end
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()
@@ -248,11 +302,35 @@ class Family:
         """1 if more is better, -1 if less is."""
         return 1 if self.sense == "max" else -1
 
-    def gap(self, value: float | None, bound: float | None) -> float | None:
-        """Return |bound - value|, relative to |value| unless the family says otherwise."""
+    def gap(
+        self,
+        instance: Any,
+        value: float | None,
+        bound: float | None,
+        schedule: Any = None,
+        certificate: Any = None,
+    ) -> float | None:
+        """Return how far value and bound are apart: relative, so that no unit matters.
+
+        Parameters
+        ----------
+        instance : Instance
+        value, bound : float or None
+        schedule, certificate : optional
+            What reaches the value, and what proves the bound: a family whose objective is more
+            than one number (see ``distance``) looks at them.
+
+        Returns
+        -------
+        float or None
+            |bound - value| / |value|, or what the family's ``distance`` says; infinite where the
+            value is 0 and the bound is not; None where one of the two is missing.
+        """
         if value is None or bound is None:
             return None
-        return abs(bound - value) / (1.0 if self.absolute_gap else max(abs(value), 1e-12))
+        if self.distance is not None:
+            return self.distance(instance, schedule, value, certificate, bound)
+        return relative(value, bound)
 
 
 def family_names() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,9 +10,10 @@ from typing import Any
 
 from pydantic import Field
 
-from optsched.intervals import Extended, MeanRatio, Ratio, mean_ratio
-from optsched.optimum import Optimum, solve
+from optsched.intervals import MeanRatio, Ratio, mean_ratio
+from optsched.optimum import Optimum, refuted, solve, within
 from optsched.problem import (
+    Extended,
     Family,
     Frozen,
     InputError,
@@ -104,7 +106,7 @@ class RatioReport(Frozen):
     facts: Facts
     optimum: Optimum
     improved_by: str | None = Field(
-        default=None, description="the policy whose schedule beat the solver's, if one did"
+        default=None, description="the policy whose schedule no search has beaten, if there is one"
     )
     references: dict[str, Optimum] = Field(
         default={}, description="what else the policies are compared with"
@@ -139,8 +141,22 @@ class RatioReport(Frozen):
 
 def reference(optimum: Optimum) -> dict[str, Any]:
     """Return what ``--json`` says of the optimum."""
-    names = ("value", "bound", "status", "value_level", "bound_level", "method", "seconds")
-    return {n: getattr(optimum, n) for n in names} | {"gap": optimum.gap}
+    return {
+        n: getattr(optimum, n)
+        for n in (
+            "value",
+            "bound",
+            "gap",
+            "status",
+            "value_level",
+            "bound_level",
+            "certified_bound",
+            "certified_gap",
+            "scope",
+            "method",
+            "seconds",
+        )
+    }
 
 
 def compare(
@@ -167,8 +183,8 @@ def compare(
     optimum : Optimum, optional
         Of this instance; by default :func:`optsched.solve` looks for it.
     schedule : Schedule, optional
-        From outside; judged beside the policies as "schedule". A job that it leaves unfinished
-        earns nothing, as for a policy.
+        From outside; judged beside the policies as "schedule", by the rules of the model. A job
+        that it leaves unfinished earns nothing, where the model allows that.
     method, time_limit, gap, threads, watch
         As in :func:`optsched.solve`.
     seed : int
@@ -186,7 +202,8 @@ def compare(
     InputError
         Unknown policy, an ``optimum`` of another instance, or a ``schedule`` that breaks the model.
     RuntimeError
-        A policy beats a certified bound: a defect of this package.
+        A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
+        this package.
     """
     family = family_of(instance)
     if optimum is not None and optimum.instance_sha256 != instance.digest():
@@ -208,17 +225,19 @@ def compare(
         optimum, others = optimum or _unknown(family, instance), {}
     limits: dict[str, Any] = {"time_limit": time_limit, "gap": gap, "threads": threads}
     look = partial(solve, instance, **limits, seed=seed, watch=watch)
-    optimum = optimum or look(method=method)
+    known = _known(family, instance, runs)
+    if outside is not None:
+        kept, verdict = outside
+        assert verdict.value is not None  # `_outside` has seen to it
+        known.append(_Known("schedule", kept, verdict.value))
+    optimum = optimum or look(method=method, start=[k.schedule for k in known])
     references = {name: look(method=by) for name, by in others.items()}
-    found = [(run.policy, run.value, run.schedule) for run in runs if run.obeys]
-    if outside is not None and schedule is not None and outside.value is not None:
-        found.append(("schedule", outside.value, schedule))
-    optimum, improved_by = _with_policies(family, optimum, found)
+    optimum, improved_by = _with_known(family, instance, optimum, known)
     scale = _Scale(family, instance, optimum, references)
     shown = runs[: len(wanted)]
     rows = [scale.judged(run) for run in shown]
     if outside is not None:
-        rows.append(scale.judged_outside(outside))
+        rows.append(scale.judged_outside(outside[1]))
     return RatioReport(
         facts=_facts(scale, runs),
         optimum=optimum,
@@ -247,36 +266,91 @@ def _unknown(family: Family, instance: Instance) -> Optimum:
     )
 
 
-def _outside(family: Family, instance: Instance, schedule: Schedule) -> Verdict:
-    verdict = family.verify(instance, schedule, unfinished=True)
+def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[Schedule, Verdict]:
+    """Judge a schedule from outside by the rules of the model, without what it leaves unfinished.
+
+    Raises
+    ------
+    InputError
+        It breaks the model.
+    """
+    kept, verdict = schedule, family.verify(instance, schedule, unfinished=family.trim is not None)
+    if verdict.value is not None and family.trim is not None:
+        kept = family.trim(instance, schedule)
+        verdict = family.verify(instance, kept)
     if verdict.value is None:
         raise InputError(f"the schedule breaks the model; {verdict}")
-    return verdict
+    return kept, verdict
 
 
-def _with_policies(
-    family: Family, optimum: Optimum, found: Sequence[tuple[str, float, Schedule]]
+@dataclass(frozen=True)
+class _Known:
+    """A schedule that the strict judge accepts, whose it is, and its value."""
+
+    name: str
+    schedule: Schedule
+    value: float
+
+
+def _known(family: Family, instance: Instance, runs: Sequence[Run]) -> list[_Known]:
+    """Return what policies have found, as far as it is a schedule of the model."""
+    found = []
+    for run in runs:
+        if run.obeys:
+            kept = run.schedule if family.trim is None else family.trim(instance, run.schedule)
+            verdict = family.verify(instance, kept)
+            if verdict.value is not None and math.isfinite(verdict.value):
+                found.append(_Known(run.policy, kept, verdict.value))
+    return found
+
+
+def _with_known(
+    family: Family, instance: Instance, optimum: Optimum, known: Sequence[_Known]
 ) -> tuple[Optimum, str | None]:
-    """Take the best policy's schedule where it beats the solver's, and test the bound by it."""
-    sign = family.sign
-    name, value, schedule = max(found, key=lambda f: sign * f[1], default=(None, None, None))
-    improved_by = None
-    if value is not None and (optimum.value is None or sign * (value - optimum.value) > 0):
-        improved_by = name
-        optimum = optimum.model_copy(
-            update={"value": value, "schedule": schedule, "value_level": Level.CERTIFIED}
-        )
-    if optimum.value is None:
+    """Take the best of the known schedules where it beats the solver's, and test the bound by it.
+
+    Returns
+    -------
+    Optimum, str or None
+        None, or whose schedule is the best.
+
+    Raises
+    ------
+    RuntimeError
+        It beats a certified bound: a defect of this package.
+    """
+    best = max(known, key=lambda k: family.sign * k.value, default=None)
+    if best is None:
         return optimum, None
-    bound, level = optimum.bound, optimum.bound_level
-    if bound is not None and sign * (optimum.value - bound) > CLOSED * max(1.0, abs(bound)):
-        if level is Level.CERTIFIED:
-            raise RuntimeError(f"{name} reaches {optimum.value}, beyond the certified {bound}")
-        bound = level = None  # one schedule refutes a solver's word
-    gap = family.gap(optimum.value, bound)
-    status = Status.OPTIMAL if gap is not None and gap <= CLOSED else Status.FEASIBLE
-    update = {"bound": bound, "bound_level": level, "status": status}
-    return optimum.model_copy(update=update), improved_by
+    improved = optimum.value is None or family.sign * (best.value - optimum.value) > 0
+    if not improved:
+        return optimum, best.name if best.schedule is optimum.schedule else None
+    update: dict[str, Any] = {
+        "value": best.value,
+        "schedule": best.schedule,
+        "value_level": Level.CERTIFIED,
+    }
+    bound, level, certified = optimum.bound, optimum.bound_level, optimum.proved
+    if certified is not None:
+        certified = within(family, instance, best.value, certified, best.name)
+    if bound is not None and refuted(family, instance, best.value, bound):
+        # one schedule refutes a solver's word
+        bound, level = certified, None if certified is None else Level.CERTIFIED
+
+    def apart(side: float | None) -> float | None:
+        return family.gap(instance, best.value, side, best.schedule, optimum.certificate)
+
+    gap = apart(bound)
+    closed = gap is not None and gap <= CLOSED
+    update |= {
+        "bound": bound,
+        "bound_level": level,
+        "gap": gap,
+        "certified_bound": certified,
+        "certified_gap": apart(certified),
+        "status": Status.OPTIMAL if closed else Status.FEASIBLE,
+    }
+    return optimum.model_copy(update=update), best.name
 
 
 @dataclass(frozen=True)
@@ -289,6 +363,7 @@ class _Scale:
     references: Mapping[str, Optimum]
 
     def ratio(self, earned: float, guarantee: float | None = None) -> Ratio:
+        """Return an interval: its low end rests on a schedule, its high end on a certificate."""
         best, measure = self.optimum, self.family.measure
         if best.value is None:  # nothing ran and nothing was found: the empty schedule is known
             raise InputError("there is neither an optimum nor a policy to compare with")
@@ -296,7 +371,7 @@ class _Scale:
             best.sense,
             earned,
             best.value,
-            best.bound,
+            best.bound if best.proved is None else best.proved,
             guarantee,
             None if measure is None else partial(measure, self.instance),
         )
@@ -308,18 +383,25 @@ class _Scale:
         for name, best in known.items():
             if best.value is not None:
                 low = self.family.sign * (best.value - earned)
-                high = None if best.bound is None else self.family.sign * (best.bound - earned)
+                bound = best.bound if best.proved is None else best.proved
+                high = None if bound is None else self.family.sign * (bound - earned)
                 found[name] = Regret(low=low, high=None if high is None else max(low, high))
         return found
 
     def judged(self, run: Run) -> Judged:
+        ratio = self.ratio(run.value, run.guarantee)
+        if run.guarantee is not None and run.obeys and ratio.low > run.guarantee * (1 + CLOSED):
+            raise RuntimeError(
+                f"policy {run.policy} has ratio {ratio.low}, beyond the {run.guarantee} that "
+                "theory guarantees: the conditions of the guarantee are wrong, or the number"
+            )
         return Judged(
             name=run.policy,
             information=run.information,
             value=run.value,
             obeys=run.obeys,
             completed=_completed(run.completion),
-            ratio=self.ratio(run.value, run.guarantee),
+            ratio=ratio,
             regret=self.regret(run.value),
             seconds=run.seconds,
             slowest=run.slowest,

@@ -11,18 +11,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from optsched.files import first_error, instance_of, read_json, write_json
-from optsched.optimum import Optimum, shown_gap
+from optsched.optimum import Optimum, refuted, shown_gap
 from optsched.problem import (
+    Extended,
     Family,
     Frozen,
     InputError,
     Instance,
     Level,
     Schedule,
+    Signed,
     Status,
+    Verdict,
+    agree,
     family_of,
     get_family,
 )
@@ -120,32 +124,39 @@ def _part(kind: type[Record], content: Mapping[str, Any], name: str, path: Path)
 
 
 class Recheck(Frozen):
-    """What a second look at a file has found."""
+    """What a second look at a file has derived, from instance, schedule and certificate alone."""
 
     family: str
     what: str
-    value: float | None
-    bound: float | None
+    value: Signed | None = Field(description="of the schedule, as the judge computes it")
+    bound: Signed | None = Field(description="what the certificate proves")
+    gap: Extended | None = None
     value_level: Level | None
     bound_level: Level | None
+    unchecked: tuple[str, ...] = Field(default=(), description="what the file says besides")
     complaints: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> bool:
-        """Whether everything that the file says holds."""
-        return not self.complaints
+        """Whether something was derived, and nothing that the file says contradicts it."""
+        return not self.complaints and (self.value is not None or self.bound is not None)
 
     def __str__(self) -> str:
-        if not self.accepted:
+        if self.complaints:
             return "\n  ".join([f"{self.what}: rejected", *self.complaints])
-        value = "no schedule" if self.value is None else f"value {self.value:.9g}"
-        if self.value_level is not None:
-            value += f" ({self.value_level})"
-        if self.bound is None:
-            return f"{self.what}: accepted: {value}"
-        gap = shown_gap(self.family, get_family(self.family).gap(self.value, self.bound))
-        bound = f"bound {self.bound:.9g} ({self.bound_level}), gap {gap}"
-        return f"{self.what}: accepted: {value}, {bound}"
+        if not self.accepted:
+            derived = f"{self.what}: nothing can be derived from it"
+        else:
+            parts = []
+            if self.value is not None:
+                parts.append(f"value {self.value:.9g} ({self.value_level})")
+            if self.bound is not None:
+                parts.append(f"bound {self.bound:.9g} ({self.bound_level})")
+            if self.gap is not None:
+                parts.append(f"gap {shown_gap(self.gap)}")
+            derived = f"{self.what}: accepted: {', '.join(parts)}"
+        said = ", ".join(self.unchecked)
+        return "\n  ".join([derived, *([f"not checked: {said}"] if said else [])])
 
 
 def recheck(path: Path) -> list[Recheck]:
@@ -154,8 +165,8 @@ def recheck(path: Path) -> list[Recheck]:
     Returns
     -------
     list of Recheck
-        One per optimum and per run in the file. A number that is not what the file says is a
-        complaint.
+        One per optimum and per run in the file. It holds what was derived here; a number that
+        contradicts it is a complaint, and what cannot be derived is named as not checked.
 
     Raises
     ------
@@ -168,14 +179,14 @@ def recheck(path: Path) -> list[Recheck]:
     if content["kind"] == "run":
         found = [_recheck_run(family, instance, _part(Run, content, "run", path))]
     else:
-        found = [_recheck_optimum(family, instance, _part(Optimum, content, "optimum", path))]
+        found = [_recheck_optimum(family, instance, _part(Optimum, content, "optimum", path), "")]
         others = content.get("references", {})
         if not isinstance(others, dict):
             raise InputError(f'{path}: "references" is no object')
         for name in others:
             where = f"references.{name}"
             other = _part(Optimum, {where: others[name]}, where, path)
-            found.append(_recheck_optimum(family, instance, other))
+            found.append(_recheck_optimum(family, instance, other, name))
         raw = content.get("runs", [])
         if not isinstance(raw, list):
             raise InputError(f'{path}: "runs" is no list')
@@ -191,73 +202,134 @@ def recheck(path: Path) -> list[Recheck]:
 
 
 def _recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
-    complaints = _foreign(instance, run.instance_sha256)
-    complaints += _judge(family, instance, run.schedule, run.value, unfinished=True)
+    complaints = _foreign(family, instance, run.family, run.instance_sha256)
+    verdict = family.verify(instance, run.schedule, unfinished=True)
+    complaints += _judged(verdict, run.value)
+    if verdict.value is not None and verdict.obeys != run.obeys:
+        complaints.append(
+            f"the run {'keeps to' if verdict.obeys else 'leaves'} the model, "
+            f"the file says the contrary"
+        )
+    if verdict.value is not None and verdict.completion != run.completion:
+        complaints.append("other jobs are completed, or in other slots, than the file says")
+    said = [f"that the policy is {run.policy}, told {run.information}", "its times"]
+    if run.guarantee is not None:
+        said.append(f"its guarantee {run.guarantee:.6g}")
     return Recheck(
         family=family.name,
         what=f"run of {run.policy}",
-        value=run.value,
+        value=verdict.value,
         bound=None,
-        value_level=Level.CERTIFIED,
+        value_level=None if verdict.value is None else Level.CERTIFIED,
         bound_level=None,
+        unchecked=tuple(said),
         complaints=tuple(complaints),
     )
 
 
-def _recheck_optimum(family: Family, instance: Instance, optimum: Optimum) -> Recheck:
-    complaints = _foreign(instance, optimum.instance_sha256)
-    value, bound = optimum.value, optimum.bound
-    if optimum.schedule is not None and value is not None:
-        # A policy may have found the best schedule; what it leaves unfinished earns nothing.
-        complaints += _judge(family, instance, optimum.schedule, value, unfinished=True)
-    elif value is not None:
-        complaints.append(f"value {value} comes without a schedule")
-    level = optimum.bound_level
-    if level is Level.CERTIFIED:
-        complaints += _evaluate(family, instance, optimum)
-    if (
-        value is not None
-        and bound is not None
-        and family.sign * (value - bound) > CLOSED * max(1, abs(bound))
-    ):
-        complaints.append(f"value {value} is beyond the bound {bound}")
-    gap = family.gap(value, bound)
-    if optimum.status is Status.OPTIMAL and (gap is None or gap > CLOSED):
-        complaints.append(f"status is optimal, but the gap is {'unknown' if gap is None else gap}")
+def _recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: str) -> Recheck:
+    """Derive value, bound and gap; ``scope`` is the question that the place in the file asks."""
+    complaints = _foreign(family, instance, said.family, said.instance_sha256)
+    if scope in family.scopes and said.scope != scope:
+        complaints.append(f"it is the reference {scope!r}, but its scope is {said.scope!r}")
+    complaints += _out_of_scope(family, instance, said)
+    value = _value(family, instance, said, complaints)
+    bound = _proved(family, instance, said, complaints)
+    if bound is not None and refuted(family, instance, value, bound):
+        complaints.append(f"value {value} is beyond the bound {bound}: one of the judges is wrong")
+    gap = family.gap(instance, value, bound, said.schedule, said.certificate)
+    unchecked = []
+    if said.status is Status.INFEASIBLE:
+        if value is not None or family.empty is not None:
+            complaints.append("it is said that no schedule exists, but there is one")
+        unchecked.append(f"no schedule exists ({said.bound_level})")
+    closed = gap is not None and gap <= CLOSED
+    if said.bound is not None and said.bound_level is not Level.CERTIFIED:
+        if refuted(family, instance, value, said.bound):
+            complaints.append(f"value {value} is beyond the bound {said.bound}")
+        unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
+    if said.status is Status.OPTIMAL and not closed:
+        if said.bound_level is Level.CERTIFIED:
+            far = "unknown" if gap is None else f"{gap:.3g}"
+            complaints.append(f"status is optimal (certified), but the gap is {far}")
+        else:
+            unchecked.append("status optimal")
+    best = f"best {said.scope} schedule" if said.scope else "optimum"
     return Recheck(
         family=family.name,
-        what=f"optimum by {optimum.method}",
+        what=best if closed else f"schedule and bound of the {best}",
         value=value,
         bound=bound,
+        gap=gap,
         value_level=None if value is None else Level.CERTIFIED,
-        bound_level=level,
+        bound_level=None if bound is None else Level.CERTIFIED,
+        unchecked=(*unchecked, f"that it was found by {said.method} in {said.seconds:.1f} s"),
         complaints=tuple(complaints),
     )
 
 
-def _foreign(instance: Instance, digest: str) -> list[str]:
-    return [] if digest == instance.digest() else [f"made for another instance: {digest}"]
+def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list[str]:
+    found = [] if name == family.name else [f"made for family {name}, this one is {family.name}"]
+    return found + ([] if digest == instance.digest() else [f"made for another instance: {digest}"])
 
 
-def _judge(
-    family: Family, instance: Instance, schedule: Schedule, value: float, *, unfinished: bool
-) -> list[str]:
-    verdict = family.verify(instance, schedule, unfinished=unfinished)
+def _out_of_scope(family: Family, instance: Instance, said: Optimum) -> list[str]:
+    """Return what in a result answers another question than the one that it is said to answer."""
+    found = []
+    if said.scope and said.scope not in family.scopes:
+        known = ", ".join(map(repr, ["", *family.scopes]))
+        return [f"the scope is {said.scope!r}, expected one of: {known}"]
+    answers = family.scopes.get(said.scope, lambda _instance, _schedule: True)
+    if said.schedule is not None and not answers(instance, said.schedule):
+        found.append(f"the schedule is not {said.scope}")
+    if said.certificate is not None:
+        proved = family.scope(said.certificate)
+        if proved not in ("", said.scope):
+            asked = said.scope or "all"
+            found.append(f"the certificate speaks of {proved} schedules, expected {asked}")
+    return found
+
+
+def _value(
+    family: Family, instance: Instance, said: Optimum, complaints: list[str]
+) -> float | None:
+    """Judge the schedule by the rules of the model, which are stricter than those of policies."""
+    if said.schedule is None:
+        if said.value is not None:
+            complaints.append(f"value {said.value} comes without a schedule")
+        return None
+    verdict = family.verify(instance, said.schedule)
+    complaints += _judged(verdict, said.value)
+    return verdict.value
+
+
+def _judged(verdict: Verdict, said: float | None) -> list[str]:
+    """Return what is wrong with a schedule, or with the value that it is said to have."""
     if verdict.value is None:
         return [str(v) for v in verdict.violations]
-    if abs(verdict.value - value) > SAME * max(1.0, abs(value)):
-        return [f"value is {verdict.value}, the file says {value}"]
+    if said is None or not agree(verdict.value, said, SAME):
+        return [f"value is {verdict.value}, the file says {said}"]
     return []
 
 
-def _evaluate(family: Family, instance: Instance, optimum: Optimum) -> list[str]:
+def _proved(
+    family: Family, instance: Instance, said: Optimum, complaints: list[str]
+) -> float | None:
     """Re-evaluate the certificate: a file may claim less than it proves, never more."""
-    if optimum.certificate is None or optimum.bound is None:
-        return ["the bound is said to be certified, but the certificate is missing"]
+    certified = said.bound if said.bound_level is Level.CERTIFIED else said.certified_bound
+    if said.certificate is None:
+        if certified is not None or said.bound_level is Level.CERTIFIED:
+            complaints.append("the bound is said to be certified, but the certificate is missing")
+        return None
     try:
-        proved = family.check(instance, optimum.certificate)
+        proved = family.check(instance, said.certificate)
     except ValueError as err:
-        return [f"the certificate proves nothing: {err}"]
-    if family.sign * (proved - optimum.bound) > SAME * max(1.0, abs(proved)):
-        return [f"the certificate proves the bound {proved}, the file says {optimum.bound}"]
-    return []
+        complaints.append(f"the certificate proves nothing: {err}")
+        return None
+    if (
+        certified is not None
+        and family.sign * (proved - certified) > 0
+        and not agree(proved, certified, SAME)
+    ):
+        complaints.append(f"the certificate proves the bound {proved}, the file says {certified}")
+    return proved

@@ -13,6 +13,7 @@ from optsched import problem
 from optsched.cli import app
 from optsched.console import out, show_ratios
 from optsched.families.oasis import FAMILY
+from optsched.optimum import solve
 from optsched.problem import InputError, Window
 from optsched.ratios import compare
 from optsched.results import recheck, save_result
@@ -88,10 +89,11 @@ def test_policy_that_leaves_the_model_is_marked_and_beats_no_bound(install, smal
     assert "fifo *" in capsys.readouterr().out
 
 
-def test_absolute_gap(install, small):
-    install(absolute_gap=True)
-    report = compare(small, ["fifo"], time_limit=120)
-    assert report.optimum.model_copy(update={"value": 4.0, "bound": 4.5}).gap == 0.5
+def test_a_family_says_how_far_the_two_sides_are_apart(install, small):
+    install(distance=lambda _instance, _schedule, value, _certificate, bound: bound - value + 0.5)
+    found = solve(small, method="colgen", time_limit=120)
+    assert found.gap == found.certified_gap == found.bound - found.value + 0.5
+    assert found.status == "feasible"
 
 
 def test_options_that_mean_nothing_are_refused():

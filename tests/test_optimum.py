@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import count
 
@@ -13,8 +14,8 @@ from optsched import InputError, Optimum, Run, simulate, solve
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate import OasisCertificate
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.optimum import _checked_bound
-from optsched.problem import Level, Status
+from optsched.optimum import settle
+from optsched.problem import Implementation, Level, Status
 from optsched.progress import Progress
 
 CLOSING = ("auto", "branch-and-price", "compact", "cpsat")  # stop by closing the gap
@@ -92,48 +93,108 @@ def test_whoever_watches_sees_every_change():
     here = progress(inst, watch=lambda p: seen.append((p.value, p.bound)))
     here.incumbent(known["optimum"], best)
     here.proved(900.0, lambda: flat(inst))
-    here.claim("somebody", 800.0)
+    here.claim(Implementation.OTHER, 800.0)
     assert seen == [(here.value, None), (here.value, 900), (here.value, 900)]
 
 
 def test_the_gap_is_relative_to_the_value():
     family = FAMILY
-    assert family.gap(4.0, 5.0) == 0.25
-    assert family.gap(0.0, 0.0) == 0
-    assert family.gap(None, 5.0) is None
-    assert family.gap(4.0, None) is None
-    assert replace(family, absolute_gap=True).gap(4.0, 5.0) == 1.0
+    inst = random_instance(0)
+    assert family.gap(inst, 4.0, 5.0) == family.gap(inst, 4e-300, 5e-300) == 0.25
+    assert family.gap(inst, 0.0, 0.0) == 0
+    assert family.gap(inst, 0.0, 1e-300) == math.inf
+    assert family.gap(inst, None, 5.0) is None
+    assert family.gap(inst, 4.0, None) is None
+    own = replace(family, distance=lambda _i, _s, value, _c, bound: bound - value)
+    assert own.gap(inst, 4.0, 5.0) == 1.0
 
 
 # --- levels ---
 
 
-def levels(inst, level, *, claims, proved):
+HIGHS, CP_SAT = Implementation.HIGHS, Implementation.CP_SAT
+
+
+def settled(inst, level, *, claims=(), proved=None, schedule=None):
     here = progress(inst)
     for solver, bound in claims:
         here.claim(solver, bound)
     if proved is not None:
         here.proved(proved, lambda: flat(inst))
-    bound, reached, _ = _checked_bound(here, level)
-    return bound, reached
+    if schedule is not None:
+        here.incumbent(math.inf, schedule)
+    return settle(here, Level(level), "auto")
+
+
+def levels(inst, level, **known):
+    found = settled(inst, level, **known)
+    return found.bound, found.bound_level
 
 
 def test_a_bound_is_as_good_as_what_supports_it():
     inst, _, _ = reference()
-    one = [("highs", 90.0), ("highs", 80.0)]  # a solver cannot confirm itself
-    two = [*one, ("cp-sat", 80.0 + 1e-6)]
-    assert levels(inst, Level.CLAIMED, claims=one, proved=None) == (80, "claimed")
-    assert levels(inst, Level.CERTIFIED, claims=one, proved=None) == (80, "claimed")
-    assert levels(inst, Level.CROSS_CHECKED, claims=two, proved=None) == (
-        80 + 1e-6,
-        "cross-checked",
-    )
-    assert levels(inst, Level.CLAIMED, claims=two, proved=None)[1] == "claimed"
+    one = [(HIGHS, 90.0), (HIGHS, 80.0)]  # a solver cannot confirm itself
+    two = [*one, (CP_SAT, 80.0 + 1e-6)]
+    assert levels(inst, Level.CLAIMED, claims=one) == (80, "claimed")
+    assert levels(inst, Level.CERTIFIED, claims=one) == (80, "claimed")
+    assert levels(inst, Level.CROSS_CHECKED, claims=two) == (80 + 1e-6, "cross-checked")
+    assert levels(inst, Level.CLAIMED, claims=two)[1] == "claimed"
     assert levels(inst, Level.CROSS_CHECKED, claims=one, proved=85.0) == (80, "claimed")
-    assert levels(inst, Level.CERTIFIED, claims=[], proved=None) == (None, None)
+    assert levels(inst, Level.CERTIFIED) == (None, None)
     # certified: what the certificate says when it is evaluated again, whatever was said of it
-    bound, level = levels(inst, Level.CERTIFIED, claims=two, proved=85.0)
-    assert (bound, level) == (FAMILY.check(inst, flat(inst)), "certified")
+    proved = FAMILY.check(inst, flat(inst))
+    assert levels(inst, Level.CERTIFIED, proved=85.0) == (proved, "certified")
+
+
+def test_agreement_is_relative():
+    inst, _, _ = reference()
+    apart = [(HIGHS, 2e-8), (CP_SAT, 8e-8)]
+    assert levels(inst, Level.CERTIFIED, claims=apart) == (2e-8, "claimed")
+    near = [(HIGHS, 2e-8), (CP_SAT, 2e-8 * (1 + 5e-7))]
+    assert levels(inst, Level.CERTIFIED, claims=near)[1] == "cross-checked"
+
+
+def test_a_claim_beyond_the_certified_bound_is_shown_beside_it():
+    inst, known, best = reference()
+    value, proved = known["optimum"], FAMILY.check(inst, flat(inst))
+    assert proved > value * 1.001
+    found = settled(inst, Level.CERTIFIED, claims=[(HIGHS, value)], proved=proved, schedule=best)
+    assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CLAIMED)
+    assert found.bound == pytest.approx(value)
+    assert found.certified_bound == proved
+    assert found.certified_gap == pytest.approx(proved / value - 1)
+    assert f"is optimal (claimed); the certified bound is {proved:.6g}, gap" in str(found)
+
+
+def test_a_claim_that_a_schedule_refutes_does_not_count():
+    inst, known, best = reference()
+    value = known["optimum"]
+    low, near = value * (1 - 1e-5), value * (1 - 1e-8)
+    assert levels(inst, Level.CERTIFIED, claims=[(HIGHS, low)], schedule=best) == (None, None)
+    found = settled(inst, Level.CERTIFIED, claims=[(HIGHS, near)], schedule=best)
+    assert found.bound == found.value  # never beyond the value
+    assert found.status is Status.OPTIMAL
+
+
+def test_a_schedule_beyond_a_certified_bound_is_an_error(monkeypatch):
+    inst, _, best = reference()
+    here = progress(inst)
+    wrong = replace(FAMILY, check=lambda _inst, _certificate: 1.0)
+    monkeypatch.setattr(here, "family", wrong)
+    here.incumbent(math.inf, best)
+    here.proved(1.0, lambda: flat(inst))
+    with pytest.raises(RuntimeError, match=r"beyond the certified 1\.0"):
+        settle(here, Level.CERTIFIED, "auto")
+
+
+def test_a_solve_starts_from_known_schedules():
+    inst, known, best = reference()
+    found = solve(inst, method="search", time_limit=0, start=[nothing(inst), best])
+    assert found.value == pytest.approx(known["optimum"])
+    assert found.schedule == best
+    broken = schedule(known["mutants"]["rejected"][0]["schedule"])
+    with pytest.raises(InputError, match=r"a schedule to start from breaks the model; rejected"):
+        solve(inst, start=[broken])
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from oasis_reference import FILES, load, schedule
 from pydantic import ValidationError
 
+from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.optimum import Optimum
 from optsched.problem import InputError, Level, Status, get_family
@@ -149,7 +151,7 @@ def test_better_policy_becomes_the_reference(small):
     best = max(report.runs, key=lambda run: run.value)
     assert report.improved_by == best.policy
     assert report.optimum.value == best.value
-    assert report.optimum.schedule == best.schedule
+    assert report.optimum.schedule == FAMILY.trim(small, best.schedule)
     assert min(row.ratio.low for row in report.policies) == 1
     assert f"that of {best.policy}" in str(report)
 
@@ -162,6 +164,16 @@ def test_policy_beyond_a_bound(small):
     certain = wrong.model_copy(update={"bound_level": Level.CERTIFIED})
     with pytest.raises(RuntimeError, match="beyond the certified"):
         compare(small, POLICIES, optimum=certain)
+
+
+def test_a_ratio_beyond_its_guarantee_is_an_error(small, monkeypatch):
+    wrong = replace(FAMILY, guarantee=lambda _instance, _policy, _prior: 1.0)
+    monkeypatch.setattr("optsched.ratios.family_of", lambda _: wrong)
+    monkeypatch.setattr("optsched.simulation.family_of", lambda _: wrong)
+    with pytest.raises(
+        RuntimeError, match=r"policy fifo has ratio .*, beyond the 1\.0 that theory"
+    ):
+        compare(small, ["fifo"], optimum=optimum(small, value=1e3, bound=1e3))
 
 
 def test_schedule_from_elsewhere_is_a_row():

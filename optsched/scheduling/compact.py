@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+from optsched.problem import Implementation
 from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
 
 Entries = list[tuple[int, int, int]]
@@ -48,7 +49,8 @@ def solve_compact(
             monitor.infeasible = True
         elif outcome.bound is not None:
             # HiGHS by another name is no second opinion
-            monitor.claim("highs" if "highs" in solver else solver, outcome.bound)
+            by = Implementation.HIGHS if "highs" in solver else Implementation.OTHER
+            monitor.claim(by, outcome.bound)
 
     try:
         found = solve_pyomo(

@@ -25,7 +25,7 @@ from optsched.families.bipartite.instance import (
 )
 from optsched.families.bipartite.interior import maximize
 from optsched.families.bipartite.projection import Live
-from optsched.problem import Method
+from optsched.problem import Implementation, Method
 from optsched.progress import Progress
 from optsched.resources import DECIMALS
 
@@ -192,7 +192,7 @@ def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int
     schedule = BipartiteSchedule.model_construct(
         decisions=tuple(decisions), used=tuple(which.tolist()), rewards=(), record=None
     )
-    monitor.claim("cvxpy", total)
+    monitor.claim(Implementation.CLARABEL, total)
     monitor.incumbent(np.inf, schedule)
 
 

@@ -60,6 +60,5 @@ FAMILY = Family(
     pictures=_pictures,
     second={"geometric": "exponential", "exponential": "geometric"},
     measure=measure,
-    absolute_gap=True,
     shadow_prices=shadow_prices,
 )

@@ -26,6 +26,7 @@ from optsched.families.completion.instance import (
     float_below,
 )
 from optsched.families.completion.verify import verify
+from optsched.problem import Implementation
 from optsched.progress import Progress
 from optsched.resources import exact
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
@@ -302,7 +303,7 @@ class Program:
                 if claim:
                     monitor.infeasible = True
             elif bound is not None and claim:
-                monitor.claim("cp-sat", self.value(bound))
+                monitor.claim(Implementation.CP_SAT, self.value(bound))
         self.bound = bound
         return status
 

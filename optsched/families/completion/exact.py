@@ -19,6 +19,7 @@ from optsched.families.completion.priced_search import Search
 from optsched.families.completion.sequence import SAFE, Sequencing
 from optsched.families.completion.timeline import MOST_JOBS
 from optsched.families.completion.windows import WindowBlocks, attributes, certify_tree
+from optsched.problem import Implementation
 
 FIRST_TREE = 0.05  # of the time goes into a tree, which brings certificates
 TIMELINE_SHARE = 0.96  # of what is left into the dynamic program over time
@@ -133,7 +134,7 @@ class Exact:
             self.closed = not leaves
         self.leaves = leaves
         if self.closed:
-            self.monitor.claim("branching and dynamic program over time", self.monitor.value)
+            self.monitor.claim(Implementation.TIME_PROGRAM, self.monitor.value)
 
     def _gone(self, left: Sequence[Choices], limits: Ints, prices: Floats, until: float) -> bool:
         """Run the dynamic program within the limits; return whether nothing there is better."""
@@ -162,7 +163,7 @@ class Exact:
         if monitor.value is None:
             monitor.infeasible = True
         else:
-            monitor.claim("cp-sat on what prices leave", monitor.value)
+            monitor.claim(Implementation.CP_SAT, monitor.value)
 
     def _close(self, left: Sequence[Choices], limits: Ints, prices: Floats, seconds: float) -> bool:
         """Look for a better schedule within the limits; return whether there is none any more."""

@@ -17,6 +17,7 @@ from optsched.families.completion.repricing import Repricing
 from optsched.families.completion.slot_items import SlotItems
 from optsched.families.completion.timeline import Outcome, Path, Timeline
 from optsched.families.completion.windows import WindowBlocks
+from optsched.problem import Implementation
 
 SAFE = 1e-8  # relative: rounding of floats
 LIMITS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the gap: up to where it looks, in turn
@@ -158,7 +159,7 @@ class Sequencing:
         """Claim that nothing is below a value."""
         exact = float(round_up(self.search.inst, Fraction(least * (1 - SAFE))))
         assert self.monitor.value is not None
-        self.monitor.claim("dynamic program over time", min(exact, self.monitor.value))
+        self.monitor.claim(Implementation.TIME_PROGRAM, min(exact, self.monitor.value))
 
     def _place(self, path: Path, seconds: float) -> str:
         """Look for a schedule on single servers as a path says; return how that ended."""

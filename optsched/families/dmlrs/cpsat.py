@@ -25,6 +25,7 @@ from optsched.families.dmlrs.instance import (
 )
 from optsched.families.dmlrs.policy import refuse_links
 from optsched.families.dmlrs.verify import verify
+from optsched.problem import Implementation
 from optsched.progress import Progress
 from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 
@@ -57,7 +58,7 @@ def cpsat(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) ->
     finally:  # also after Ctrl-C
         bound = cp_bound(solver)
         if bound is not None:
-            monitor.claim("cp-sat", _upwards(Fraction(bound) * program.unit))
+            monitor.claim(Implementation.CP_SAT, _upwards(Fraction(bound) * program.unit))
 
 
 def _upwards(x: Fraction) -> float:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
+from optsched.problem import Implementation
 from optsched.progress import Progress
 from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 
@@ -49,7 +50,7 @@ def cpsat(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) ->
     finally:  # also after Ctrl-C
         bound = cp_bound(solver)
         if bound is not None:
-            monitor.claim("cp-sat", upwards(Fraction(bound) * program.unit))
+            monitor.claim(Implementation.CP_SAT, upwards(Fraction(bound) * program.unit))
 
 
 def upwards(x: Fraction) -> float:
