@@ -1,0 +1,211 @@
+"""What `verify` derives from a file, and what it does not believe."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from optsched import simulate, solve
+from optsched.families.completion.instance import (
+    CompletionInstance,
+    CompletionJob,
+    CompletionSchedule,
+    Piece,
+    WorkerType,
+)
+from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
+from optsched.optimum import Optimum
+from optsched.problem import InputError, families, family_of, get_family
+from optsched.ratios import compare
+from optsched.resources import MachineClass
+from optsched.results import recheck, save_result, save_run
+
+FAMILIES = ["bipartite", "bot", "completion", "dmlrs", "oasis"]
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """Return an instance of a family, and its optimum."""
+    known = {}
+
+    def get(name):
+        if name not in known:
+            inst = get_family(name).generate("small", seed=1)
+            known[name] = inst, solve(inst, time_limit=20)
+        return known[name]
+
+    return get
+
+
+def tiny(value):
+    """Return an instance with one job, which is worth ``value``."""
+    machine = MachineClass(capacity=(1.0,))
+    job = OasisJob(
+        arrival=0,
+        epochs=1,
+        chunks=1,
+        batches_per_chunk=1,
+        batch_time=1.0,
+        gradient_mb=0.0,
+        worker_bandwidth=1.0,
+        ps_bandwidth=1.0,
+        worker_demand=(1.0,),
+        ps_demand=(1.0,),
+        utility={"kind": "constant", "value": value},
+    )
+    return OasisInstance(
+        horizon=1,
+        resources=("gpu",),
+        worker_machines=(machine,),
+        ps_machines=(machine,),
+        jobs=(job,),
+    )
+
+
+def checked(tmp_path, inst, optimum, **changes):
+    """Write a result with changes, and look at it again."""
+    path = tmp_path / "result.json"
+    save_result(path, inst, optimum)
+    content = json.loads(path.read_text())
+    content["optimum"] |= changes
+    path.write_text(json.dumps(content))
+    return recheck(path)[0]
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_what_was_solved_is_derived_again(name, solved, tmp_path):
+    inst, optimum = solved(name)
+    found = checked(tmp_path, inst, optimum)
+    assert found.accepted, found
+    assert found.value == pytest.approx(optimum.value, rel=1e-9)
+    assert found.bound == pytest.approx(optimum.certified_bound, rel=1e-9)
+    assert found.gap == pytest.approx(optimum.certified_gap, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_nothing_is_derived_from_words(name, solved, tmp_path):
+    inst, optimum = solved(name)
+    names = "value bound gap certified_bound certified_gap value_level bound_level schedule"
+    nothing = dict.fromkeys([*names.split(), "certificate"])
+    found = checked(tmp_path, inst, optimum, **nothing, status="infeasible")
+    assert not found.accepted
+    assert "rejected" in str(found) or "nothing can be derived" in str(found)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_bound_without_a_certificate_is_named_as_not_checked(name, solved, tmp_path):
+    inst, optimum = solved(name)
+    run = simulate(inst, next(iter(families()[name].policies)))
+    assert run.obeys
+    trim = family_of(inst).trim
+    kept = run.schedule if trim is None else trim(inst, run.schedule)
+    found = checked(
+        tmp_path,
+        inst,
+        optimum,
+        value=run.value,
+        bound=run.value,
+        gap=0.0,
+        certified_bound=None,
+        bound_level="cross-checked",
+        status="optimal",
+        certificate=None,
+        schedule=kept.model_dump(mode="json"),
+    )
+    assert found.accepted
+    assert (found.bound, found.gap, found.bound_level) == (None, None, None)
+    assert f"not checked: bound {run.value:.9g} (cross-checked), status optimal" in str(found)
+    assert not found.what.startswith("optimum")
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_certified_number_without_its_proof_is_refused(name, solved, tmp_path):
+    inst, optimum = solved(name)
+    assert not checked(tmp_path, inst, optimum, certificate=None).accepted
+    assert not checked(tmp_path, inst, optimum, schedule=None).accepted
+    assert not checked(tmp_path, inst, optimum, value=optimum.value * 1.001).accepted
+    better = optimum.certified_bound + family_of(inst).sign * -0.01 * abs(optimum.value)
+    forged = {"bound": better, "certified_bound": better, "bound_level": "certified"}
+    assert not checked(tmp_path, inst, optimum, **forged).accepted
+
+
+def test_small_numbers_are_no_rounding(tmp_path):
+    inst = tiny(8e-10)
+    optimum = solve(inst, time_limit=20)
+    assert (optimum.status, optimum.bound_level) == ("optimal", "certified")
+    assert checked(tmp_path, inst, optimum).accepted
+    forged = checked(tmp_path, inst, optimum, bound=2e-10, certified_bound=2e-10)
+    assert "the certificate proves the bound" in str(forged)
+    empty = OasisSchedule(jobs=(None,)).model_dump(mode="json")
+    forged = checked(tmp_path, inst, optimum, schedule=empty, value=5e-10)
+    assert "value is 0.0, the file says 5e-10" in str(forged)
+
+
+def test_a_run_of_minus_infinity_is_looked_at_again(tmp_path):
+    inst = get_family("bot").generate("small", seed=1)
+    for policy in get_family("bot").policies:
+        path = tmp_path / f"{policy}.json"
+        save_run(path, inst, simulate(inst, policy))
+        assert recheck(path)[0].accepted, policy
+
+
+def piece(start, duration):
+    return Piece(
+        start=start, duration=duration, worker_type=0, ps_type=None, workers=((0, 1),), ps=()
+    )
+
+
+def two_jobs(horizon, *, enforced):
+    """Return a server for one worker, and two jobs: 10 slots, and an urgent one of 2 slots."""
+
+    def job(arrival, weight, slots):
+        return CompletionJob(
+            arrival=arrival,
+            weight=weight,
+            epochs=slots,
+            chunks=1,
+            batches_per_chunk=1,
+            batch_time=(1.0,),
+            update_time=(0.0,),
+            gradient_mb=0.0,
+        )
+
+    return CompletionInstance(
+        architecture="ring",
+        horizon=horizon,
+        enforce_horizon=enforced,
+        resources=("gpu",),
+        servers=(MachineClass(capacity=(1.0,)),),
+        worker_types=(WorkerType(demand=(1.0,), bandwidth=10.0),),
+        jobs=(job(0, 1.0, 10), job(1, 10.0, 2)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("horizon", "enforced", "jobs"),
+    [
+        (20, False, ((piece(0, 1), piece(3, 9)), (piece(1, 2),))),  # preempts
+        (11, True, ((piece(3, 10),), (piece(1, 2),))),  # ends after the horizon
+    ],
+)
+def test_an_optimum_obeys_the_model_not_the_rules_of_policies(tmp_path, horizon, enforced, jobs):
+    inst, plan = two_jobs(horizon, enforced=enforced), CompletionSchedule(jobs=jobs)
+    value = get_family("completion").verify(inst, plan, unfinished=True).value
+    said = Optimum(
+        family="completion",
+        sense="min",
+        instance_sha256=inst.digest(),
+        method="auto",
+        status="feasible",
+        value=value,
+        bound=None,
+        value_level="certified",
+        bound_level=None,
+        schedule=plan,
+        certificate=None,
+        seconds=1.0,
+    )
+    assert not checked(tmp_path, inst, said).accepted
+    with pytest.raises(InputError, match="the schedule breaks the model"):
+        compare(inst, ["fifo"], schedule=plan, time_limit=0)
