@@ -48,9 +48,13 @@ def short_search(jobs: int, slots: int, *, rate: float, most: float) -> float:
     return min(most, rate * size * min(1.0, size / SMALL))
 
 
-def construct(board: SearchBoard, order: Sequence[int], factor: int) -> None:
-    """Insert jobs one after the other."""
+def construct(
+    board: SearchBoard, order: Sequence[int], factor: int, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Insert jobs one after the other, until told to stop."""
     for i in order:
+        if stop():
+            return
         board.insert(i, factor)
 
 
@@ -65,6 +69,7 @@ def improve(
     found: Callable[[], None],
     keep: Callable[[], Callable[[], None]] | None = None,
     appeal: Sequence[float] | None = None,
+    arrived: Callable[[], bool] = lambda: False,
 ) -> None:
     """Improve ``board`` by simulated annealing over destroy-and-repair moves.
 
@@ -88,12 +93,17 @@ def improve(
     appeal : sequence of float, optional
         How likely a rejected job is to be tried, above 0, relative to others; by default, the job
         that is made room for is drawn by ``worth``, and those tried beside it are alike.
+    arrived : callable, optional
+        Called before every move: puts a better state on the board if somebody else has found one,
+        and says whether.
     """
     jobs = [i for i, w in enumerate(worth) if w > 0]
     if not jobs:
         return
     best = board.value
     while (passed := done()) < 1.0:
+        if arrived():
+            best = max(best, board.value)
         before = board.value
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]
@@ -101,7 +111,7 @@ def improve(
         taken = {i: board.remove(i) for i in out}
         inserted = _repair(board, [*wanted, *out], rejected, worth, appeal, factors, rng)
         heat = COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
-        heat *= max(abs(best), 1e-12)
+        heat *= abs(best)
         if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
             if back is not None:
                 back()

@@ -2,12 +2,13 @@
 
 Every utility is >= 0 and never increases. ``upper`` and ``log`` exist because prices and
 certificates need more than a float: the first encloses the value from above in exact arithmetic,
-the second does not underflow.
+the second does not underflow. ``shifted`` changes the unit by a power of two, so without rounding.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, Literal, Self
@@ -19,6 +20,7 @@ from optsched.resources import exact
 
 _DIGITS = Context(prec=50, Emax=10**9, Emin=-(10**9))
 _MARGIN = 1 + Fraction(1, 10**45)  # above the rounding of 50 digits
+_FAR = 5000  # exp of it, times the smallest float, is more than the largest
 
 
 class Sigmoid(Frozen):
@@ -43,12 +45,21 @@ class Sigmoid(Frozen):
         )
 
     def upper(self, delay: int) -> Fraction:
-        """Return a fraction at least the utility, and above it by at most 1e-44, relatively."""
-        z = exact(self.decay) * (delay - exact(self.target))
+        """Return a fraction at least the utility, and above it by at most 1e-44, relatively.
+
+        Utilities below exp(-5000) times the scale, which no float holds, are rounded up to that.
+        """
+        z = min(exact(self.decay) * (delay - exact(self.target)), Fraction(_FAR))
+        if z < -_FAR:
+            return exact(self.scale)
         with localcontext(_DIGITS):
             lowered = (Decimal(z.numerator) / Decimal(z.denominator)).next_minus()
             growth = Fraction(lowered.exp()) / _MARGIN
         return exact(self.scale) / (1 + growth)
+
+    def shifted(self, exponent: int) -> Self:
+        """Return 2**exponent times the utility."""
+        return self.model_copy(update={"scale": _positive(self.scale, exponent)})
 
 
 class Inverse(Frozen):
@@ -69,6 +80,10 @@ class Inverse(Frozen):
         """Return the utility as a fraction."""
         return exact(self.scale) / (1 + delay)
 
+    def shifted(self, exponent: int) -> Self:
+        """Return 2**exponent times the utility."""
+        return self.model_copy(update={"scale": _positive(self.scale, exponent)})
+
 
 class Constant(Frozen):
     """f(d) = value, whenever the job completes."""
@@ -87,6 +102,10 @@ class Constant(Frozen):
     def upper(self, _delay: int) -> Fraction:
         """Return the utility as a fraction."""
         return exact(self.value)
+
+    def shifted(self, exponent: int) -> Self:
+        """Return 2**exponent times the utility."""
+        return self.model_copy(update={"value": math.ldexp(self.value, exponent)})
 
 
 class Table(Frozen):
@@ -117,6 +136,17 @@ class Table(Frozen):
     def upper(self, delay: int) -> Fraction:
         """Return the utility as a fraction."""
         return exact(self(delay))
+
+    def shifted(self, exponent: int) -> Self:
+        """Return 2**exponent times the utility."""
+        return self.model_copy(
+            update={"values": tuple(math.ldexp(x, exponent) for x in self.values)}
+        )
+
+
+def _positive(x: float, exponent: int) -> float:
+    """Return x * 2**exponent; what is too small for that stays above 0."""
+    return max(math.ldexp(x, exponent), sys.float_info.min)
 
 
 Utility = Annotated[Sigmoid | Inverse | Constant | Table, Field(discriminator="kind")]

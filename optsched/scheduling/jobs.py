@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Annotated
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.problem import Frozen
 from optsched.resources import exact
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
 
+Count = Annotated[int, Field(ge=1, le=10**9)]
+"""How many there are of something in a job."""
+
 
 class ChunkedJob(Frozen):
     """A job that passes over chunks of data, known to nobody before it arrives."""
 
     arrival: NonNegativeInt = Field(description="slot of arrival; the first slot is 0")
-    epochs: PositiveInt = Field(description="passes over the data")
-    chunks: PositiveInt = Field(description="data chunks, so the most workers in a slot")
-    batches_per_chunk: PositiveInt = Field(description="mini-batches in a chunk")
+    epochs: Count = Field(description="passes over the data")
+    chunks: Count = Field(description="data chunks, so the most workers in a slot")
+    batches_per_chunk: Count = Field(description="mini-batches in a chunk")
 
 
 class TrainingJob(ChunkedJob):

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 from numba import njit
 
+from optsched.problem import InputError
 from optsched.scheduling.slots import (
     Floats,
     Ints,
@@ -31,6 +32,8 @@ from optsched.scheduling.workload import (
     hull_insert,
     prefix_costs,
 )
+
+MOST_CELLS = 2**28  # of a table: 2 GB
 
 
 @dataclass(frozen=True)
@@ -143,12 +146,28 @@ def compile_kernels() -> None:
     )
 
 
+def new_table(rows: int, columns: int) -> Floats:
+    """Return the table of a dynamic program, rows by slot and columns by work, all infinite.
+
+    Raises
+    ------
+    InputError
+        It would take more memory than a schedule is worth.
+    """
+    if rows * columns > MOST_CELLS:
+        raise InputError(
+            f"a job of {columns - 1} units of work in {rows - 1} slots is too large for the "
+            f"dynamic program, expected at most {MOST_CELLS} for one times the other"
+        )
+    return np.full((rows, columns), np.inf)
+
+
 Scratch = tuple[Floats, Floats, Ints, Floats, Ints, Floats, Floats, Ints, Floats, Floats, Ints]
 
 
 def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
     """Return the scratch arrays of `best_schedule`."""
-    table = np.full((horizon + 1, most + work + 1), np.inf)
+    table = new_table(horizon + 1, most + work + 1)
     corners = horizon * (most + 1)
     return (
         table,

@@ -65,7 +65,10 @@ class PackedBoard:
             np.ascontiguousarray(np.broadcast_to(c.T, (slots, *c.T.shape))).copy() for c in capacity
         ]
         self.number = [np.zeros((slots, jobs), np.int64) for _ in SIDES]
-        self.hosted = [np.zeros((slots, len(c), jobs), np.int16) for c in capacity]
+        self._most = [(r.units.size - 1, int(r.ps_needed[-1])) for r in requests]
+        largest = max((max(pair) for pair in self._most), default=1)
+        self._kind = np.int16 if largest < 2**15 else np.int32  # of numbers on a machine
+        self.hosted = [np.zeros((slots, len(c), jobs), self._kind) for c in capacity]
         self._fresh = [np.zeros_like(hosted) for hosted in self.hosted]
         self._worth = [
             _worth(p, d, c) for p, d, c in zip(prices, self.demand, capacity, strict=True)
@@ -74,7 +77,6 @@ class PackedBoard:
             [np.ascontiguousarray(p * multiple)[:, :, None, None] for p in prices]
             for multiple, _ in factors
         ]
-        self._most = [(r.units.size - 1, int(r.ps_needed[-1])) for r in requests]
         self._least_ps = [  # PS that a worker needs, at the best number of workers
             float((r.ps_needed[1:] / np.arange(1, r.ps_needed.size)).min(initial=np.inf))
             if r.ps_needed.size > 1
@@ -239,7 +241,7 @@ class PackedBoard:
         )
         for side in SIDES:
             _, t, h, n = plan.entries[plan.entries[:, 0] == side].T
-            self.hosted[side][t, h, i] -= (sign * n).astype(np.int16)
+            self.hosted[side][t, h, i] -= (sign * n).astype(self._kind)
             np.subtract.at(self.number[side], (t, i), sign * n)
 
     def keep(self) -> Callable[[], None]:

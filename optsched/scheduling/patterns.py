@@ -13,7 +13,6 @@ from numba import njit
 
 from optsched.scheduling.slots import Floats, Ints, plain_int
 
-NO_LIMIT = 2**62
 STEPS = 60  # of the search for surrogate weights
 
 

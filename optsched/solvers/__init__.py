@@ -4,6 +4,8 @@ What is known to go wrong, and what is done about it here:
 
 - HiGHS 1.12 to 1.15 returns wrong "Optimal" answers for integer programs of the OASiS shape when
   presolve is on: :func:`highs` turns it off for integer programs. Linear programs keep it.
+- HiGHS compares objectives with absolute tolerances: :func:`solve_mip` hands it one whose largest
+  coefficient is near 1000.
 - HiGHS may hand back duals of a maximization with the wrong sign (interior point, no crossover):
   :func:`run` and :func:`row_duals` refuse maximizations. Hand over the negative.
 - A solver that a limit stops may hand back numbers that violate the constraints: every solution

@@ -17,6 +17,8 @@ from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptibl
 if TYPE_CHECKING:
     import highspy
 
+LARGEST_COST = 10  # bits of the largest coefficient of an objective that HiGHS is given
+
 
 @dataclass(frozen=True)
 class MipResult:
@@ -225,7 +227,8 @@ def solve_mip(
     )
     mip = bool(integer.any())
     h = highs(threads=threads, time_limit=time_limit, seed=seed, log=log, mip=mip, gap=gap)
-    load(h, cost, a, *rows, *columns, integer)
+    scale = power_of_two(cost)
+    load(h, cost / scale, a, *rows, *columns, integer)
     if start is not None:
         solution = highspy.HighsSolution()
         solution.col_value = floats(start).tolist()
@@ -247,7 +250,8 @@ def solve_mip(
         status = _status(h.getModelStatus(), x)
         bound = objective if status == "optimal" else None  # of a linear program
         if mip:
-            bound = info.mip_dual_bound if math.isfinite(info.mip_dual_bound) else None
+            told = info.mip_dual_bound * scale
+            bound = told if math.isfinite(told) else None
         return MipResult(status, x, objective, bound, time.perf_counter() - began)
 
     try:
@@ -255,6 +259,22 @@ def solve_mip(
     except KeyboardInterrupt as err:
         raise Interrupted(result()) from err
     return result()
+
+
+def power_of_two(cost: NDArray[np.float64]) -> float:
+    """Return what to divide an objective by: HiGHS's tolerances are absolute.
+
+    Of a power of two, quotients are exact. The largest coefficient becomes a number from 512 to
+    1024, or stays 0.
+
+    >>> power_of_two(np.array([-3e-9, 1e-9])), power_of_two(np.zeros(2))
+    (3.637978807091713e-12, 1.0)
+    """
+    largest = float(np.abs(cost[np.isfinite(cost)]).max(initial=0.0))
+    if largest == 0.0:
+        return 1.0
+    exponent = max(math.frexp(largest)[1] - LARGEST_COST, -1021)  # a float's least exponent
+    return math.ldexp(1.0, exponent)
 
 
 def _status(model_status: Any, x: NDArray[np.float64] | None) -> Status:

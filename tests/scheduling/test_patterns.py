@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.scheduling.patterns import (
-    NO_LIMIT,
     STEPS,
     best_pattern,
     best_patterns,
@@ -37,7 +36,7 @@ def knapsack(seed):
 def test_best_pattern_tries_every_pattern(seed):
     value, demand, capacity, lower, upper = knapsack(seed)
     out = np.zeros(value.size, np.int64)
-    found = best_pattern(value, demand, capacity, lower, upper, out, NO_LIMIT, STEPS)
+    found = best_pattern(value, demand, capacity, lower, upper, out, 2**62, STEPS)
     ranges = [range(a, b + 1) for a, b in zip(lower, upper, strict=True)]
     fitting = [np.array(y) for y in product(*ranges) if (y @ demand <= capacity).all()]
     if not fitting:
@@ -55,7 +54,7 @@ def test_density_misleads_but_not_the_search():
     out = np.zeros(2, np.int64)
     none, most = np.zeros(2, np.int64), np.array([1, 2])
     value, demand = np.array([8.0, 5.0]), np.array([[4.0], [3.0]])
-    assert best_pattern(value, demand, np.array([6.0]), none, most, out, NO_LIMIT, STEPS) == 10
+    assert best_pattern(value, demand, np.array([6.0]), none, most, out, 2**62, STEPS) == 10
     assert out.tolist() == [0, 2]
 
 
@@ -66,11 +65,11 @@ def test_many_machines_are_solved_one_by_one():
     value, capacity = (np.array([p[k] for p in problems]) for k in (0, 2))
     lower, upper = (np.array([p[k] for p in problems]) for k in (3, 4))
     best, out = np.empty(len(problems)), np.empty((len(problems), value.shape[1]), np.int64)
-    best_patterns(value, demand, capacity, lower, upper, best, out, NO_LIMIT)
+    best_patterns(value, demand, capacity, lower, upper, best, out, 2**62)
     single = np.empty(value.shape[1], np.int64)
     for b in range(len(problems)):
         assert best[b] == best_pattern(
-            value[b], demand, capacity[b], lower[b], upper[b], single, NO_LIMIT, STEPS
+            value[b], demand, capacity[b], lower[b], upper[b], single, 2**62, STEPS
         ), b
         assert out[b].tolist() == single.tolist(), b
 
@@ -124,7 +123,7 @@ def test_windowed_costs_try_every_job(seed):
 def test_a_search_that_ends_early_promises_no_less(seed, nodes):
     value, demand, capacity, lower, upper = knapsack(seed)
     out = np.zeros(value.size, np.int64)
-    best = best_pattern(value, demand, capacity, lower, upper, out, NO_LIMIT, STEPS)
+    best = best_pattern(value, demand, capacity, lower, upper, out, 2**62, STEPS)
     promise = best_pattern(value, demand, capacity, lower, upper, out, nodes, STEPS)
     assert promise >= best * (1 - 1e-12)
     if best > -np.inf:

@@ -9,7 +9,7 @@ from optsched.families.oasis.baselines import BASELINES
 from optsched.families.oasis.certificate import OasisCertificate, check
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.online import assemble, events
-from optsched.families.oasis.opening import empty, trim
+from optsched.families.oasis.opening import empty, opening, trim
 from optsched.families.oasis.policy import Oasis, guarantee
 from optsched.families.oasis.reference import METHODS
 from optsched.families.oasis.shadow import shadow_prices
@@ -50,6 +50,7 @@ FAMILY = Family(
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,
+    opening=opening,
     trim=trim,
     check=check,
     events=events,

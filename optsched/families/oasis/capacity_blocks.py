@@ -19,17 +19,24 @@ NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in sear
 
 
 def requests(inst: OasisInstance) -> list[Request]:
-    """Return every job in the oracle's terms."""
+    """Return every job in the oracle's terms.
+
+    A job that can never finish earns nothing, whatever its work; tables need no room for that.
+    """
     arrays = inst.arrays
+    ends = [
+        w <= j.chunks * (inst.horizon - j.arrival)
+        for j, w in zip(inst.jobs, inst.work, strict=True)
+    ]
     return [
         Request(
             arrival=job.arrival,
-            work=inst.work[i],
+            work=inst.work[i] if ends[i] else 1,
             units=np.arange(job.chunks + 1),
             worker_demand=arrays.worker_demand[i].astype(float),
             ps_demand=arrays.ps_demand[i].astype(float),
             ps_needed=np.array(inst.ps_needed(i), np.int64),
-            utility=arrays.utility[i],
+            utility=arrays.utility[i] if ends[i] else np.zeros(inst.horizon),
         )
         for i, job in enumerate(inst.jobs)
     ]
@@ -69,7 +76,7 @@ class CapacityBlocks:
             self.slots,
             max(len(c) for c in self.classes),
             max((job.chunks for job in inst.jobs), default=1),
-            max(inst.work, default=1),
+            max((request.work for request in self.requests), default=1),
         )
 
     def machines(self, prices: Floats) -> tuple[Machines, Machines]:

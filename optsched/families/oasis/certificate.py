@@ -33,34 +33,44 @@ from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeInt
+from pydantic import Field
 
 from optsched.families.oasis.certificate_bound import (
     LARGEST_PRICE,
+    LARGEST_UNIT_PRICE,
     CapacityPriced,
     LeafBounds,
     Limits,
     SlotPriced,
 )
+from optsched.families.oasis.certificate_range import cells
 from optsched.families.oasis.instance import OasisInstance
+from optsched.magnitudes import INT64
 from optsched.problem import Frozen
 
 Ints = NDArray[np.int64]
+Exact = NDArray[np.object_]  # of Python's integers
 
 LARGEST = 20_000_000  # characters of a certificate's JSON text
+FINEST_GRID = 1200  # bits: the smallest and the largest float are within 2**1100
 SIDES = ("worker", "PS")
+
+
+Whole = Annotated[int, Field(ge=-INT64, le=INT64)]
+Price = Annotated[int, Field(gt=-LARGEST_UNIT_PRICE, lt=LARGEST_UNIT_PRICE)]
+Index = Annotated[int, Field(ge=0, le=INT64)]
 
 
 class CapacityPrices(Frozen):
     """Prices of capacity; a price that is not listed is 0."""
 
     kind: Literal["capacity"] = "capacity"
-    entries: tuple[tuple[int, int, int, int, int], ...] = Field(
+    entries: tuple[tuple[Whole, Whole, Whole, Whole, Price], ...] = Field(
         description="[side (0 workers, 1 PS), slot, class, resource, price of one demand unit]"
     )
 
     @classmethod
-    def of(cls, workers: Ints, ps: Ints) -> Self:
+    def of(cls, workers: Ints | Exact, ps: Ints | Exact) -> Self:
         """Make the sparse list from arrays of integers, shape (T, C, R)."""
         return cls(entries=_sparse(workers, ps))
 
@@ -69,7 +79,7 @@ class SlotPrices(Frozen):
     """Prices of a job's workers and PS; a price that is not listed is 0."""
 
     kind: Literal["slots"] = "slots"
-    entries: tuple[tuple[int, int, int, int], ...] = Field(
+    entries: tuple[tuple[Whole, Whole, Whole, Price], ...] = Field(
         description="[side (0 workers, 1 PS), job, slot, price of one worker or PS]"
     )
 
@@ -79,7 +89,7 @@ class SlotPrices(Frozen):
         return cls(entries=_sparse(workers, ps))
 
 
-def _sparse(workers: Ints, ps: Ints) -> tuple[tuple[int, ...], ...]:
+def _sparse(workers: Ints | Exact, ps: Ints | Exact) -> tuple[tuple[int, ...], ...]:
     return tuple(
         (side, *where, int(prices[where]))
         for side, prices in enumerate((workers, ps))
@@ -104,10 +114,10 @@ class Leaf(_Node):
 
 
 class _Split(_Node):
-    job: NonNegativeInt
-    slot: NonNegativeInt
-    left: NonNegativeInt = Field(description="index of the node of the first half")
-    right: NonNegativeInt = Field(description="index of the node of the second half")
+    job: Index
+    slot: Index
+    left: Index = Field(description="index of the node of the first half")
+    right: Index = Field(description="index of the node of the second half")
 
 
 class CompletionSplit(_Split):
@@ -120,7 +130,7 @@ class WorkersSplit(_Split):
     """The job has at most ``at`` workers in ``slot`` | more."""
 
     node: Literal["workers"] = "workers"
-    at: NonNegativeInt
+    at: Index
 
 
 class MachineSplit(_Split):
@@ -131,8 +141,8 @@ class MachineSplit(_Split):
 
     node: Literal["machine"] = "machine"
     side: Literal[0, 1] = Field(description="0: a worker machine, 1: a PS machine")
-    machine: NonNegativeInt
-    at: NonNegativeInt
+    machine: Index
+    at: Index
 
 
 Split = CompletionSplit | WorkersSplit | MachineSplit
@@ -144,7 +154,9 @@ class OasisCertificate(Frozen):
 
     instance_sha256: str
     grid_bits: int = Field(
-        ge=0, le=96, description="prices are integers, in value units times 2**grid_bits"
+        ge=-FINEST_GRID,
+        le=FINEST_GRID,
+        description="prices are integers, in value units times 2**-grid_bits",
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
@@ -158,7 +170,15 @@ class OasisCertificate(Frozen):
 
 def to_grid(prices: NDArray[np.float64], grid_bits: int) -> Ints:
     """Round prices to the grid; negative ones become 0, those above 2**61 become that."""
-    return np.rint(np.clip(prices * 2.0**grid_bits, 0, 2.0**61)).astype(np.int64)
+    rounded: Ints = np.rint(np.clip(np.ldexp(prices, grid_bits), 0, 2.0**61)).astype(np.int64)
+    return rounded
+
+
+def to_fine_grid(prices: NDArray[np.float64], grid_bits: int) -> Exact:
+    """Round prices of units to the grid, in Python's integers: units may be tiny, or not."""
+    finest = float(LARGEST_UNIT_PRICE // 2)
+    exact = np.rint(np.clip(np.ldexp(prices, grid_bits), 0, finest))
+    return np.array([int(x) for x in exact.ravel()], object).reshape(prices.shape)
 
 
 def check(inst: OasisInstance, certificate: OasisCertificate) -> float:
@@ -179,7 +199,7 @@ def check(inst: OasisInstance, certificate: OasisCertificate) -> float:
     if size > LARGEST:
         raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
     bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)
-    return _float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
+    return float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
 
 
 def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[Fraction | None]:
@@ -200,11 +220,12 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     limits = bounds.unrestricted()
     for prices in tree.leaves(limits):
         bound = bounds.bound(limits.copy(), prices)
-        exact = None if bound is None else Fraction(bound, 2**certificate.grid_bits)
-        yield None if exact is None else exact + bounds.late
+        unit = Fraction(2) ** -certificate.grid_bits
+        yield None if bound is None else bound * unit + bounds.late
 
 
-def _float_above(x: Fraction) -> float:
+def float_above(x: Fraction) -> float:
+    """Return ``x`` as a float, rounded up."""
     try:
         near = float(x)
     except OverflowError as err:
@@ -338,12 +359,12 @@ class _Tree:
         if isinstance(prices, SlotPrices):
             shape = (len(inst.jobs), inst.horizon)
             names = {"job": shape[0], "slot": shape[1]}
-            return SlotPriced(_fill(k, prices.entries, (shape, shape), names))
+            return SlotPriced(_fill(k, prices.entries, (shape, shape), names, LARGEST_PRICE))
         classes = (len(a.worker_classes), len(a.ps_classes))
         r = len(inst.resources)
         shapes = ((inst.horizon, classes[0], r), (inst.horizon, classes[1], r))
         names = {"slot": inst.horizon, "class": max(classes), "resource": r}
-        return CapacityPriced(k, _fill(k, prices.entries, shapes, names))
+        return CapacityPriced(k, _fill(k, prices.entries, shapes, names, LARGEST_UNIT_PRICE))
 
 
 def _inside(place: str, name: str, value: int, low: int, high: int) -> None:
@@ -356,25 +377,28 @@ def _fill(
     entries: Sequence[tuple[int, ...]],
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     names: Mapping[str, int],
+    limit: int,
 ) -> tuple[Ints, Ints]:
-    """Turn a sparse list into one array per side."""
+    """Turn a sparse list into one array per side; of Python's integers, where 64 bits are few."""
     for entry in entries:
         where = f"node {k}, price {list(entry)}"
         _inside(where, "side", entry[0], 0, 1)
         for name, index, size in zip(names, entry[1:-1], shapes[entry[0]], strict=True):
             _inside(where, name, index, 0, size - 1)
-        if not 0 <= entry[-1] < LARGEST_PRICE:
-            raise ValueError(f"{where}: is {entry[-1]}, expected 0..2**62 - 1")
+        if not 0 <= entry[-1] < limit:
+            bits = limit.bit_length() - 1
+            raise ValueError(f"{where}: is {entry[-1]}, expected 0..2**{bits} - 1")
     sides: list[Any] = []
     for side, shape in enumerate(shapes):
-        dense = np.zeros(shape, np.int64)
-        seen = np.zeros(shape, np.int64)
-        mine = np.array([e for e in entries if e[0] == side], np.int64).reshape(-1, len(shape) + 2)
-        where_to = tuple(mine[:, 1:-1].T)
-        dense[where_to] = mine[:, -1]
-        np.add.at(seen, where_to, 1)
+        cells("prices", *shape)
+        mine = [e for e in entries if e[0] == side]
+        where_to = np.array([e[1:-1] for e in mine], np.int64).reshape(-1, len(shape))
+        places, seen = np.unique(where_to, axis=0, return_counts=True)
         if seen.max(initial=0) > 1:
-            twice = [side, *(int(x) for x in np.argwhere(seen > 1)[0])]
+            twice = [side, *places[seen > 1][0].tolist()]
             raise ValueError(f"node {k}: the price of {twice} is given twice, expected once")
+        prices = [e[-1] for e in mine]
+        dense = np.zeros(shape, np.int64 if max(prices, default=0) < LARGEST_PRICE else object)
+        dense[tuple(where_to.T)] = prices
         sides.append(dense)
     return sides[0], sides[1]

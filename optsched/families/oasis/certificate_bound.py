@@ -19,11 +19,14 @@ from optsched.families.oasis.certificate_kernels import (
     slot_costs,
     useful_slots,
 )
+from optsched.families.oasis.certificate_range import CELLS, Range, cells
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
+from optsched.magnitudes import Magnitude, int64s
 
 Ints = NDArray[np.int64]
 
-LARGEST_PRICE = 2**62
+LARGEST_PRICE = 2**62  # of a worker or PS: 64 bits hold it
+LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
 NEGLIGIBLE = Fraction(1, 2**29)  # of the greatest utility: what is less counts as never completed
 MEMORY = 100_000  # results that are kept for leaves to come
 
@@ -85,7 +88,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class CapacityPriced:
-    """Prices of capacity: per side, shape (T, C, R); ``key`` tells price sets apart."""
+    """Prices of capacity: per side, shape (T, C, R); ``key`` tells price sets apart.
+
+    Where a price has more than 62 bits, the arrays hold Python's integers.
+    """
 
     key: int
     prices: tuple[Ints, Ints]
@@ -110,8 +116,9 @@ class LeafBounds:
     """Computes the bounds of leaves of one instance.
 
     Prices are integers, in value units times 2**grid_bits. Costs of schedules and loads of machines
-    are added up on a grid that is coarser if need be, so that no int64 overflows. That is valid
-    too: prices of slots become other prices, and the costs of prices of capacity only fall.
+    are added up on a grid that is coarser if need be, so that no int64 overflows (see
+    `certificate_range`). That is valid, too: prices of slots become other prices, and the costs of
+    prices of capacity only fall.
     """
 
     def __init__(self, inst: OasisInstance, grid_bits: int) -> None:
@@ -120,13 +127,9 @@ class LeafBounds:
         jobs = range(len(inst.jobs))
         self.ps_needed = [np.array(inst.ps_needed(i), np.int64) for i in jobs]
         self.cap = np.array([self._most(i) for i in jobs], np.int64)
-        most = max((job.chunks for job in inst.jobs), default=1)
-        richest = max((math.ceil(job.utility.upper(0)) for job in inst.jobs), default=1)
-        # 8 * (all prices of one schedule, or of one machine's load) * (utility) < 2**62
-        size = 8 * max(inst.horizon, len(inst.jobs)) * most * max(1, richest)
-        self.grid = min(grid_bits, 62 - size.bit_length())
-        self.shift = grid_bits - self.grid
-        self.dearest = 2**61 // (2 * inst.horizon * most)  # of a worker: above it, no job pays
+        self.richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+        units = Range.of(inst, grid_bits, self.richest)
+        self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
         self.last, self.late = self._useful_completions()
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._loads: dict[tuple[object, ...], int] = {}
@@ -138,8 +141,7 @@ class LeafBounds:
         A schedule that loses the jobs that complete later loses at most that, so it is enough to
         bound schedules without them. Utilities never increase.
         """
-        jobs = self.inst.jobs
-        least = NEGLIGIBLE * max((job.utility.upper(0) for job in jobs), default=Fraction(0))
+        jobs, least = self.inst.jobs, NEGLIGIBLE * self.richest
         last, late = np.full(len(jobs), -1, np.int64), Fraction(0)
         for i, job in enumerate(jobs):
             delays = range(self.inst.horizon - job.arrival)
@@ -157,15 +159,22 @@ class LeafBounds:
 
     @cached_property
     def worth(self) -> list[list[int]]:
-        """Utility of completing in slots arrival, arrival + 1, ..., rounded up to the grid."""
-        scale = 2**self.grid if self.grid >= 0 else Fraction(1, 2**-self.grid)
+        """Utility of completing in slots arrival to the last that is useful, rounded up."""
+        scale = Fraction(2) ** self.grid
         return [
-            [
-                math.ceil(job.utility.upper(d) * scale)
-                for d in range(self.inst.horizon - job.arrival)
-            ]
-            for job in self.inst.jobs
+            [math.ceil(job.utility.upper(d) * scale) for d in range(int(last) + 1 - job.arrival)]
+            for job, last in zip(self.inst.jobs, self.last, strict=True)
         ]
+
+    def unpriced(self) -> Fraction:
+        """Return the bound where all prices are 0 and nothing is restricted, without kernels."""
+        total, scale = self.late, Fraction(2) ** self.grid
+        for i, job in enumerate(self.inst.jobs):
+            if self.cap[i] > 0:
+                delay = -(-self.inst.work[i] // int(self.cap[i])) - 1
+                if job.arrival + delay <= self.last[i]:
+                    total += math.ceil(job.utility.upper(delay) * scale) / scale
+        return total
 
     def unrestricted(self) -> Limits:
         """Return the limits at the root of a tree."""
@@ -227,6 +236,9 @@ class LeafBounds:
             return 0 if never else None
         window = slice(arrival, last + 1)
         low, high = limits.low[i, window], limits.high[i, window]
+        work = self.inst.work[i]
+        if work > int(high.sum()):  # it cannot complete, and no table need be as large as its work
+            return 0 if never else None
         paid: tuple[object, ...] = (
             (prices.key,)
             if isinstance(prices, CapacityPriced)
@@ -249,7 +261,7 @@ class LeafBounds:
         worth, work = self.worth[i], self.inst.work[i]
         slots = len(cost)
         if never:
-            known = np.array([min(w, NONE) for w in worth[:slots]], np.int64)
+            known = int64s("utility", worth[:slots], NONE)
             slots = int(useful_slots(cost, high, work, known))
         ends = cheapest(cost[:slots], low[:slots], high[:slots], work).tolist()
         payoffs = [
@@ -265,9 +277,10 @@ class LeafBounds:
         """Return the cost of n workers in each slot from the arrival on, shape (S, N + 1)."""
         key = (prices.key, i)
         if key not in self._costs:
-            if len(self._costs) >= len(self.inst.jobs):
-                self._costs.clear()  # price sets come one after the other
             arrival = self.inst.jobs[i].arrival
+            cells(f"costs of job {i}", self.inst.horizon - arrival, int(self.cap[i]) + 1)
+            if sum(known.size for known in self._costs.values()) >= CELLS:
+                self._costs.clear()
             units = [
                 self._units(p[arrival:], side.demand[i])
                 for side, p in zip(self.sides, prices.prices, strict=True)
@@ -279,18 +292,26 @@ class LeafBounds:
 
     def _units(self, prices: Ints, demand: Ints) -> Ints:
         """Return the price of one worker (PS) on each class, shape (S, C), rounded down."""
-        largest = int(prices.max(initial=0)) * int(demand.max(initial=0)) * len(demand)
-        if largest >= 2**63:
-            exact = (prices.astype(object) @ demand.astype(object)) >> self.shift
+        price = Magnitude("price of a unit", int(prices.max(initial=0)))
+        unit = price * Magnitude.of("demand", demand)
+        if prices.dtype != object and unit.total(len(demand)).inside():
+            exact = (prices @ demand) >> min(self.shift, 63)  # 63: nothing is left
         else:
-            exact = (prices @ demand) >> min(self.shift, 62)
+            exact = (prices.astype(object) @ demand.astype(object)) >> self.shift
         units: Ints = np.minimum(exact, self.dearest).astype(np.int64)
         return units
 
+    def _on_grid(self, prices: Ints) -> Ints:
+        """Return prices of workers (PS) as they count: rounded down, at most the dearest.
+
+        These are other prices, and as good: costs and loads are counted at the same.
+        """
+        counted: Ints = np.minimum(prices >> min(self.shift, 63), self.dearest)
+        return counted
+
     def _slot_costs(self, i: int, prices: SlotPriced, window: slice) -> Ints:
-        worker, server = (
-            np.minimum(p[i, window] >> min(self.shift, 62), self.dearest) for p in prices.prices
-        )
+        cells(f"costs of job {i}", window.stop - window.start, int(self.cap[i]) + 1)
+        worker, server = (self._on_grid(p[i, window]) for p in prices.prices)
         numbers = np.arange(self.cap[i] + 1)
         cost: Ints = np.outer(worker, numbers) + np.outer(server, self.ps_needed[i][numbers])
         return cost
@@ -298,18 +319,12 @@ class LeafBounds:
     def _machines(self, s: int, limits: Limits, prices: Ints) -> int | None:
         """Return the worth of the most expensive loads of one side's machines over all slots."""
         side, total = self.sides[s], 0
-        value = prices >> min(self.shift, 62)  # rounded as in the costs: prices all the same
+        value = self._on_grid(prices)
         most = limits.high if s == 0 else self._servers(limits.high)
         slots = np.arange(self.inst.horizon)[None, :]
         runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
         value = np.where(runs, value, 0).T.copy()  # (T, I)
         most = np.where(value.T > 0, most, 0).T.copy()  # (T, I)
-        dearest = int(value.max(initial=0))
-        if dearest * int(self.inst.arrays.chunks.sum()) >= 2**62:
-            raise ValueError(
-                f"a price of {float(dearest / Fraction(2) ** self.grid):g} per worker or PS is too "
-                "large, expected no more than a job can earn"
-            )
         restricted: dict[int, dict[int, dict[int, tuple[int, int]]]] = {}  # slot, machine, job
         for (where, t, h, i), held in limits.machines.items():
             if where == s:

@@ -1,7 +1,8 @@
 """Integer kernels of the certificate's checker: cheapest schedules, best load of one machine.
 
-All numbers are ``int64``. The checker chooses its units so that no sum here reaches ``NONE``
-(2**62), and an entry ``NONE`` plus any cost stays below 2**63.
+All numbers are ``int64``, and none leaves them: `certificate_range` chooses units in which no cost
+of a schedule and no worth of a load reaches ``NONE`` (2**62); an entry ``NONE`` plus any cost stays
+below 2**63. What a kernel adds beyond that, it bounds where it does.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 
 NONE = 2**62  # the cost of a schedule that does not exist
+SCALE = 2**61  # what all capacities of a machine count together, at most
+FINEST = 2**50  # what one of them counts, at most
 NODES = 20_000  # of the search for the best load of a machine
 STEPS = 60  # of the search for multipliers
 
@@ -134,8 +137,8 @@ def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
     order = np.empty(slots, np.int64)  # slots so far, by rate
     useful = 0
     for t in range(slots):
-        rate[t] = NONE
-        for n in range(1, high[t] + 1):
+        rate[t] = NONE if high[t] < 1 else cost[t, 1]  # times n it is no more than cost[t, n]
+        for n in range(2, high[t] + 1):
             rate[t] = min(rate[t], cost[t, n] // n)
         place = t
         while place > 0 and rate[order[place - 1]] > rate[t]:
@@ -145,7 +148,7 @@ def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
         left, total = work, 0
         for j in range(t + 1):
             n = min(left, high[order[j]])
-            if n > 0:
+            if n > 0 and rate[order[j]] < NONE:
                 total += n * rate[order[j]]
                 left -= n
         if left == 0 and worth[t] > total:
@@ -171,8 +174,8 @@ def denser(v: int, d: int, w: int, e: int) -> bool:
 @njit(cache=True)
 def part(value: int, room: int, demand: int) -> int:
     """Return at least value * room / demand, for 0 <= room < demand, without overflow."""
-    while room > 0 and value > NONE // room:
-        room, demand = (room >> 1) + 1, demand >> 1
+    while room > 1 and value > NONE // room:
+        room, demand = (room + 1) >> 1, demand >> 1
     whole: int = value * room // demand if demand > 0 else value
     return min(value, whole)
 
@@ -240,6 +243,7 @@ def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> Ints:
     total = best.sum()
     for r in range(resources):
         if capacity[r] > 0 and total > 0.0:
+            # units * capacity add up to 2**50, and what roundings of `resources` floats add
             units[r] = int(best[r] / total * 2.0**50 / capacity[r])
     return units
 
@@ -255,13 +259,20 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     resource alone, their sum relative to the capacities, and at multipliers) leaves nothing to
     gain.
 
+    In the sum of all resources, each counts SCALE / R at most, so that it stays below 2**62 however
+    many there are; one that is too large to count in whole numbers then is left out, which is a
+    relaxation, too.
+
     Parameters
     ----------
     value, most : shape (n,)
+        The sum of value * most is below NONE.
     demand : shape (n, R)
     capacity : shape (R,)
+        Below 2**50.
     """
     resources = len(capacity)
+    finest = min(FINEST, SCALE // max(1, resources))
     weight = np.zeros((resources + 2, len(value)), np.int64)  # demand in each relaxation
     left = np.zeros(resources + 2, np.int64)
     kept = np.zeros(len(value), np.int64)
@@ -276,7 +287,7 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
             n += 1
     for r in range(resources):
         left[r] = capacity[r]
-        share = max(1, 2**50 // max(1, capacity[r]))
+        share = finest // max(1, capacity[r])
         left[resources] += share * capacity[r]
         for j in range(n):
             weight[r, j] = demand[kept[j], r]

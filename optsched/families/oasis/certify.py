@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -18,8 +19,10 @@ from optsched.families.oasis.certificate import (
     OasisCertificate,
     SlotPrices,
     WorkersSplit,
+    to_fine_grid,
     to_grid,
 )
+from optsched.families.oasis.certificate_range import Range
 from optsched.families.oasis.completion_tree import Part
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.slot_blocks import SlotBlocks
@@ -33,11 +36,9 @@ def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificat
     """Certify by one set of prices on capacity."""
     parts = np.split(prices, [problem.sizes[0]])
     # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
-    bits = int(
-        np.clip(round(math.log2(max(problem.rhs.max(initial=1.0), 1.0))) + CAPACITY_BITS, 40, 90)
-    )
+    bits = max(40, round(math.log2(max(problem.rhs.max(initial=1.0), 1.0))) + CAPACITY_BITS)
     worker, ps = (
-        to_grid(np.ascontiguousarray(p.reshape(shape).transpose(0, 2, 1)), bits)
+        to_fine_grid(np.ascontiguousarray(p.reshape(shape).transpose(0, 2, 1)), bits)
         for p, shape in zip(parts, problem.shapes, strict=True)
     )
     return OasisCertificate.root(problem.inst, CapacityPrices.of(worker, ps), bits)
@@ -51,10 +52,10 @@ def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCe
 
 
 def _slot_bits(inst: OasisInstance, dearest: float) -> int:
-    """Return a grid on which a schedule stays below 2**60 at such prices."""
-    most = max((job.chunks for job in inst.jobs), default=1)
-    room = 60 - math.ceil(math.log2(max(1.0, 2.0 * inst.horizon * most * dearest)))
-    return max(0, min(SLOT_BITS, room))
+    """Return a grid on which the checker counts such prices as they are."""
+    richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+    most = Range.of(inst, SLOT_BITS, richest).dearest
+    return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
 def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:

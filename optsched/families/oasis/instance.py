@@ -17,9 +17,10 @@ arXiv:1801.00936.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ from optsched.resources import (
     Amount,
     MachineClass,
     Units,
+    ceil_multiples,
     ceil_tol,
     equal_machines,
     exact,
@@ -40,6 +42,10 @@ from optsched.scheduling.jobs import TrainingJob, transfer_slots
 from optsched.utility import Utility
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
+LARGEST_WORK = 2**53  # worker-slots of a job: so far, floats hold every integer
+MOST_PLACES = 10**7  # jobs times slots; machines of a side times resources
+MOST_MACHINES = 10**6  # of a side
+MOST_CHUNKS = 4 * 10**6  # of all jobs
 
 
 class OasisJob(TrainingJob):
@@ -80,6 +86,12 @@ class Platform(Frozen):
                         f"{side}[{c}]: capacity has {len(machines.capacity)} entries, "
                         f"expected one per resource: {names}"
                     )
+            count = sum(machines.count for machines in getattr(self, side))
+            if count > MOST_MACHINES or count * len(self.resources) > MOST_PLACES:
+                raise ValueError(
+                    f"{side}: {count} machines of {len(self.resources)} resources, expected at "
+                    f"most {MOST_MACHINES} machines, and {MOST_PLACES} amounts"
+                )
         return self
 
     @cached_property
@@ -104,6 +116,29 @@ class OasisInstance(Platform, Instance):
     redrawn: NonNegativeInt = Field(
         default=0, description="draws that were rejected because they can never finish"
     )
+
+    @model_validator(mode="after")
+    def _sizes_are_countable(self) -> Self:
+        places, chunks = len(self.jobs) * self.horizon, sum(job.chunks for job in self.jobs)
+        if max(places, self.horizon) > MOST_PLACES:
+            raise ValueError(
+                f"{len(self.jobs)} jobs and {self.horizon} slots, "
+                f"expected at most {MOST_PLACES} for one times the other"
+            )
+        if chunks > MOST_CHUNKS:
+            raise ValueError(f"the jobs have {chunks} chunks, expected at most {MOST_CHUNKS}")
+        for i, work in enumerate(self.work):
+            if work > LARGEST_WORK:
+                raise ValueError(
+                    f"job {i}: needs about 2**{work.bit_length() - 1} worker-slots, "
+                    "expected at most 2**53"
+                )
+        if not math.isfinite(sum(job.utility(0) for job in self.jobs)):
+            raise ValueError(
+                "the utilities at no delay add up to more than the largest float, "
+                "expected a larger unit of utility"
+            )
+        return self
 
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
@@ -152,6 +187,14 @@ class OasisInstance(Platform, Instance):
         """Return the instance without its jobs."""
         return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
 
+    def shifted(self, exponent: int) -> OasisInstance:
+        """Return the instance with 2**exponent times the utilities."""
+        jobs = (
+            job.model_copy(update={"utility": job.utility.shifted(exponent)}) for job in self.jobs
+        )
+        fields = {name: getattr(self, name) for name in OasisInstance.model_fields}
+        return OasisInstance.model_construct(**{**fields, "jobs": tuple(jobs)})
+
     @cached_property
     def work(self) -> tuple[int, ...]:
         """W_i = ceil(E N M (tau + 2 e / b)): worker-slots that each job needs."""
@@ -190,7 +233,7 @@ def job_work(job: OasisJob, slot_seconds: float) -> int:
 def ps_table(job: OasisJob) -> tuple[int, ...]:
     """Return ceil(n b / B) for n = 0..N."""
     ratio = exact(job.worker_bandwidth) / exact(job.ps_bandwidth)
-    return tuple(ceil_tol(n * ratio) for n in range(job.chunks + 1))
+    return tuple(ceil_multiples(ratio, job.chunks))
 
 
 def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
@@ -249,7 +292,11 @@ class OasisArrays:
         )
 
 
-Entry = tuple[NonNegativeInt, NonNegativeInt, PositiveInt]
+LARGEST_NUMBER = 2**53 - 1
+
+Place = Annotated[int, Field(ge=0, le=LARGEST_NUMBER)]
+Number = Annotated[int, Field(ge=1, le=LARGEST_NUMBER)]
+Entry = tuple[Place, Place, Number]
 """[slot, machine, number]"""
 
 

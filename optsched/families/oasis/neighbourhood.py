@@ -6,6 +6,7 @@ the best of them is improved by taking jobs out and putting jobs in.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -17,6 +18,7 @@ from optsched.families.oasis.capacity_blocks import requests
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.tightening import Guide
+from optsched.problem import Schedule
 from optsched.progress import Progress
 from optsched.scheduling.board import Plan
 from optsched.scheduling.packed_board import PackedBoard
@@ -42,6 +44,7 @@ NEAR = 1e-3  # a job is in the way where it can still earn this share of its bes
 LEAST = 1e-6  # a job that earns less than this share of what all can earn is not tried
 HOPEFUL = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
 HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
+EQUAL = 1e-12  # values are equal, relatively: sums in other orders
 NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
 
 
@@ -101,9 +104,9 @@ class Neighbourhood:
         most = np.array([most_workers(self.inst, job) for job in self.inst.jobs], np.int64)
         return np.where(most > 0, -(-self.inst.arrays.work // np.maximum(most, 1)), 0)
 
-    def start(self) -> None:
+    def start(self, stop: Callable[[], bool] = lambda: False) -> None:
         """Insert the jobs at the full prices, the most valuable first."""
-        construct(self.board, self._jobs(np.argsort(-self.worth, kind="stable")), FULL)
+        construct(self.board, self._jobs(np.argsort(-self.worth, kind="stable")), FULL, stop)
 
     def _jobs(self, order: NDArray[np.int64]) -> list[int]:
         return [i for i in order.tolist() if self.worth[i] > 0]
@@ -119,8 +122,9 @@ class Neighbourhood:
             factor = int(rng.choice(self.builders))
             for i in list(self.board.plans):
                 self.board.remove(i)
-            construct(self.board, self._jobs(np.lexsort((-key, -share))), factor)
-            if self.board.value > best * (1 + 1e-12):
+            order = self._jobs(np.lexsort((-key, -share)))
+            construct(self.board, order, factor, lambda: done() >= 1.0)
+            if self.board.value > best * (1 + EQUAL):
                 best, keep = self.board.value, self.board.keep()
                 found()
         keep()
@@ -132,10 +136,30 @@ class Neighbourhood:
         for i, plan in plans.items():
             self.board.restore(i, plan)
 
+    def adopt(self, schedule: OasisSchedule) -> None:
+        """Replace the state by a schedule, without jobs that do not complete or earn nothing."""
+        plans = {}
+        for i, job in enumerate(schedule.jobs):
+            if job is None or sum(n for _, _, n in job.workers) < self.inst.work[i]:
+                continue
+            completion = max(t for t, _, _ in job.workers)
+            value = float(self.board.requests[i].utility[completion])
+            number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
+            for side, part in enumerate((job.workers, job.ps)):
+                for t, h, n in part:
+                    number[side, t, h] += n
+            if value > 0:
+                rows = [(*where, n) for where, n in sorted(number.items())]
+                plans[i] = Plan(value, completion, np.array(rows, np.int64))
+        self.load(plans)
+
     def search(
         self, monitor: Progress, *, seed: int, start: int, done: Callable[[], float]
     ) -> dict[int, Plan]:
-        """Search from the present state; report every better schedule; return the best plans."""
+        """Search from the present state; report every better schedule; return the best plans.
+
+        A better schedule that the monitor knows already, or gets to know, replaces the state.
+        """
         board = self.board
         best = self.plans()
         value = board.value
@@ -150,7 +174,21 @@ class Neighbourhood:
                 monitor.incumbent(value, self.schedule(best))
                 reported = monitor.seconds()
 
+        known: Schedule | None = None
+
+        def arrived() -> bool:
+            nonlocal best, value, known
+            if monitor.schedule is known:
+                return False
+            known = monitor.schedule
+            if known is None or monitor.value is None or monitor.value <= value * (1 + EQUAL):
+                return False
+            self.adopt(known)  # type: ignore[arg-type]
+            best, value = self.plans(), board.value
+            return True
+
         self.build(rng, lambda: done() / BUILDING, found)
+        arrived()
         improve(
             board,
             self.worth.tolist(),
@@ -161,6 +199,7 @@ class Neighbourhood:
             found=found,
             keep=board.keep,
             appeal=(self.worth * (self.share + HOPE)).tolist(),
+            arrived=arrived,
         )
         monitor.incumbent(value, self.schedule(best))
         return best

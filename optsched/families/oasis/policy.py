@@ -8,22 +8,40 @@ utility that a completion within the horizon can earn.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
+from optsched.families.oasis.facts import fastest
+from optsched.families.oasis.instance import (
+    OasisInstance,
+    OasisJob,
+    Platform,
+    job_work,
+    ps_table,
+    room,
+)
 from optsched.problem import Information, Prior
 from optsched.resources import ceil_tol, exact
+from optsched.scheduling.competitive import PostedPrice, proved_ratio
 from optsched.scheduling.jobs import Arrivals, transfer_slots
 from optsched.scheduling.oracle import Request
 from optsched.scheduling.placement import Placement
-from optsched.scheduling.separated import LnBounds, Prospect, SeparatedScheduler, ln_bounds
+from optsched.scheduling.separated import (
+    ADMISSION,
+    LnBounds,
+    Prospect,
+    SeparatedScheduler,
+    ln_bounds,
+)
 from optsched.streams import Streams
 
 
 class Oasis:
     """The online algorithm of the paper. Guarantee (Theorem 4): OPT / ALG <= 2 alpha.
+
+    That is for demands that are negligible beside the capacities; see `guarantee`.
 
     Parameters
     ----------
@@ -56,7 +74,8 @@ class Oasis:
         self.shift_upper = math.log(U_factor)
         self.shift_lower = math.log(L_factor)
         self.granularity = granularity
-        self.true_prior = L_floor == 0 and U_factor == L_factor == 1
+        true = L_floor == 0 and U_factor == L_factor == 1
+        self.true_prior = true and granularity == "exact"  # else Theorem 4 is about other schedules
 
     def prior(self, instance: OasisInstance) -> Prior:
         """Compute ln U and ln L of (23)-(26); ``alpha`` where Theorem 4 holds for them."""
@@ -123,10 +142,42 @@ class Oasis:
         )
 
 
-def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:  # noqa: ARG001
-    """Return 2 alpha of Theorem 4 for a run of OASiS with the true U and L, else None."""
+def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:
+    """Return what a run of OASiS with the true U and L guarantees; None if nothing is proved.
+
+    That is 2 alpha of Theorem 4 where demands are small enough for its proof, and else what the
+    proof says of demands as large as they are.
+    """
     alpha = prior.get("alpha") if policy == Oasis.name else None
-    return None if alpha is None else 2 * alpha
+    if alpha is None:
+        return None
+    needed = fastest(inst)
+    earned = [
+        job.utility(d - 1)
+        for job, d in zip(inst.jobs, needed, strict=True)
+        if d is not None and job.arrival + d <= inst.horizon
+    ]
+    prices = [*_posted(inst, "worker"), *_posted(inst, "ps")]
+    lost = 2 * ADMISSION * math.fsum(earned)
+    return proved_ratio(2 * alpha, prices, max(earned, default=0.0), lost)
+
+
+def _posted(inst: OasisInstance, side: str) -> Iterator[PostedPrice]:
+    """Yield the prices of one side, for every resource that is demanded."""
+    upper, lower = _ln_bounds(inst, side, 0.0)
+    machines = inst.worker_machines if side == "worker" else inst.ps_machines
+    for r, u in enumerate(upper):
+        if u is None or lower is None:
+            continue
+        demands = [(getattr(job, f"{side}_demand"), job.chunks) for job in inst.jobs]
+        shares = (
+            room(c.capacity, demand, most) * demand[r] / c.capacity[r]
+            for c in machines
+            for demand, most in demands
+            if c.capacity[r] > 0
+        )
+        whole = math.fsum(c.count * c.capacity[r] for c in machines)
+        yield PostedPrice(u, lower, min(1.0, max(shares, default=0.0)), whole * inst.horizon)
 
 
 def _size(job: OasisJob, platform: Platform, granularity: str) -> int:

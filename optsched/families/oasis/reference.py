@@ -31,6 +31,7 @@ from optsched.families.oasis.completion_tree import MOST_LEAVES, CompletionTree
 from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.opening import in_units
 from optsched.families.oasis.pattern_program import PatternProgram
 from optsched.families.oasis.repairs import Repairs
 from optsched.families.oasis.slot_tree import SlotTree
@@ -82,10 +83,11 @@ class _Search:
 
     def speed_bound(self) -> None:
         """Bound by the compact program and how fast jobs can run: prices on capacity."""
-        tightening = Tightening(self.capacity, threads=self.threads, packing=False)
+        stop = self.monitor.stop
+        tightening = Tightening(self.capacity, threads=self.threads, packing=False, stop=stop)
         rounds = _Rounds()
         least = np.inf
-        while not tightening.done and rounds.pay(self.monitor.deadline) and not self.monitor.stop():
+        while not tightening.done and rounds.pay(self.monitor.deadline) and not stop():
             began = time.perf_counter()
             tightening.round(self.monitor.left())
             rounds.add(tightening.bound, time.perf_counter() - began)
@@ -103,9 +105,10 @@ class _Search:
     def tighten(self, seconds: float) -> None:
         """Bound by the compact program and what single machines can host; learn where to search."""
         until = time.perf_counter() + min(seconds, self.monitor.left())
-        tightening = Tightening(self.capacity, threads=self.threads)
+        stop = self.monitor.stop
+        tightening = Tightening(self.capacity, threads=self.threads, stop=stop)
         rounds = _Rounds()
-        while not tightening.done and rounds.pay(until) and not self.monitor.closed():
+        while not tightening.done and rounds.pay(until) and not stop():
             began = time.perf_counter()
             tightening.round(self.monitor.left())
             rounds.add(tightening.bound, time.perf_counter() - began)
@@ -121,7 +124,7 @@ class _Search:
         left = until - time.perf_counter()
         if tightening.guide is not None and left > 2 * FEWEST_SPLITS * rounds.seconds:
             tree = CompletionTree(tightening, rounds.seconds)
-            for bound in tree.grow(left, self.monitor.stop):
+            for bound in tree.grow(left, stop):
                 self.monitor.proved(bound, lambda: certify_parts(self.inst, tree.root))
 
     def generate(self, seconds: float) -> bool:
@@ -153,12 +156,13 @@ class _Search:
         ended = Event()
 
         def done() -> float:
-            share = (time.perf_counter() - began) / seconds
-            return 1.0 if ended.is_set() or self.monitor.closed() else share
+            """Return the share of the time that has passed, in this thread as in the others."""
+            over = ended.is_set() or self.monitor.left() <= 0 or self.monitor.closed()
+            return 1.0 if over else (time.perf_counter() - began) / seconds
 
         def search(start: int, monitor: Progress) -> None:
             area = Neighbourhood(self.inst, spread, self.guide)
-            area.start()
+            area.start(lambda: done() >= 1.0)
             area.search(monitor, seed=self.seed, start=start, done=done)
 
         spread = flat_prices(self.inst)
@@ -251,7 +255,7 @@ def _branch(search: _Search) -> None:
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
     inst, monitor = search.inst, search.monitor
-    problem = SlotTree(inst)
+    problem = SlotTree(inst, monitor.left)
     spent = searched = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
     beside = max(1, search.threads - 1)
@@ -312,10 +316,10 @@ def _branch(search: _Search) -> None:
 
 
 METHODS: Mapping[str, Method] = {
-    "auto": auto,
+    "auto": in_units(auto),
     "compact": compact,
     "cpsat": cpsat,
-    "colgen": column_generation,
-    "branch-and-price": branch_and_price,
-    "search": neighbourhood,
+    "colgen": in_units(column_generation),
+    "branch-and-price": in_units(branch_and_price),
+    "search": in_units(neighbourhood),
 }

@@ -17,6 +17,7 @@ from optsched.streams import Streams
 
 SHARE = 0.4  # of the time at most
 STALLED = 0.3, 0.8  # part of the time without a better bound, and the same share from then on
+WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
 TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
@@ -107,13 +108,13 @@ class Repairs:
                 return
 
     def _run(self) -> None:
-        while not self.ended.is_set():
+        while not self._ended():
             self.news.clear()
-            there, schedule = self._step(TURN)
+            there, schedule = self._step(min(TURN, self.monitor.left()))
             if schedule is not None:
                 self.schedules.put(schedule)
             if not there and not self.ended.is_set():
-                self.news.wait()
+                self.news.wait(WAIT)
 
     def _step(self, seconds: float) -> tuple[bool, OasisSchedule | None]:
         """Go on with what earns the most; return whether there was any, and a schedule."""
@@ -123,7 +124,7 @@ class Repairs:
             if not self.open:
                 return False, None
             repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
-        schedule = repair.now.work(seconds, self.ended.is_set)
+        schedule = repair.now.work(seconds, self._ended)
         if schedule is not None and repair.now is repair.first:
             with self.lock:
                 self.open.remove(repair)  # nothing more to find
@@ -137,10 +138,14 @@ class Repairs:
                 repair.again()
         return True, schedule
 
+    def _ended(self) -> bool:
+        """Whether all repairs are to end: also asked in their own thread, where nobody looks."""
+        return self.ended.is_set() or self.monitor.left() <= 0
+
     def _share(self) -> float:
         """Return what part of the time repairs may take: most of it, where the tree is stuck."""
-        history, bound = self.monitor.history, self.monitor.bound
-        found = next((point.seconds for point in history if point.bound == bound), 0.0)
+        history = self.monitor.history
+        found = next((p.seconds for p in history if p.bound == history[-1].bound), 0.0)
         long = found < (1 - STALLED[0]) * self.monitor.seconds()
         return STALLED[1] if long else SHARE
 

@@ -10,6 +10,7 @@ from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.patterns import best_patterns
 from optsched.scheduling.shadow import Row, capacity_rows, class_name, dearest_first
+from optsched.scheduling.units import times_two_to
 
 NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its worth
 
@@ -22,10 +23,10 @@ def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Ro
     every slot and class, whose ``resource`` is "machine": ``price`` is for one more machine.
     """
     root = certificate.nodes[0].prices
-    unit = 2.0**-certificate.grid_bits
+    bits = certificate.grid_bits
     if isinstance(root, CapacityPrices):
-        return _by_resource(inst, root, unit)
-    return _by_machine(inst, root, unit) if isinstance(root, SlotPrices) else []
+        return _by_resource(inst, root, bits)
+    return _by_machine(inst, root, bits) if isinstance(root, SlotPrices) else []
 
 
 def _sides(inst: OasisInstance) -> list[tuple[Any, ...]]:
@@ -37,12 +38,12 @@ def _sides(inst: OasisInstance) -> list[tuple[Any, ...]]:
     ]
 
 
-def _by_resource(inst: OasisInstance, root: CapacityPrices, unit: float) -> list[Row]:
+def _by_resource(inst: OasisInstance, root: CapacityPrices, bits: int) -> list[Row]:
     scales = (inst.arrays.worker_scale, inst.arrays.ps_scale)
     rows = []
     for k, (side, classes, machines, _, _) in enumerate(_sides(inst)):
         rows += capacity_rows(
-            [(t, c, r, p * unit) for s, t, c, r, p in root.entries if s == k],
+            [(t, c, r, times_two_to(float(p), -bits)) for s, t, c, r, p in root.entries if s == k],
             side=side,
             classes=classes,
             machines=machines,
@@ -52,10 +53,10 @@ def _by_resource(inst: OasisInstance, root: CapacityPrices, unit: float) -> list
     return dearest_first(rows)
 
 
-def _by_machine(inst: OasisInstance, root: SlotPrices, unit: float) -> list[Row]:
+def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
     prices = np.zeros((2, len(inst.jobs), inst.horizon))
     for side, job, slot, price in root.entries:
-        prices[side, job, slot] = price * unit
+        prices[side, job, slot] = times_two_to(float(price), -bits)
     rows = []
     for k, (side, classes, machines, demand, capacity) in enumerate(_sides(inst)):
         slots = np.flatnonzero(prices[k].any(axis=0))

@@ -17,13 +17,14 @@ from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES
 from optsched.families.oasis.instance import OasisInstance, room
 from optsched.families.oasis.slot_nodes import Book, Host, Node
+from optsched.scheduling.oracle import new_table
 from optsched.scheduling.patterns import (
-    NO_LIMIT,
     best_patterns,
     windowed_backtrack,
     windowed_costs,
 )
 
+NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
 
 
@@ -54,8 +55,8 @@ class SlotBlocks:
         self.hosts = self._hosts()
         # far more than all jobs are worth, so that small infeasibilities cut a node off, too
         self.penalty = 1.0 + PENALTY * float(arrays.utility.max(axis=1, initial=0.0).sum())
-        size = max(inst.work, default=1)
-        self.table = np.full((self.slots + 1, size + 1), np.inf)
+        size = max((w for i, w in enumerate(inst.work) if self._can_finish(i)), default=1)
+        self.table = new_table(self.slots + 1, size + 1)  # inf
         self.ending = np.full(self.slots, np.inf)
         self.book = Book(self.jobs, self.slots)
         self.at(self.root())
@@ -72,13 +73,14 @@ class SlotBlocks:
             most[i] = n
         return most
 
+    def _can_finish(self, i: int) -> bool:
+        return self.inst.work[i] <= int(self.most[i]) * (self.slots - self.inst.jobs[i].arrival)
+
     def _useful(self, i: int, t: int) -> bool:
         """Whether a worker of job i in slot t can matter: it can finish, and is worth something."""
-        if self.most[i] == 0:
+        if not self._can_finish(i) or t < self.inst.jobs[i].arrival:
             return False
         earliest = self.inst.jobs[i].arrival - (-self.inst.work[i] // int(self.most[i])) - 1
-        if not self.inst.jobs[i].arrival <= t or earliest >= self.slots:
-            return False
         utility = self.arrays.utility[i]
         return bool(utility[max(t, earliest)] > NEGLIGIBLE * self.arrays.utility.max())
 
@@ -255,7 +257,7 @@ class SlotBlocks:
             capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
-            best_patterns(value, self.demand[side], capacity, lower, upper, top, out, NO_LIMIT)
+            best_patterns(value, self.demand[side], capacity, lower, upper, top, out, NODES)
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]

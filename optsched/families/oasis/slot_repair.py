@@ -40,6 +40,7 @@ PATIENCE = 20  # programs without success until the search counts as stuck
 HEAVIER = 1.15  # a worker that is still missing after a program without success counts
 LEAST_WEIGHT = 0.1  # of a missing worker, relative to the greatest
 LIGHTEST = 1e-3  # the same once others have become heavier: solvers cannot compare 1 and 1e18
+EQUAL = 1e-9  # what is missing is as much, relatively
 DEARER = 1.5  # weights of missing work are drawn from 1 to this, so that equal plans take turns
 
 
@@ -84,6 +85,7 @@ class SlotRepair:
             for c in self.capacity
         ]
         self.begun = False
+        self.planned = 0  # slots, from the first, that the beginning has gone through
         self.idle = 0  # programs since the last that made less missing
 
     @property
@@ -139,9 +141,9 @@ class SlotRepair:
     ) -> OasisSchedule | None:
         """Search for ``seconds``, until stuck or ended; return a schedule if nothing is missing."""
         until = time.perf_counter() + seconds
-        if not self.begun:
-            self._begin()
-            self.begun = True
+        if not self.begun and not self._begin(until, ended):
+            return None
+        self.begun = True
         while (short := np.maximum(self.missing(), 0)).any():
             if time.perf_counter() > until or self.stuck or ended():
                 return None
@@ -153,22 +155,26 @@ class SlotRepair:
         """Count what is missing; where that is no less than ever, it counts more from now on."""
         short = np.maximum(self.missing(), 0)
         lacking = float(self.size @ short)
-        if lacking < self.least - 1e-9:
+        if lacking < self.least * (1 - EQUAL):
             self.least, self.idle = lacking, 0
         else:
             self.idle += 1
             self.weight[short > 0] *= HEAVIER
             self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
 
-    def _begin(self) -> None:
-        """Plan slot by slot; each takes its share of what is missing."""
-        for k, t in enumerate(self.slots):
+    def _begin(self, until: float, ended: Callable[[], bool]) -> bool:
+        """Plan slot by slot, each takes its share of what is missing; say whether all are."""
+        for k, t in list(enumerate(self.slots))[self.planned :]:
+            if time.perf_counter() > until or ended():
+                return False
             missing = self.missing()
             later = np.zeros(self.problem.jobs)
             for u in self.slots[k:]:
                 later[self.active[u]] += 1
             wanted = np.ceil(missing / np.maximum(later, 1)).astype(np.int64)
-            self._plan([t], wanted, time.perf_counter() + PROGRAM_SECONDS)
+            self._plan([t], wanted, until)
+            self.planned += 1
+        return True
 
     def _choose(self, short: Ints) -> list[int]:
         """Choose slots to re-plan: one of a job that lacks work, and others."""
@@ -213,7 +219,9 @@ class SlotRepair:
         )
         if result.x is None:
             return
-        if weight @ np.maximum(wanted - done @ result.x[:width], 0) > weight @ lacking + 1e-9:
+        if weight @ np.maximum(wanted - done @ result.x[:width], 0) > (weight @ lacking) * (
+            1 + EQUAL
+        ):
             return
         ends = np.cumsum([block.upper.size for block in blocks])
         for t, part in zip(slots, np.split(result.x[:width], ends[:-1]), strict=True):

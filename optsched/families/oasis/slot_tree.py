@@ -6,7 +6,7 @@ pack, the number on a single machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from optsched import solvers
 from optsched.branch import Split
 from optsched.colgen import Ints, Relaxation
 from optsched.families.oasis.capacity_blocks import SIDES
-from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
+from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.slot_blocks import SlotBlocks
 from optsched.families.oasis.slot_nodes import Completion, Machine, Workers
 
@@ -26,7 +26,14 @@ PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is sp
 
 
 class SlotTree(SlotBlocks):
-    """The decomposition as a problem for `branch.BranchAndPrice`."""
+    """The decomposition as a problem for `branch.BranchAndPrice`.
+
+    ``left`` says how many seconds there are for programs.
+    """
+
+    def __init__(self, inst: OasisInstance, left: Callable[[], float] = lambda: np.inf) -> None:
+        super().__init__(inst)
+        self.left = left
 
     def used(self, relaxation: Relaxation) -> list[tuple[int, int, Ints, float]]:
         """Return the schedules in a relaxation: (job, completion, workers by slot, share)."""
@@ -54,7 +61,7 @@ class SlotTree(SlotBlocks):
                 number = self.numbers(used, side, t)
                 if not number.any():
                     continue
-                hosted = pack(self, side, t, number)
+                hosted = pack(self, side, t, number, self.left())
                 if hosted is None:
                     return None
                 for h, i in zip(*np.nonzero(hosted), strict=True):
@@ -148,7 +155,7 @@ class SlotTree(SlotBlocks):
         for side in SIDES:
             for t in range(self.slots):
                 number = self.numbers(used, side, t)
-                if number.any() and pack(self, side, t, number) is None:
+                if number.any() and pack(self, side, t, number, self.left()) is None:
                     yield side, t
 
     def numbers(self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int) -> Ints:
@@ -184,7 +191,9 @@ class SlotTree(SlotBlocks):
         return (side, t, machine), i, (least + most) // 2 if most > least else least
 
 
-def pack(problem: SlotBlocks, side: int, t: int, number: Ints) -> Ints | None:
+def pack(
+    problem: SlotBlocks, side: int, t: int, number: Ints, seconds: float = PACKING_SECONDS
+) -> Ints | None:
     """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
 
     Returns numbers by machine and job, shape (H, I); respects the node's limits on machines.
@@ -213,7 +222,7 @@ def pack(problem: SlotBlocks, side: int, t: int, number: Ints) -> Ints | None:
         lower.ravel(),
         upper.ravel(),
         np.ones(h * j, bool),
-        time_limit=PACKING_SECONDS,
+        time_limit=min(PACKING_SECONDS, seconds),
         gap=1.0,
     )
     if result.x is None:

@@ -12,6 +12,7 @@ The duals become prices per worker and slot, whose bound `certificate` re-evalua
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +93,8 @@ class Tightening:
     packing : bool
         Whether packing inequalities are added; without them, the prices on capacity of every round
         make bounds, too.
+    stop : callable
+        Whether to look for no more inequalities.
 
     Attributes
     ----------
@@ -107,8 +110,15 @@ class Tightening:
         Prices on capacity, from the last round without packing inequalities.
     """
 
-    def __init__(self, problem: CapacityBlocks, *, threads: int, packing: bool = True) -> None:
-        self.problem, self.threads, self.packing = problem, threads, packing
+    def __init__(
+        self,
+        problem: CapacityBlocks,
+        *,
+        threads: int,
+        packing: bool = True,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self.problem, self.threads, self.packing, self.stop = problem, threads, packing, stop
         self.blocks = SlotBlocks(problem.inst)
         self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
@@ -300,7 +310,7 @@ class Tightening:
 
     def _packings(self, program: _Matrix, x: Floats) -> list[_Packing]:
         """Return violated packing inequalities."""
-        found = []
+        found: list[_Packing] = []
         for side in SIDES:
             count = self.problem.count[side]
             hosted = np.zeros((self.problem.slots, count.size, self.problem.jobs))
@@ -308,6 +318,8 @@ class Tightening:
                 hosted[there.slots, :, i] = x[there.hosted[side]]
             hosted[hosted < SHARE] = 0.0
             for t, c in np.ndindex(*hosted.shape[:2]):
+                if self.stop():
+                    return found
                 weight = np.zeros(self.problem.jobs)
                 packing_cut(
                     hosted[t, c],
@@ -326,8 +338,10 @@ class Tightening:
 
     def _speeds(self, program: _Matrix, x: Floats) -> list[_Speed]:
         """Return violated speed inequalities."""
-        found = []
+        found: list[_Speed] = []
         for i, there in program.where.items():
+            if self.stop():
+                return found
             still = np.append(x[there.is_open], 0.0)
             workers = x[there.hosted[0]].sum(axis=1)
             work, most = self.problem.inst.work[i], self.blocks.most[i]

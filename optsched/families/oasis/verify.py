@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import defaultdict
 from fractions import Fraction
 
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.problem import Verdict, Violation
 from optsched.resources import exact, slack, usable
+
+LARGEST_AMOUNT = Fraction(sys.float_info.max)
 
 
 def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = False) -> Verdict:
@@ -38,7 +41,7 @@ def verify(inst: OasisInstance, schedule: OasisSchedule, *, unfinished: bool = F
     for i in range(len(inst.jobs)):
         judge.job(i, unfinished)
     judge.capacity()
-    value = None if judge.violations else judge.value
+    value = None if judge.violations else math.fsum(judge.earned)
     return Verdict(
         violations=tuple(judge.violations), value=value, completion=tuple(judge.completion)
     )
@@ -50,14 +53,15 @@ class _Judge:
         self.schedule = schedule
         self.violations: list[Violation] = []
         self.completion: list[int | None] = [None] * len(inst.jobs)
-        self.value = 0.0
+        self.earned: list[float] = []
         # whole numbers of the finest decimal of any demand: exact, and faster than fractions
         self.scale = _finest_decimals(inst)
         # what is placed on (side, slot, machine), by resource
         self.load: dict[tuple[str, int, int], list[int]] = {}
 
     def broken(self, equation: str, place: str, amount: float | Fraction) -> None:
-        self.violations.append(Violation(equation=equation, place=place, amount=float(amount)))
+        amount = float(min(amount, LARGEST_AMOUNT))
+        self.violations.append(Violation(equation=equation, place=place, amount=amount))
 
     def job(self, i: int, unfinished: bool) -> None:
         plan, job, inst = self.schedule.jobs[i], self.inst.jobs[i], self.inst
@@ -84,8 +88,9 @@ class _Judge:
                 self.broken("7", f"job {i}, slot {t}: {m} parameter servers for {n} workers", m - n)
         done = sum(workers.values())
         if done >= inst.work[i]:
-            self.completion[i] = max(workers)  # (8)
-            self.value += job.utility(max(workers) - job.arrival)
+            if max(workers) >= job.arrival:  # else (9) is broken already
+                self.completion[i] = max(workers)  # (8)
+                self.earned.append(job.utility(max(workers) - job.arrival))
         elif not unfinished:
             self.broken("2", f"job {i}: {done} of {inst.work[i]} worker-slots", inst.work[i] - done)
 

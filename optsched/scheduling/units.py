@@ -1,0 +1,78 @@
+"""Methods that search in a unit of utility of their own: what is small is small beside the best.
+
+Linear programs, searches and tolerances do not say the same of utilities near 1e-9 as of those near
+1. So a method may be handed a twin of the instance, whose utilities are those of the instance
+divided by a power of two, and a monitor that translates back. Nothing depends on the twin: values
+are the judge's, and certificates are checked against the instance itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+LARGEST = 7  # bits of the best utility in the unit of a method: near 100, as papers have it
+
+
+def unit_of(richest: float) -> int:
+    """Return the exponent of the unit in which ``richest`` is a number from 64 to 128.
+
+    >>> unit_of(100.0), unit_of(1e-9), unit_of(0.0)
+    (0, -36, 0)
+    """
+    return math.frexp(richest)[1] - LARGEST if 0 < richest < math.inf else 0
+
+
+class InUnits:
+    """A monitor for a method that works on a twin of the instance; the clock is the monitor's own.
+
+    Parameters
+    ----------
+    monitor : optsched.progress.Progress
+    twin : Instance
+        Its utilities are those of the monitor's instance in units of 2**exponent.
+    exponent : int
+    back : callable
+        Makes a certificate of the instance of one of the twin.
+    """
+
+    def __init__(self, monitor: Any, twin: Any, exponent: int, back: Callable[[Any], Any]) -> None:
+        self.monitor, self.instance = monitor, twin
+        self.exponent, self.back = exponent, back
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.monitor, name)
+
+    def _here(self, x: float | None) -> float | None:
+        return None if x is None else times_two_to(x, -self.exponent)
+
+    @property
+    def value(self) -> float | None:
+        """The value of the best schedule."""
+        return self._here(self.monitor.value)
+
+    @property
+    def bound(self) -> float | None:
+        """The bound that was proved."""
+        return self._here(self.monitor.bound)
+
+    def incumbent(self, value: float, schedule: Any) -> None:
+        """Report a schedule."""
+        self.monitor.incumbent(times_two_to(value, self.exponent), schedule)
+
+    def proved(self, bound: float, certificate: Callable[[], Any]) -> None:
+        """Report a bound."""
+        self.monitor.proved(times_two_to(bound, self.exponent), lambda: self.back(certificate()))
+
+
+def times_two_to(x: float, exponent: int) -> float:
+    """Return x * 2**exponent; beyond the largest float, infinity.
+
+    >>> times_two_to(3.0, 2), times_two_to(-1e300, 100)
+    (12.0, -inf)
+    """
+    try:
+        return math.ldexp(x, exponent)
+    except OverflowError:
+        return math.copysign(math.inf, x)

@@ -1,0 +1,122 @@
+"""What OASiS guarantees holds, on instances whose optimum is known without any solver."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from oasis_brute import optimum, random_instance
+
+from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.policy import Oasis, guarantee
+from optsched.resources import MachineClass
+from optsched.scheduling.competitive import PostedPrice, proved_ratio
+from optsched.simulation import simulate
+
+
+def job(value: float, demand: float, slots: int = 1) -> OasisJob:
+    """Return a job of one worker in all of its slots."""
+    return OasisJob(
+        arrival=0,
+        epochs=slots,
+        chunks=1,
+        batches_per_chunk=1,
+        batch_time=1,
+        gradient_mb=0,
+        worker_bandwidth=1,
+        ps_bandwidth=1,
+        worker_demand=(demand,),
+        ps_demand=(0,),
+        utility={"kind": "constant", "value": value},
+    )
+
+
+def one_machine(capacity: float, *jobs: OasisJob, horizon: int = 1) -> OasisInstance:
+    machine = (MachineClass(capacity=(capacity,)),)
+    return OasisInstance(
+        horizon=horizon,
+        resources=("gpu",),
+        worker_machines=machine,
+        ps_machines=machine,
+        jobs=jobs,
+    )
+
+
+def knapsack(inst: OasisInstance) -> float:
+    """Return the optimum of one slot and one machine: the most valuable jobs that fit."""
+    best = np.zeros(int(inst.worker_capacity[0][0]) + 1)
+    for one in inst.jobs:
+        d = int(one.worker_demand[0])
+        best[d:] = np.maximum(best[d:], best[: best.size - d] + one.utility(0))
+    return float(best[-1])
+
+
+def ratio(best: float, earned: float) -> float:
+    return 1.0 if best == 0 else math.inf if earned == 0 else best / earned
+
+
+def test_a_job_that_fills_a_machine_breaks_the_theorem_and_nothing_is_promised():
+    # the first job pays L for all of the machine, in both slots; the other one is shut out
+    inst = one_machine(1, job(1, 1, slots=2), job(100, 1, slots=2), horizon=2)
+    run = simulate(inst, "oasis")
+    prior = run.prior
+    assert run.value == 1  # of 100
+    assert 2 * prior["alpha"] == pytest.approx(2 * math.log(100 / (1 / 8)))  # 13.4
+    assert run.guarantee is None
+
+
+def test_it_holds_where_everything_was_tried():
+    for seed in range(150):
+        inst = random_instance(seed)
+        run = simulate(inst, "oasis")
+        best = optimum(inst)
+        if run.guarantee is not None:
+            assert ratio(best, run.value) <= run.guarantee, seed
+
+
+def contended(seed: int) -> OasisInstance:
+    """Draw many jobs for a slot of one machine, the worst first: what posted prices fear."""
+    draw = np.random.default_rng(seed)
+    capacity, spread = int(draw.integers(50, 2000)), draw.uniform(0.5, 5)
+    largest = max(1, int(capacity * 10 ** draw.uniform(-3, -0.3)))
+    jobs = []
+    while sum(j.worker_demand[0] for j in jobs) < 3 * capacity and len(jobs) < 150:
+        d = int(draw.integers(1, largest + 1))
+        jobs.append(job(d * float(np.exp(draw.uniform(0, spread))), d))
+    if draw.random() < 0.7:
+        jobs.sort(key=lambda j: j.utility(0) / j.worker_demand[0])
+    return one_machine(capacity, *jobs)
+
+
+def test_it_holds_where_demands_are_small_and_where_they_are_not():
+    kinds = {"theorem": 0, "more": 0}
+    for seed in range(200):
+        inst = contended(seed)
+        run = simulate(inst, "oasis")
+        theorem = 2 * run.prior["alpha"]
+        measured = ratio(knapsack(inst), run.value)
+        assert run.guarantee is not None
+        assert measured <= run.guarantee, seed
+        assert run.guarantee >= theorem
+        kinds["theorem" if run.guarantee == theorem else "more"] += 1
+    assert min(kinds.values()) >= 20, kinds
+
+
+def test_whole_chunks_and_wrong_estimates_are_promised_nothing():
+    inst = contended(0)
+    runs = [simulate(inst, Oasis(**how)) for how in ({"granularity": "chunk"}, {"L_factor": 2.0})]
+    assert [run.guarantee for run in runs] == [None, None]
+    assert guarantee(inst, "fifo", simulate(inst, "fifo").prior) is None
+
+
+def test_the_promise_becomes_that_of_the_theorem_as_demands_vanish():
+    def at(share: float) -> float | None:
+        price = PostedPrice(math.log(50.0), math.log(0.001), share, capacity=10.0)
+        return proved_ratio(0.0, [price], least=10.0, lost=0.0)
+
+    found = [at(share) for share in (0.3, 0.1, 0.01, 1e-6, 0.0)]
+    assert all(a > b for a, b in pairwise(found))
+    assert found[-1] == pytest.approx(math.log(50_000) / (1 - 0.001), rel=1e-5)
+    assert at(1.0) is None  # at the start, capacity is worth more than the optimum
