@@ -17,7 +17,6 @@ arXiv:1801.00936.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, ClassVar, Self
@@ -45,6 +44,7 @@ LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integer
 LARGEST_WORK = 2**53  # worker-slots of a job: so far, floats hold every integer
 MOST_PLACES = 10**7  # jobs times slots; machines of a side times resources
 MOST_MACHINES = 10**6  # of a side
+LARGEST_UTILITY = 1e305  # of all jobs: bounds of it are floats, too
 MOST_CHUNKS = 4 * 10**6  # of all jobs
 
 
@@ -133,9 +133,9 @@ class OasisInstance(Platform, Instance):
                     f"job {i}: needs about 2**{work.bit_length() - 1} worker-slots, "
                     "expected at most 2**53"
                 )
-        if not math.isfinite(sum(job.utility(0) for job in self.jobs)):
+        if sum(job.utility(0) for job in self.jobs) > LARGEST_UTILITY:
             raise ValueError(
-                "the utilities at no delay add up to more than the largest float, "
+                f"the utilities at no delay add up to more than {LARGEST_UTILITY:g}, "
                 "expected a larger unit of utility"
             )
         return self

@@ -11,9 +11,10 @@ from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.verify import verify
 from optsched.models.oasis import oasis_ilp
+from optsched.problem import Implementation
 from optsched.progress import Progress
 
-METHODS = {"highs": compact, "cp-sat": cpsat}
+METHODS = {Implementation.HIGHS: compact, Implementation.CP_SAT: cpsat}
 
 
 def run(method, inst, **limits):
@@ -39,7 +40,7 @@ def test_another_solver_of_pyomo_agrees_and_is_no_second_opinion():
     found = Progress(FAMILY, inst, time_limit=60.0, gap=1e-6)
     compact(inst, found, threads=1, seed=0, solver="appsi_highs")
     assert found.value == pytest.approx(reference["optimum"])
-    assert found.claimed == [("highs", pytest.approx(reference["optimum"]))]
+    assert found.claimed == [(Implementation.HIGHS, pytest.approx(reference["optimum"]))]
 
 
 @pytest.mark.parametrize("method", METHODS.values())
