@@ -5,6 +5,7 @@ from oasis_reference import FILES, load, schedule
 from pydantic import ValidationError
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
+from optsched.families.oasis.opening import empty, trim
 from optsched.families.oasis.verify import verify
 from optsched.resources import MachineClass
 
@@ -141,7 +142,7 @@ def test_a_schedule_of_another_number_of_jobs_is_rejected(inst):
 
 
 def test_unfinished_jobs_earn_nothing_where_that_is_allowed(inst):
-    half = plan([(2, 0, 1)], [(2, 0, 1)])
+    half = plan([(3, 0, 1)], [(3, 0, 1)])
     verdict = judge(inst, half, plan(), unfinished=True)
     assert verdict.feasible
     assert (verdict.value, verdict.completion) == (0, (None, None))
@@ -189,3 +190,34 @@ def test_reference_mutants(path):
     for mutant in reference["mutants"].get("accepted", []):
         verdict = verify(inst, schedule(mutant["schedule"]))
         assert verdict.value == pytest.approx(mutant["value"], rel=1e-9)
+
+
+@pytest.mark.parametrize("utility", [{"kind": "inverse"}, {"kind": "table", "values": [3, 2, 1]}])
+def test_a_worker_before_the_arrival_is_reported_and_worth_nothing(inst, utility):
+    early = inst.model_copy(update={"jobs": (job(utility=utility), inst.jobs[1])})
+    for unfinished in (False, True):
+        verdict = judge(early, plan([(0, 0, 2)], [(0, 0, 1)]), unfinished=unfinished)
+        assert verdict.value is None
+        assert [v.equation for v in verdict.violations] == ["9", "10"]
+        assert verdict.completion[0] is None
+
+
+def test_amounts_beyond_all_floats_are_reported(inst):
+    # 2^53 workers of a demand of 1e9: (2) to (7) are broken, by numbers that can be shown
+    most = 2**53 - 1
+    large = inst.model_copy(update={"jobs": (job(worker_demand=(999_999_999, 0)), inst.jobs[1])})
+    verdict = judge(large, plan([(2, 0, most)] * 300, [(2, 0, most)] * 300))
+    assert {v.equation for v in verdict.violations} >= {"3", "4", "5"}
+    assert "rejected" in str(verdict)
+    with pytest.raises(ValidationError):
+        plan([(2, 0, most + 1)])
+
+
+def test_trim_drops_jobs_that_do_not_complete(inst):
+    half = plan([(3, 0, 1)], [(3, 0, 1)])
+    schedule = OasisSchedule(jobs=(GOOD, half))
+    assert not verify(inst, schedule).feasible
+    trimmed = trim(inst, schedule)
+    assert trimmed.jobs == (GOOD, None)
+    assert verify(inst, trimmed).value == verify(inst, schedule, unfinished=True).value
+    assert verify(inst, empty(inst)).value == 0
