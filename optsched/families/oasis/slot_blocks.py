@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES
-from optsched.families.oasis.instance import OasisInstance, room
+from optsched.families.oasis.facts import most_workers
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.slot_nodes import Book, Host, Node
 from optsched.scheduling.oracle import new_table
 from optsched.scheduling.patterns import (
@@ -44,12 +45,12 @@ class SlotBlocks:
             for c, classes in zip(capacity, self.classes, strict=True)
         ]
         self.needed = [np.array(inst.ps_needed(i), np.int64) for i in range(self.jobs)]
-        self.most = self._most_workers()
+        self.most = np.array([most_workers(inst, job) for job in inst.jobs], np.int64)
         self.row = np.full((2, self.jobs, self.slots), -1)
-        pairs = [(i, t) for i in range(self.jobs) for t in range(self.slots) if self._useful(i, t)]
-        for k, (i, t) in enumerate(pairs):
-            self.row[0, i, t], self.row[1, i, t] = k, k + len(pairs)
-        self.rows = 2 * len(pairs)
+        useful = self._useful()
+        pairs = int(useful.sum())
+        self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
+        self.rows = 2 * pairs
         self.rhs = np.zeros(self.rows)
         self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
         self.hosts = self._hosts()
@@ -61,28 +62,19 @@ class SlotBlocks:
         self.book = Book(self.jobs, self.slots)
         self.at(self.root())
 
-    def _most_workers(self) -> Ints:
-        """Return how many workers of each job the empty cluster holds in a slot, with their PS."""
-        most = np.zeros(self.jobs, np.int64)
-        for i, job in enumerate(self.inst.jobs):
-            n = sum(room(c, job.worker_demand, job.chunks) for c in self.inst.worker_capacity)
-            m = sum(room(c, job.ps_demand, job.chunks) for c in self.inst.ps_capacity)
-            n = min(n, job.chunks)
-            while n and self.needed[i][n] > m:
-                n -= 1
-            most[i] = n
-        return most
-
     def _can_finish(self, i: int) -> bool:
         return self.inst.work[i] <= int(self.most[i]) * (self.slots - self.inst.jobs[i].arrival)
 
-    def _useful(self, i: int, t: int) -> bool:
-        """Whether a worker of job i in slot t can matter: it can finish, and is worth something."""
-        if not self._can_finish(i) or t < self.inst.jobs[i].arrival:
-            return False
-        earliest = self.inst.jobs[i].arrival - (-self.inst.work[i] // int(self.most[i])) - 1
-        utility = self.arrays.utility[i]
-        return bool(utility[max(t, earliest)] > NEGLIGIBLE * self.arrays.utility.max())
+    def _useful(self) -> NDArray[np.bool_]:
+        """Return where a worker can matter, (I, T): the job can finish, and earns something."""
+        useful = np.zeros((self.jobs, self.slots), bool)
+        least = NEGLIGIBLE * float(self.arrays.utility.max(initial=0.0))
+        for i, job in enumerate(self.inst.jobs):
+            if self._can_finish(i):
+                earliest = job.arrival - (-self.inst.work[i] // int(self.most[i])) - 1
+                ends = np.maximum(np.arange(job.arrival, self.slots), earliest)
+                useful[i, job.arrival :] = self.arrays.utility[i, ends] > least
+        return useful
 
     def _hosts(self) -> list[Host]:
         """Return the blocks that follow the jobs."""

@@ -60,7 +60,7 @@ def test_places_named_twice_and_jobs_that_earn_nothing():
     assert area.board.plans == {}
 
 
-def steps(inst, monitor, *, then=lambda passed: None, most=30) -> float:
+def steps(inst, monitor, *, then=lambda _passed: None, most=30) -> float:
     """Search for a number of steps from an empty state; return the value of what it ends with."""
     passed = 0
 
