@@ -11,7 +11,16 @@ import pytest
 import optsched
 
 ROOT = Path(optsched.__file__).parent
-BOTTOM = {"problem", "resources", "utility", "streams", "files", "provenance", "drawing"}
+BOTTOM = {
+    "problem",
+    "resources",
+    "magnitudes",
+    "utility",
+    "streams",
+    "files",
+    "provenance",
+    "drawing",
+}
 FLOORS = [
     BOTTOM,
     {"scheduling", "solvers"},
