@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from optsched.families.dmlrs.find_schedule import RandomizedOracle
+from optsched.families.dmlrs.guarantee import proved
 from optsched.families.dmlrs.instance import (
     DmlrsInstance,
     DmlrsJob,
@@ -199,8 +200,14 @@ def refuse_links(platform: Platform) -> None:
         )
 
 
-def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:  # noqa: ARG001
-    """Return Theorem 3's ratio for a run of PD-ORS with the true U and L, else None."""
-    if policy not in (PdOrs.name, PdOrsRandomized.name):
+def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:
+    """Return what a run of PD-ORS with the true U and L guarantees; None if nothing is proved.
+
+    That is Theorem 3's ratio where demands are small enough for its proof, and else what the proof
+    says of demands as large as they are. With rounding, the theorem is about most runs, and so is
+    no guarantee of one.
+    """
+    if policy != PdOrs.name or prior["oracle"] != "exact":
         return None
-    return theorem_ratio(prior, prior["oracle"])
+    theorem = theorem_ratio(prior, prior["oracle"])
+    return None if theorem is None else proved(inst, theorem)

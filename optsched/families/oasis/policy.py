@@ -184,7 +184,9 @@ def _size(job: OasisJob, platform: Platform, granularity: str) -> int:
     """Return the job's work in units of the dynamic program."""
     if granularity == "chunk":
         return job.epochs * job.chunks
-    return job_work(job, platform.slot_seconds)
+    # a job that can never finish needs no table for all of its work
+    most = job.chunks * (platform.horizon - job.arrival) + 1
+    return min(job_work(job, platform.slot_seconds), most)
 
 
 def _most(job: OasisJob, platform: Platform, granularity: str) -> int:

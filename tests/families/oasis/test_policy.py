@@ -292,3 +292,10 @@ def test_no_jobs_at_all():
     run = simulate(instance(), "oasis")
     assert run.value == 0
     assert run.completion == ()
+
+
+def test_a_job_that_can_never_finish_needs_no_memory():
+    endless = constant(8, epochs=10**9)
+    run = simulate(instance(endless, constant(8)), "oasis")
+    assert run.completion == (None, 0)
+    assert run.prior["most_work"] == 3  # one more than its two slots can do
