@@ -188,25 +188,27 @@ def solve(
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
     with suppress(KeyboardInterrupt):  # the best so far is the answer
         _begin(progress, start)
+        opened = progress.certificate
         family.methods[method](instance, progress, threads=threads, seed=seed)
         second = family.second.get(method)
-        if level is Level.CROSS_CHECKED and progress.certificate is None and second is not None:
+        alone = progress.certificate is opened  # the method has brought none of its own
+        if level is Level.CROSS_CHECKED and alone and second is not None:
             family.methods[second](instance, progress, threads=threads, seed=seed)
     return settle(progress, level, method)
 
 
 def _begin(progress: Progress, start: Sequence[Schedule]) -> None:
-    """Report what is known before any search: a bound at hand, doing nothing, known schedules."""
+    """Report what is known before any search: doing nothing, known schedules, a bound at hand."""
     family, instance = progress.family, progress.instance
-    if family.opening is not None:
-        bound, certificate = family.opening(instance)
-        progress.proved(bound, lambda: certificate)
     for schedule in [*([family.empty(instance)] if family.empty else ()), *start]:
         verdict = family.verify(instance, schedule)
         if verdict.value is None:
             raise InputError(f"a schedule to start from breaks the model; {verdict}")
         if math.isfinite(verdict.value):
             progress.incumbent(verdict.value, schedule)
+    if family.opening is not None:
+        bound, certificate = family.opening(instance)
+        progress.proved(bound, lambda: certificate)
 
 
 def settle(progress: Progress, level: Level, method: str) -> Optimum:
