@@ -23,9 +23,9 @@ and only if all PS are on h, and takes bandwidth to every machine with PS.
 Deviations, all exact. v_it, "i completes in t", replaces the arg max of (3.6), since u_i never
 increases: whoever is done before the declared slot earns no less. A job has no variable before it
 arrives: (3.7). A slot with workers has a PS: as printed, the minimum over no PS at all would let a
-job train for free. Work, PS and capacities are the whole numbers that the judge counts in; (3.1)
-has the right-hand side that lies in the middle between the most work that is too little and the
-least that is enough. No job completes before the slot in which the empty machines allow it.
+job train for free. PS and capacities are the whole numbers that the judge counts in; (3.1) is the
+judge's inequality in the smallest whole numbers, with a right-hand side half a unit below the least
+work that is enough. No job completes before the slot in which the empty machines allow it.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -45,10 +45,10 @@ from optsched.families.dmlrs.instance import (
     DmlrsInstance,
     DmlrsJob,
     Needs,
-    enough,
     room,
     usable_ps,
 )
+from optsched.families.dmlrs.instance_work import Work, small_work
 from optsched.resources import exact
 
 
@@ -114,7 +114,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.J, doc="(3.1) an admitted job is trained to the end")
     def eq3_1_work(m, i):
-        inner, outer, enough = work_row(inst.needs[i])
+        inner, outer, enough = work_row(inst.needs[i], jobs[i].chunks * len(m.slots[i]))
         return (
             sum(
                 inner * sum(n * m.inner[i, t, h, n] for h, n in inside[i, t])
@@ -196,7 +196,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.J, doc="(3.1) an admitted job is trained to the end")
     def eq3_1_work(m, i):
-        inner, outer, enough = work_row(inst.needs[i])
+        inner, outer, enough = work_row(inst.needs[i], jobs[i].chunks * len(m.slots[i]))
         return (
             sum(
                 outer * total(m.w, i, t) + (inner - outer) * total(m.near, i, t) for t in m.slots[i]
@@ -343,7 +343,11 @@ def _ratio(table: tuple[int, ...]) -> tuple[int, int] | None:
     return found.numerator, found.denominator
 
 
-def work_row(needs: Needs) -> tuple[float, float, float]:
-    """Return coefficients of workers at the inner and outer rate, and what is enough, for (3.1)."""
-    below, above = enough(needs)
-    return needs.inner / needs.outer, 1.0, float(Fraction(below + above, 2 * needs.outer))
+def work_row(needs: Needs, most: int) -> tuple[int, int, float]:
+    """Return coefficients of workers at the inner and outer rate, and what is enough, for (3.1).
+
+    Whole numbers, as small as ``most`` worker-slots in all allow, and a threshold half a unit below
+    the least that is enough: so far from both sides that no solver's tolerance can tell otherwise.
+    """
+    total, inner, outer = small_work(Work(needs.work, needs.inner, needs.outer), most)
+    return inner, outer, total - 0.5

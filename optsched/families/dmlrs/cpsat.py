@@ -2,9 +2,9 @@
 
 A second way to the optimum that shares neither code nor solver with the compact program, so that
 the two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
-(PS) by table, utilities in a unit so fine that rounding them up does not show, work in units that
-tell what is enough from what is not. The bound is that of the rounded utilities, so no schedule is
-better. Reading "job" of locality.
+(PS) by table, utilities in a unit so fine that rounding them up does not show, work in the smallest
+whole numbers that say what the judge says. The bound is that of the rounded utilities, so no
+schedule is better. Reading "job" of locality.
 """
 
 from __future__ import annotations
@@ -19,10 +19,9 @@ from optsched.families.dmlrs.instance import (
     DmlrsInstance,
     DmlrsSchedule,
     JobSchedule,
-    Needs,
-    enough,
     room,
 )
+from optsched.families.dmlrs.instance_work import Work, small_work
 from optsched.families.dmlrs.policy import refuse_links
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Implementation
@@ -71,16 +70,6 @@ Places = dict[tuple[int, int, int], tuple[Any, Any]]
 """(job, slot, machine) -> numbers in an inner and in an outer placement"""
 
 
-def whole_row(needs: Needs, most: int) -> tuple[int, int, int]:
-    """Return whole coefficients of inner and outer workers, and what is enough, for (3.1).
-
-    They are rounded as far as ``most`` workers in all allow it.
-    """
-    below, above = enough(needs)
-    unit = max(1, (above - below) // (4 * most))  # rounding adds up to less than half the gap
-    return needs.inner // unit, needs.outer // unit, (below + above) // (2 * unit) - most // 2
-
-
 class Program:
     """The definition as constraints between integers.
 
@@ -116,7 +105,8 @@ class Program:
             inner_total.append(inside)
             outer_total.append(outside)
             model.add(inside + outside <= job.chunks * ahead)
-        inner, outer, least = whole_row(needs, job.chunks * len(inner_total))
+        work = Work(needs.work, needs.inner, needs.outer)
+        least, inner, outer = small_work(work, job.chunks * len(inner_total))
         done = sum(ends.values())
         trained = cp_dot([(inner, sum(inner_total)), (outer, sum(outer_total))])
         model.add(trained >= least * done)

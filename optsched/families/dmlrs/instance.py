@@ -34,16 +34,17 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from optsched.families.dmlrs.instance_work import MOST_WORKER_SLOTS, Work, exact_work, kernel_work
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.resources import (
     Amount,
     MachineClass,
     Units,
+    ceil_multiples,
     ceil_tol,
     equal_machines,
     exact,
     expand,
-    slack,
     usable,
 )
 from optsched.scheduling.jobs import TrainingJob, transfer_slots
@@ -52,7 +53,8 @@ from optsched.utility import Utility
 Locality = Literal["job", "link"]
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
-WORK_UNITS = 2**56  # about so many units are a job's whole work: rounding them is far below 1e-9
+MOST_CHUNKS = 2**13  # tables of a slot have a square of it
+MOST_JOB_SLOTS, MOST_MACHINES = 2**26, 2**20
 IMPOSSIBLE = -1  # number of PS that no placement can have
 
 
@@ -100,6 +102,8 @@ class Platform(Frozen):
                     f"machines[{c}]: capacity has {len(machines.capacity)} entries, "
                     f"expected one per resource: {names}"
                 )
+        if (machines := sum(c.count for c in self.machines)) > MOST_MACHINES:
+            raise ValueError(f"{machines} machines, expected at most {MOST_MACHINES}")
         return self
 
     @cached_property
@@ -123,7 +127,17 @@ class DmlrsInstance(Platform, Instance):
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
         names = ", ".join(self.resources)
+        if len(self.jobs) * self.horizon > MOST_JOB_SLOTS:
+            raise ValueError(
+                f"{len(self.jobs)} jobs times a horizon of {self.horizon} slots, "
+                f"expected at most {MOST_JOB_SLOTS}: fewer or longer slots, or fewer jobs"
+            )
         for i, job in enumerate(self.jobs):
+            if job.chunks > min(MOST_CHUNKS, MOST_WORKER_SLOTS // self.horizon):
+                raise ValueError(
+                    f"job {i}: {job.chunks} chunks in a horizon of {self.horizon} slots, expected "
+                    f"at most {MOST_CHUNKS}, and at most {MOST_WORKER_SLOTS} times the horizon"
+                )
             if job.arrival >= self.horizon:
                 raise ValueError(
                     f"job {i}: arrival {job.arrival} is outside the horizon 0..{self.horizon - 1}"
@@ -179,9 +193,8 @@ class DmlrsInstance(Platform, Instance):
 class Needs(NamedTuple):
     """A job's work and parameter servers (PS), as integers; see `DmlrsInstance.needs`.
 
-    Work is counted in units so small that rounding them does not show: a worker at the inner rate
-    does ``inner`` units in a slot, one at the outer rate ``outer``, and the job is done with
-    ``work`` of them.
+    A worker at the inner rate does ``inner`` units in a slot, one at the outer rate ``outer``, and
+    the job is done with ``work`` of them: `instance_work.kernel_work`.
     """
 
     work: int
@@ -193,35 +206,19 @@ class Needs(NamedTuple):
     @classmethod
     def of(cls, job: DmlrsJob, slot_seconds: float) -> Needs:
         """Compute the needs of ``job``."""
-        batches = Fraction(job.epochs * job.chunks * job.batches_per_chunk)
-        unit = WORK_UNITS / batches
-        inner, outer = (
-            round(unit / max(batch_slots(job, b, slot_seconds), 1 / batches))
-            for b in (job.inner_bandwidth, job.outer_bandwidth)
-        )
-        work = -int(-(batches - slack(batches)) * unit // 1)
         return cls(
-            work,
-            inner,
-            outer,
+            *kernel_work(job_work(job, slot_seconds)),
             ps_table(job.inner_bandwidth, job),
             ps_table(job.outer_bandwidth, job),
         )
 
 
-def enough(needs: Needs) -> tuple[int, int]:
-    """Return the most work of whole workers that is not enough, and the least that is.
-
-    A threshold anywhere between the two means the same, so a solver may take the middle.
-    """
-    below, above = 0, needs.work + needs.inner
-    for a in range(-(-needs.work // needs.inner) + 1):
-        done = a * needs.inner
-        b = max(0, -(-(needs.work - done) // needs.outer))
-        above = min(above, done + b * needs.outer)
-        if b:
-            below = max(below, done + (b - 1) * needs.outer)
-    return below, above
+def job_work(job: DmlrsJob, slot_seconds: float) -> Work:
+    """Return when ``job`` is trained, exactly; see `instance_work`."""
+    inner, outer = (
+        batch_slots(job, b, slot_seconds) for b in (job.inner_bandwidth, job.outer_bandwidth)
+    )
+    return exact_work(job.epochs * job.chunks * job.batches_per_chunk, inner, outer)
 
 
 def batch_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> Fraction:
@@ -232,7 +229,7 @@ def batch_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> Fractio
 def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:
     """Return ceil(n b / B), the PS that n = 0..K workers need, IMPOSSIBLE where it exceeds n."""
     ratio = exact(bandwidth) / exact(job.ps_bandwidth)
-    needed = [ceil_tol(n * ratio) for n in range(job.chunks + 1)]
+    needed = ceil_multiples(ratio, job.chunks)
     return tuple(m if m <= n else IMPOSSIBLE for n, m in enumerate(needed))
 
 

@@ -6,11 +6,13 @@ import math
 from collections import defaultdict
 from fractions import Fraction
 
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, batch_slots
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, job_work
 from optsched.problem import Verdict, Violation
 from optsched.resources import exact, slack, usable
 
 Placed = dict[int, dict[int, int]]  # slot -> machine -> number
+
+LARGEST = 10**300  # by which a constraint is broken, as far as it is told
 
 
 def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = False) -> Verdict:
@@ -58,8 +60,9 @@ class _Judge:
         self.scale = _finest_decimals(inst)
         self.load: dict[tuple[int, int], list[int]] = {}  # (slot, machine) -> by resource
 
-    def broken(self, equation: str, place: str, amount: float | Fraction) -> None:
-        self.violations.append(Violation(equation=equation, place=place, amount=float(amount)))
+    def broken(self, equation: str, place: str, amount: int | Fraction) -> None:
+        found = float(min(amount, LARGEST))
+        self.violations.append(Violation(equation=equation, place=place, amount=found))
 
     def job(self, i: int, unfinished: bool) -> None:
         plan, job = self.schedule.jobs[i], self.inst.jobs[i]
@@ -68,21 +71,21 @@ class _Judge:
         workers, ps = self.placed(i, "workers"), self.placed(i, "ps")
         if not workers and not ps and unfinished:
             return
-        done = Fraction(0)  # mini-batches
-        speed = {
-            rate: 1 / max(batch_slots(job, rate, self.inst.slot_seconds), Fraction(1, 10**12))
-            for rate in (job.inner_bandwidth, job.outer_bandwidth)
-        }
+        inner = outer = 0  # worker-slots at both rates
         for t in sorted(workers.keys() | ps.keys()):
-            done += self.slot(i, t, workers.get(t, {}), ps.get(t, {}), speed)
-        batches = Fraction(job.epochs * job.chunks * job.batches_per_chunk)
-        if done >= batches - slack(batches) and workers:
+            near, far = self.slot(i, t, workers.get(t, {}), ps.get(t, {}))
+            inner, outer = inner + near, outer + far
+        work = job_work(job, self.inst.slot_seconds)
+        done = inner * work.inner + outer * work.outer
+        if done >= work.total and workers:
             self.completion[i] = max(workers)  # (3.6)
-            self.value += job.utility(max(workers) - job.arrival)
+            if max(workers) >= job.arrival:  # else (3.7) is broken, and there is no utility
+                self.value += job.utility(max(workers) - job.arrival)
         elif not unfinished:
-            self.broken(
-                "3.1", f"job {i}: {float(done):g} of {batches} mini-batches", batches - done
-            )
+            batches = Fraction(job.epochs * job.chunks * job.batches_per_chunk)
+            trained = (batches - slack(batches)) * Fraction(done, work.total)
+            place = f"job {i}: {shown(trained)} of {shown(batches)} mini-batches"
+            self.broken("3.1", place, max(Fraction(0), batches - trained))
 
     def slot(
         self,
@@ -90,48 +93,45 @@ class _Judge:
         t: int,
         workers: dict[int, int],
         ps: dict[int, int],
-        speed: dict[float, Fraction],
-    ) -> Fraction:
-        """Judge one job in one slot; return the mini-batches that it trains."""
+    ) -> tuple[int, int]:
+        """Judge one job in one slot; return how many workers have the inner and the outer rate."""
         job = self.inst.jobs[i]
         n, m = sum(workers.values()), sum(ps.values())
         place = f"job {i}, slot {t}"
+        crowd, servers = f"{shown(n)} workers", f"{shown(m)} parameter servers"
         if n > job.chunks:
-            self.broken("3.2", f"{place}: {n} workers, at most {job.chunks}", n - job.chunks)
+            self.broken("3.2", f"{place}: {crowd}, at most {job.chunks}", n - job.chunks)
         if n and not m:
-            self.broken("3.4", f"{place}: {n} workers without a parameter server", n)
+            self.broken("3.4", f"{place}: {crowd} without a parameter server", n)
         if m > n:
-            self.broken("3.5", f"{place}: {m} parameter servers for {n} workers", m - n)
+            self.broken("3.5", f"{place}: {servers} for {crowd}", m - n)
         b_in, b_ex = exact(job.inner_bandwidth), exact(job.outer_bandwidth)
-        inner = job.inner_bandwidth
-        trained = flow = Fraction(0)
-        for h, w in workers.items():
-            if self.inst.locality == "job":
-                inside = set(workers) == set(ps) == {h}
-                flow += w * (b_in if inside else b_ex)
-            else:
-                inside = set(ps) == {h}
-                flow += w * sum(b_in if p == h else b_ex for p in ps)
-            trained += w * speed[inner if inside else job.outer_bandwidth]
+        if self.inst.locality == "job":
+            near = n if len(workers.keys() | ps.keys()) == 1 else 0
+            flow = near * b_in + (n - near) * b_ex
+        else:  # a link for every worker and machine with PS
+            beside = sum(w for h, w in workers.items() if h in ps)
+            near = beside if len(ps) == 1 else 0
+            flow = beside * b_in + (n * len(ps) - beside) * b_ex
         needed = flow / exact(job.ps_bandwidth)
         if m and needed > m + slack(needed):
             self.broken(
                 "3.4",
-                f"{place}: {m} parameter servers for a flow of {float(flow):g} Gbit/s",
+                f"{place}: {servers} for a flow of {shown(flow)} Gbit/s",
                 flow - m * exact(job.ps_bandwidth),
             )
-        return trained
+        return near, n - near
 
     def placed(self, i: int, what: str) -> Placed:
         """Add up a job's workers (or PS); note what they load and what is out of place."""
         plan, job, inst = self.schedule.jobs[i], self.inst.jobs[i], self.inst
-        entries = getattr(plan, what)
+        entries, machines = getattr(plan, what), len(inst.capacity)
         demand = job.worker_demand if what == "workers" else job.ps_demand
         needs = [int(exact(d) * s) for d, s in zip(demand, self.scale, strict=True)]
         total: Placed = defaultdict(lambda: defaultdict(int))
         for t, h, n in entries:
-            if t >= inst.horizon or h >= len(inst.capacity):
-                where = f"slot {t} of {inst.horizon}, machine {h} of {len(inst.capacity)}"
+            if t >= inst.horizon or h >= machines:
+                where = f"slot {shown(t)} of {inst.horizon}, machine {shown(h)} of {machines}"
                 self.broken("3.3", f"job {i}: {where} does not exist", n)
                 continue
             if t < job.arrival:
@@ -153,6 +153,15 @@ class _Judge:
                     place = f"machine {h}, {self.inst.resources[r]}, slot {t}"
                     over = Fraction(used, self.scale[r]) - exact(capacity[r])
                     self.broken("3.3", place, over)
+
+
+def shown(x: int | Fraction) -> str:
+    """Write a number of a schedule, however large.
+
+    >>> shown(7), shown(Fraction(3, 2)), shown(10**5000)
+    ('7', '1.5', 'over 1e+300')
+    """
+    return f"over {LARGEST:g}" if x > LARGEST else f"{float(x):.12g}"
 
 
 def _finest_decimals(inst: DmlrsInstance) -> list[int]:
