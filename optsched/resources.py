@@ -56,14 +56,16 @@ def ceil_tol(x: Fraction) -> int:
     return math.ceil(x - slack(x))
 
 
-def ceil_multiples(x: Fraction, most: int) -> list[int]:
-    """Return `ceil_tol` of 0, x, 2 x, ..., ``most`` times x >= 0, in integers: many at once.
+def ceil_multiples(x: Fraction, most: int, start: Fraction = Fraction(0)) -> list[int]:
+    """Return `ceil_tol` of s, s + x, ..., s + ``most`` times x, for x, s >= 0: many at once.
 
     >>> ceil_multiples(Fraction(2, 5), 5)
     [0, 1, 1, 2, 2, 2]
     """
-    a, b, one = x.numerator, x.denominator, EPS.denominator
-    return [-((max(b, k * a) - k * a * one) // (b * one)) for k in range(most + 1)]
+    b, one = math.lcm(x.denominator, start.denominator), EPS.denominator
+    a, s = int(x * b), int(start * b)
+    sums = range(s, s + most * a + 1, a) if a else [s] * (most + 1)
+    return [-((max(b, n) - n * one) // (b * one)) for n in sums]
 
 
 def floor_tol(x: Fraction) -> int:

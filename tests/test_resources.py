@@ -39,6 +39,7 @@ def test_rounding_forgives_the_tolerance_and_no_more(x):
 def test_multiples_are_rounded_like_single_numbers(x, off):
     x = max(x + off * EPS / 2, Fraction(0))
     assert ceil_multiples(x, 30) == [ceil_tol(k * x) for k in range(31)]
+    assert ceil_multiples(x, 3, x / 7) == [ceil_tol(k * x + x / 7) for k in range(4)]
 
 
 @given(st.integers(-(10**6), 10**6))

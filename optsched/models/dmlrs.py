@@ -48,7 +48,6 @@ from optsched.families.dmlrs.instance import (
     room,
     usable_ps,
 )
-from optsched.families.dmlrs.instance_work import Work, small_work
 from optsched.resources import exact
 
 
@@ -349,5 +348,5 @@ def work_row(needs: Needs, most: int) -> tuple[int, int, float]:
     Whole numbers, as small as ``most`` worker-slots in all allow, and a threshold half a unit below
     the least that is enough: so far from both sides that no solver's tolerance can tell otherwise.
     """
-    total, inner, outer = small_work(Work(needs.work, needs.inner, needs.outer), most)
+    total, inner, outer = needs.smallest(most)
     return inner, outer, total - 0.5

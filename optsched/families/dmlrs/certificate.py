@@ -22,8 +22,8 @@ as one whose forced workers find no place in some slot (``unpackable``).
 
 Without loss of value a job has exactly the PS that its workers need in a slot, no more workers than
 do its whole work, and nothing after its completion; "completes in slot t" means that slot t holds
-its last worker. A job that never completes has no workers. This is about the reading "job" of
-locality.
+its last worker. A job that never completes has no workers. Link by link (`certificate_links`), all
+PS of a job sit on one machine in a slot, and there are no packings, nor modes.
 
 The checker is a judge: integers only, no tolerance but the instance's own, no code of any solver.
 Utilities are rounded up, costs down, the bound up.
@@ -40,10 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.dmlrs.certificate_bound import (
+from optsched.families.dmlrs.certificate_bound import LeafBounds
+from optsched.families.dmlrs.certificate_limits import (
     LARGEST_PRICE,
+    MOST_PRICES,
     CapacityPriced,
-    LeafBounds,
     Limits,
     PackingPriced,
     Priced,
@@ -171,7 +172,7 @@ class DmlrsCertificate(Frozen):
 
     instance_sha256: str
     grid_bits: int = Field(
-        ge=0, le=96, description="prices are integers, in value units times 2**grid_bits"
+        ge=-1100, le=1200, description="prices are integers, in value units times 2**grid_bits"
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
@@ -185,7 +186,10 @@ class DmlrsCertificate(Frozen):
 
 def to_grid(prices: NDArray[np.float64], grid_bits: int) -> Ints:
     """Round prices to the grid; negative ones become 0, those above 2**61 become that."""
-    return np.rint(np.clip(prices * 2.0**grid_bits, 0, 2.0**61)).astype(np.int64)
+    with np.errstate(over="ignore"):  # which is cut off
+        scaled = np.clip(np.ldexp(prices, grid_bits), 0, 2.0**61)
+    rounded: Ints = np.rint(scaled).astype(np.int64)
+    return rounded
 
 
 def check(inst: DmlrsInstance, certificate: DmlrsCertificate) -> float:
@@ -205,8 +209,6 @@ def check(inst: DmlrsInstance, certificate: DmlrsCertificate) -> float:
     size = len(certificate.model_dump_json())
     if size > LARGEST:
         raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
-    if inst.locality != "job":
-        raise ValueError(f"locality is {inst.locality!r}: certificates are about 'job' only")
     bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)
     return _float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
 
@@ -231,11 +233,12 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
         leaf = certificate.nodes[k]
         assert isinstance(leaf, Leaf)
         if leaf.unpackable is not None:
+            _only_by_job(inst, f"node {k}", "an unpackable slot")
             _check_unpackable(inst, k, leaf.unpackable, limits)
             yield None
             continue
         bound = bounds.bound(limits.copy(), priced)
-        yield None if bound is None else Fraction(bound, 2**certificate.grid_bits)
+        yield None if bound is None else bound / Fraction(2) ** certificate.grid_bits
 
 
 def _check_unpackable(inst: DmlrsInstance, k: int, slot: int, limits: Limits) -> None:
@@ -251,6 +254,11 @@ def _check_unpackable(inst: DmlrsInstance, k: int, slot: int, limits: Limits) ->
             f"node {k}: the workers that are forced in slot {slot} find a place, or it takes too "
             "long to see that they do not"
         )
+
+
+def _only_by_job(inst: DmlrsInstance, place: str, what: str) -> None:
+    if inst.locality != "job":
+        raise ValueError(f"{place}: {what} has a meaning in the reading 'job' only, expected none")
 
 
 def _float_above(x: Fraction) -> float:
@@ -338,6 +346,8 @@ class _Tree:
         _inside(f"node {k}", "job", node.job, 0, len(inst.jobs) - 1)
         job = inst.jobs[node.job]
         _inside(f"node {k}, job {node.job}", "slot", node.slot, job.arrival, inst.horizon - 1)
+        if isinstance(node, ModeSplit):
+            _only_by_job(inst, f"node {k}", "a split of modes")
         if isinstance(node, WorkersSplit):
             _inside(f"node {k}, job {node.job}", "at", node.at, 0, job.chunks - 1)
 
@@ -379,6 +389,7 @@ class _Tree:
             return UnitPriced(k, _fill(k, prices.entries, names))
         names = {"slot": inst.horizon, "class": classes, "resource": len(inst.resources)}
         if isinstance(prices, PackingPrices):
+            _only_by_job(inst, f"node {k}", "a price of workers that sit together")
             most = max((job.chunks for job in inst.jobs), default=1)
             numbers = {"job": len(inst.jobs), "slot": inst.horizon, "k": most}
             together = _fill(k, prices.together, numbers)
@@ -388,7 +399,13 @@ class _Tree:
 
 def _fill(k: int, entries: Sequence[tuple[int, ...]], names: Mapping[str, int]) -> Ints:
     """Return the array that a sparse list means; ``names`` has its shape."""
-    dense = np.zeros(tuple(names.values()), np.int64)
+    shape = tuple(names.values())
+    if math.prod(shape) > MOST_PRICES:
+        raise ValueError(
+            f"node {k}: there are {math.prod(shape)} prices by {', '.join(names)}, "
+            f"expected at most {MOST_PRICES}: another kind of prices"
+        )
+    dense = np.zeros(shape, np.int64)
     seen = np.zeros(dense.shape, np.bool_)
     for entry in entries:
         where = f"node {k}, price {list(entry)}"

@@ -1,7 +1,8 @@
 """Integer kernels of the certificate's checker: cheapest placements and schedules, best loads.
 
-All numbers are ``int64``. The checker chooses its units so that no sum of costs here reaches
-``NONE`` (2**62), and an entry ``NONE`` plus any cost stays below 2**63. Work is below 2**58.
+All numbers are ``int64``. `certificate_limits.Scale` chooses units so that no sum of costs here
+reaches ``NONE`` (2**62), and an entry ``NONE`` plus any cost stays below 2**63. A job's work is
+below 2**56, that of one slot's workers below twice that; amounts of resources are at most 2**50.
 """
 
 from __future__ import annotations
@@ -16,6 +17,35 @@ NONE = 2**62  # the cost of a schedule that does not exist
 INNER_ONLY, OUTER_ONLY = 1, 2
 MOST_LABELS = 50_000  # above it, neighbours are joined into one that is better than both
 COARSE = 36  # binary digits of work that the prices of missing work leave out
+STEEPEST = 2**38  # the greatest price of missing work, of all slots together
+SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bounds a load
+NARROW = 2**42  # capacities from here on are measured without their last digits
+
+
+@njit(cache=True)
+def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
+    """Whether n workers and m PS fit; by division, since products might be too large."""
+    for r in range(free.size):
+        left = free[r]
+        if beta[r] > 0:
+            if m > left // beta[r]:
+                return False
+            left -= m * beta[r]
+        if alpha[r] > 0 and n > left // alpha[r]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def share(demand: int, capacity: int) -> int:
+    """Return ``demand`` as a part of ``capacity``, in units of 1 / SURROGATE, rounded down.
+
+    Of numbers above 2**42 the last digits do not count, so that no product reaches 2**63.
+    """
+    drop = 0
+    while capacity >> drop >= NARROW:
+        drop += 1
+    return int((demand >> drop) * SURROGATE // ((capacity >> drop) + min(drop, 1)))
 
 
 @njit(cache=True)
@@ -40,10 +70,7 @@ def inner_costs(
         if m < 0:
             continue
         for c in range(worker.size):
-            fits = True
-            for r in range(alpha.size):
-                fits = fits and n * alpha[r] + m * beta[r] <= free[c, r]
-            if fits:
+            if holds(free[c], alpha, beta, n, m):
                 cost[n] = min(cost[n], n * worker[c] + m * ps[c])
     return cost
 
@@ -193,7 +220,7 @@ def best_payoff(
             until = max(until, t)
     # a lower bound on the cost of what is still missing, and of the slots from t on
     rate = density(work[: last + 1], cost[: last + 1], size[: last + 1], total)
-    rate = min(rate, 2**38 // (last + 1))  # no sum overflows; any price is valid
+    rate = min(rate, STEEPEST // (last + 1))  # no sum overflows; any price is valid
     surplus = np.zeros(last + 2, np.int64)
     for t in range(last, -1, -1):
         least = 0
@@ -266,7 +293,6 @@ def joined(work: Ints, paid: Ints) -> tuple[Ints, Ints]:
 
 
 MOST_STEPS = 20_000  # of the search for the best load of one machine
-SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bounds a load
 
 
 @njit(cache=True)
@@ -302,7 +328,7 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
             if capacity[r] > 0 and q in (r, resources):
                 limit += SURROGATE
                 for i in items[:n]:
-                    measure[i] += demand[i, r] * SURROGATE // capacity[r]
+                    measure[i] += share(demand[i, r], capacity[r])
         if limit == 0:
             continue
         rank = np.array(

@@ -1,7 +1,7 @@
 """Integer kernel of the certificate's checker: the best packing of one slot.
 
 Every job sits on at most one machine, beside its parameter servers (PS). All numbers are ``int64``;
-the checker chooses its units so that no sum of worths here reaches ``NONE`` (2**62).
+`certificate_limits.Scale` refuses worths of which a sum here would reach ``NONE`` (2**62).
 """
 
 from __future__ import annotations
@@ -10,13 +10,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from optsched.families.dmlrs.certificate_kernels import NONE
+from optsched.families.dmlrs.certificate_kernels import NONE, SURROGATE, share
 
 Ints = NDArray[np.int64]
 
 MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
 MOST_STEPS = 1_000_000  # of the searches on one class of machines
-SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bounds a load
 
 
 @njit(cache=True)
@@ -113,7 +112,7 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
                 for j in range(n):
                     for w in range(1, numbers):
                         if worth[j, w] > -NONE:
-                            measure[j, w] += load[j, w, r] * SURROGATE // capacity[r]
+                            measure[j, w] += share(load[j, w, r], capacity[r])
         if limit == 0:
             continue
         dense = np.zeros(n, np.int64)

@@ -21,7 +21,6 @@ from optsched.families.dmlrs.instance import (
     JobSchedule,
     room,
 )
-from optsched.families.dmlrs.instance_work import Work, small_work
 from optsched.families.dmlrs.policy import refuse_links
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Implementation
@@ -105,8 +104,7 @@ class Program:
             inner_total.append(inside)
             outer_total.append(outside)
             model.add(inside + outside <= job.chunks * ahead)
-        work = Work(needs.work, needs.inner, needs.outer)
-        least, inner, outer = small_work(work, job.chunks * len(inner_total))
+        least, inner, outer = needs.smallest(job.chunks * len(inner_total))
         done = sum(ends.values())
         trained = cp_dot([(inner, sum(inner_total)), (outer, sum(outer_total))])
         model.add(trained >= least * done)

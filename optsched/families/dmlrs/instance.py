@@ -34,7 +34,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from optsched.families.dmlrs.instance_work import MOST_WORKER_SLOTS, Work, exact_work, kernel_work
+from optsched.families.dmlrs.instance_work import (
+    MOST_WORKER_SLOTS,
+    Work,
+    exact_work,
+    kernel_work,
+    small_work,
+)
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.resources import (
     Amount,
@@ -102,8 +108,9 @@ class Platform(Frozen):
                     f"machines[{c}]: capacity has {len(machines.capacity)} entries, "
                     f"expected one per resource: {names}"
                 )
-        if (machines := sum(c.count for c in self.machines)) > MOST_MACHINES:
-            raise ValueError(f"{machines} machines, expected at most {MOST_MACHINES}")
+        count = sum(machines.count for machines in self.machines)
+        if count > MOST_MACHINES:
+            raise ValueError(f"{count} machines, expected at most {MOST_MACHINES}")
         return self
 
     @cached_property
@@ -127,7 +134,7 @@ class DmlrsInstance(Platform, Instance):
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
         names = ", ".join(self.resources)
-        if len(self.jobs) * self.horizon > MOST_JOB_SLOTS:
+        if max(1, len(self.jobs)) * self.horizon > MOST_JOB_SLOTS:
             raise ValueError(
                 f"{len(self.jobs)} jobs times a horizon of {self.horizon} slots, "
                 f"expected at most {MOST_JOB_SLOTS}: fewer or longer slots, or fewer jobs"
@@ -212,6 +219,10 @@ class Needs(NamedTuple):
             ps_table(job.outer_bandwidth, job),
         )
 
+    def smallest(self, most: int) -> Work:
+        """Return the work in the smallest numbers that do for ``most`` worker-slots in all."""
+        return small_work(Work(self.work, self.inner, self.outer), most)
+
 
 def job_work(job: DmlrsJob, slot_seconds: float) -> Work:
     """Return when ``job`` is trained, exactly; see `instance_work`."""
@@ -231,6 +242,22 @@ def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:
     ratio = exact(bandwidth) / exact(job.ps_bandwidth)
     needed = ceil_multiples(ratio, job.chunks)
     return tuple(m if m <= n else IMPOSSIBLE for n, m in enumerate(needed))
+
+
+def linked_table(job: DmlrsJob) -> tuple[tuple[int, ...], ...]:
+    """Return the PS of a workers beside them and b elsewhere, for a, b = 0..K, reading "link".
+
+    All PS sit on one machine, so that the flow is a b_in + b b_ex. IMPOSSIBLE where more than a + b
+    would be needed, or a + b exceeds K.
+    """
+    near = exact(job.inner_bandwidth) / exact(job.ps_bandwidth)
+    far = exact(job.outer_bandwidth) / exact(job.ps_bandwidth)
+    rows = []
+    for a in range(job.chunks + 1):
+        needed = ceil_multiples(far, job.chunks - a, a * near)
+        row = [max(m, 1) if max(m, 1) <= a + b else IMPOSSIBLE for b, m in enumerate(needed)]
+        rows.append((*row, *[IMPOSSIBLE] * a))
+    return tuple(rows)
 
 
 def worker_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> int:

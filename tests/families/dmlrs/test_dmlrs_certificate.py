@@ -14,6 +14,7 @@ from optsched.families.dmlrs.certificate import (
     DmlrsCertificate,
     Leaf,
     ModeSplit,
+    PackingPrices,
     UnitPrices,
     WorkersSplit,
     check,
@@ -24,10 +25,12 @@ from optsched.families.dmlrs.certificate_packing import Forced, unpackable
 from optsched.families.dmlrs.certify import certify_capacity
 from optsched.optimum import solve
 
+LOCALITY = st.sampled_from(["job", "link"])
 
-@given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1.0, 5.0]))
-def test_any_prices_bound_the_optimum(seed, noise, level):
-    inst = tiny(seed)
+
+@given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1.0, 5.0]), LOCALITY)
+def test_any_prices_bound_the_optimum(seed, noise, level, locality):
+    inst = tiny(seed, locality)
     rng = np.random.default_rng(noise)
     best = optimum(inst)
     shape = (inst.horizon, len(inst.arrays.classes), len(inst.resources))
@@ -38,9 +41,9 @@ def test_any_prices_bound_the_optimum(seed, noise, level):
     assert check(inst, DmlrsCertificate.root(inst, units, 10)) >= best * (1 - 1e-12)
 
 
-@given(st.integers(0, 60), st.integers(0, 2**32 - 1))
-def test_any_tree_bounds_the_optimum(seed, noise):
-    inst = tiny(seed)
+@given(st.integers(0, 60), st.integers(0, 2**32 - 1), LOCALITY)
+def test_any_tree_bounds_the_optimum(seed, noise, locality):
+    inst = tiny(seed, locality)
     rng = np.random.default_rng(noise)
     nodes, leaves = [Leaf()], [0]
     for _ in range(6):
@@ -48,11 +51,11 @@ def test_any_tree_bounds_the_optimum(seed, noise):
         job = int(rng.integers(len(inst.jobs)))
         slot = int(rng.integers(inst.jobs[job].arrival, inst.horizon))
         where = {"job": job, "slot": slot, "left": len(nodes), "right": len(nodes) + 1}
-        kind = int(rng.integers(3))
+        kind = int(rng.integers(3 if locality == "job" else 2))
         nodes[k] = [
             lambda w: CompletionSplit(**w),
-            lambda w: ModeSplit(**w),
             lambda w, n=inst.jobs[job].chunks: WorkersSplit(at=int(rng.integers(n)), **w),
+            lambda w: ModeSplit(**w),
         ][kind](where)
         leaves += [len(nodes), len(nodes) + 1]
         nodes += [Leaf(), Leaf()]
@@ -130,9 +133,23 @@ def test_other_damage_is_refused(solved):
             check(inst, wrong)
     with pytest.raises(ValueError, match="find a place"):
         check(inst, rebuilt_root(inst))
-    linked, _ = load(next(f for f in FILES if f.stem == "036"), "link")
-    with pytest.raises(ValueError, match="certificates are about 'job' only"):
-        check(linked, DmlrsCertificate.root(linked, None, 40))
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        Leaf(unpackable=0),
+        Leaf(prices=PackingPrices(together=((0, 2, 0, 5),), capacity=())),
+        ModeSplit(job=0, slot=2, left=1, right=2),
+    ],
+    ids=["unpackable", "packings", "mode"],
+)
+def test_what_has_no_meaning_link_by_link_is_refused(node):
+    linked = tiny(1, "link")
+    nodes = (node,) if isinstance(node, Leaf) else (node, Leaf(), Leaf())
+    wrong = DmlrsCertificate(instance_sha256=linked.digest(), grid_bits=40, nodes=nodes)
+    with pytest.raises(ValueError, match="in the reading 'job' only"):
+        check(linked, wrong)
 
 
 def rebuilt_root(inst):
