@@ -66,7 +66,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         and ``s[i, t, h]`` of the workers and PS of outer placements.
     """
     jobs, capacity = inst.jobs, inst.capacity
-    m = _frame(inst, "dmlrs_job", [_slots(inst, i, inst.earliest[i]) for i in range(len(jobs))])
+    m = _frame(inst, "dmlrs_job", [_slots(inst, i) for i in range(len(jobs))])
     H = range(len(capacity))
     ps_in = [needs.ps_inner for needs in inst.needs]
     fits = {
@@ -175,7 +175,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         and ``link[i, t, h, p]`` (workers on h that are linked to PS on p).
     """
     jobs, capacity = inst.jobs, inst.capacity
-    m = _frame(inst, "dmlrs_link", [_slots(inst, i, _earliest(inst, i)) for i in range(len(jobs))])
+    m = _frame(inst, "dmlrs_link", [_slots(inst, i) for i in range(len(jobs))])
     m.H = pyo.RangeSet(0, len(capacity) - 1)
     ITH = [(i, t, h) for i, t in m.IT for h in m.H]
     rooms = {
@@ -311,19 +311,10 @@ def _capacity(m, inst, inside, ps_in):
         return sum(load[h, r, t]) <= limit[h][r]
 
 
-def _slots(inst: DmlrsInstance, i: int, first: int | None) -> range:
+def _slots(inst: DmlrsInstance, i: int) -> range:
     """Return the slots in which job i may complete."""
+    first = inst.earliest[i]
     return range(0) if first is None else range(first, inst.horizon)
-
-
-def _earliest(inst: DmlrsInstance, i: int) -> int | None:
-    """Return a slot before which job i cannot complete, in the reading per link."""
-    job, needs = inst.jobs[i], inst.needs[i]
-    most = min(job.chunks, sum(room(c, job.worker_demand, job.chunks) for c in inst.capacity))
-    if not most:
-        return None
-    slot = job.arrival - (-needs.work // (most * needs.inner)) - 1
-    return slot if slot < inst.horizon else None
 
 
 def _holds(capacity: tuple[float, ...], job: DmlrsJob, workers: int, ps: int) -> bool:

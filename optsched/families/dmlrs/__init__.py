@@ -9,7 +9,7 @@ from optsched.families.dmlrs.baselines import BASELINES
 from optsched.families.dmlrs.certificate import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.online import assemble, events
-from optsched.families.dmlrs.opening import empty, trim
+from optsched.families.dmlrs.opening import empty, opening, trim
 from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized, guarantee
 from optsched.families.dmlrs.reference import METHODS
 from optsched.families.dmlrs.shadow import shadow_prices
@@ -50,6 +50,7 @@ FAMILY = Family(
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,
+    opening=opening,
     trim=trim,
     check=check,
     events=events,

@@ -11,7 +11,8 @@ import numpy as np
 
 from optsched.colgen import Column, Floats, Ints, Pricing
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.oracle import Best, Oracle, requests
+from optsched.families.dmlrs.linked_oracle import oracle_for
+from optsched.families.dmlrs.oracle import Best, requests
 from optsched.scheduling.oracle import Machines
 
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
@@ -41,8 +42,7 @@ class CapacityBlocks:
         self.rhs = (self.free * self.count[None, None, :]).ravel()
         self.copies = np.ones(self.jobs)
         self.equality = np.zeros(self.jobs, bool)
-        most = max((job.chunks for job in inst.jobs), default=1)
-        self.oracle = Oracle(self.slots, len(self.classes), most)
+        self.oracle = oracle_for(inst, len(self.classes))
 
     def machines(self, prices: Floats) -> Machines:
         """Return the empty cluster at the prices of all rows."""

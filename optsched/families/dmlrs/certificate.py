@@ -210,7 +210,7 @@ def check(inst: DmlrsInstance, certificate: DmlrsCertificate) -> float:
     if size > LARGEST:
         raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
     bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)
-    return _float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
+    return float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
 
 
 def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[Fraction | None]:
@@ -261,7 +261,8 @@ def _only_by_job(inst: DmlrsInstance, place: str, what: str) -> None:
         raise ValueError(f"{place}: {what} has a meaning in the reading 'job' only, expected none")
 
 
-def _float_above(x: Fraction) -> float:
+def float_above(x: Fraction) -> float:
+    """Return the least float that is not below ``x`` >= 0, or the one above it."""
     try:
         near = float(x)
     except OverflowError as err:

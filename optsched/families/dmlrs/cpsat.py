@@ -4,7 +4,8 @@ A second way to the optimum that shares neither code nor solver with the compact
 the two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
 (PS) by table, utilities in a unit so fine that rounding them up does not show, work in the smallest
 whole numbers that say what the judge says. The bound is that of the rounded utilities, so no
-schedule is better. Reading "job" of locality.
+schedule is better. Link by link, all PS of a job sit on one machine in a slot: `certificate_links`
+says why that is enough.
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+from optsched.families.dmlrs.certificate import float_above
 from optsched.families.dmlrs.instance import (
     IMPOSSIBLE,
     DmlrsInstance,
     DmlrsSchedule,
     JobSchedule,
+    linked_table,
     room,
 )
-from optsched.families.dmlrs.policy import refuse_links
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Implementation
 from optsched.progress import Progress
@@ -40,7 +42,6 @@ def cpsat(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) ->
     threads, seed : int
         Of the solver.
     """
-    refuse_links(inst)
     program = Program(inst)
 
     def report(value_of: Callable[[Any], int]) -> None:
@@ -56,17 +57,11 @@ def cpsat(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) ->
     finally:  # also after Ctrl-C
         bound = cp_bound(solver)
         if bound is not None:
-            monitor.claim(Implementation.CP_SAT, _upwards(Fraction(bound) * program.unit))
+            monitor.claim(Implementation.CP_SAT, float_above(Fraction(bound) * program.unit))
 
 
-def _upwards(x: Fraction) -> float:
-    """Return the smallest float that is not below ``x``, or its neighbour."""
-    nearest = float(x)
-    return nearest if Fraction(nearest) >= x else math.nextafter(nearest, math.inf)
-
-
-Places = dict[tuple[int, int, int], tuple[Any, Any]]
-"""(job, slot, machine) -> numbers in an inner and in an outer placement"""
+Places = dict[tuple[int, int, int], tuple[Any, ...]]
+"""(job, slot, machine) -> numbers at the inner and at the outer rate"""
 
 
 class Program:
@@ -81,6 +76,7 @@ class Program:
 
     def __init__(self, inst: DmlrsInstance) -> None:
         self.inst = inst
+        self.by_job = inst.locality == "job"
         self.model = cp_program()
         self.completes: dict[tuple[int, int], Any] = {}
         self.workers: Places = {}
@@ -100,7 +96,7 @@ class Program:
         inner_total, outer_total = [], []
         for t in range(job.arrival, self.inst.horizon):
             ahead = sum(v for u, v in ends.items() if u >= t)
-            inside, outside = self._slot(i, t)
+            inside, outside = self._slot(i, t) if self.by_job else self._linked_slot(i, t)
             inner_total.append(inside)
             outer_total.append(outside)
             model.add(inside + outside <= job.chunks * ahead)
@@ -142,6 +138,38 @@ class Program:
             elsewhere = sum(w + s for p, (w, s) in enumerate(some) if p != h)
             model.add(elsewhere >= 1).only_enforce_if(outer)
         return sum(inside), total
+
+    def _linked_slot(self, i: int, t: int) -> tuple[Any, Any]:
+        """Make what job i has in slot t; return its workers beside its PS, and elsewhere."""
+        model, job = self.model, self.inst.jobs[i]
+        hosts, beside, elsewhere, servers = [], [], [], []
+        for h, c in enumerate(self.inst.capacity):
+            workers = room(c, job.worker_demand, job.chunks)
+            near, far = (model.new_int_var(0, workers, "") for _ in range(2))
+            m = model.new_int_var(0, room(c, job.ps_demand, job.chunks), "")
+            host = model.new_bool_var("")  # of all PS
+            model.add(near == 0).only_enforce_if(~host)
+            model.add(m == 0).only_enforce_if(~host)
+            model.add(far == 0).only_enforce_if(host)
+            hosts.append(host)
+            beside.append(near)
+            elsewhere.append(far)
+            servers.append(m)
+            self.workers[i, t, h], self.ps[i, t, h] = (near, far), (m,)
+        model.add_at_most_one(hosts)
+        most = job.chunks
+        near, far, needed = (model.new_int_var(0, n, "") for n in (most, most, most + 1))
+        model.add(near == sum(beside))
+        model.add(far == sum(elsewhere))
+        model.add(near + far <= most)
+        table = [most + 1 if m == IMPOSSIBLE else m for row in linked_table(job) for m in row]
+        table[0] = 0
+        row = model.new_int_var(0, len(table) - 1, "")
+        model.add(row == near * (most + 1) + far)
+        model.add_element(row, table, needed)
+        model.add(needed <= sum(servers))
+        model.add(sum(servers) <= near + far)
+        return near, far
 
     def _serve(self, table: tuple[int, ...], workers: Any, ps: Any) -> None:
         """Say that there are as many PS as the workers need, and no more PS than workers."""

@@ -183,10 +183,13 @@ class DmlrsInstance(Platform, Instance):
 
     @cached_property
     def earliest(self) -> tuple[int | None, ...]:
-        """A slot before which no job completes, in the reading "job"; None: it never can."""
+        """A slot before which no job completes; None: it never can."""
         found: list[int | None] = []
         for job, needs in zip(self.jobs, self.needs, strict=True):
-            work = fastest_pace(self, job, needs).work
+            if self.locality == "job":
+                work = fastest_pace(self, job, needs).work
+            else:  # as many workers as there is room for, all beside their PS
+                work = needs.inner * _rooms(self, job, job.worker_demand)
             slot = job.arrival - (-needs.work // work) - 1 if work else self.horizon
             found.append(slot if slot < self.horizon else None)
         return tuple(found)
@@ -313,15 +316,18 @@ def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> Pace:
             best = Pace(n, m, n * needs.inner)
             break
 
-    def rooms(demand: tuple[float, ...]) -> int:
-        return sum(c.count * room(c.capacity, demand, job.chunks) for c in platform.machines)
-
-    workers, servers = min(job.chunks, rooms(job.worker_demand)), rooms(job.ps_demand)
+    workers, servers = (_rooms(platform, job, d) for d in (job.worker_demand, job.ps_demand))
     for n in range(workers, 0, -1):
         m = needs.ps_outer[n]
         if m != IMPOSSIBLE and m <= servers and sum(c.count for c in platform.machines) > 1:
             return best if best.work >= n * needs.outer else Pace(n, m, n * needs.outer)
     return best
+
+
+def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
+    """Return how many workers (or PS) of a job all empty machines hold together, at most K."""
+    each = (c.count * room(c.capacity, demand, job.chunks) for c in platform.machines)
+    return min(job.chunks, sum(each))
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from optsched.colgen import Column, Floats, Ints
 from optsched.families.dmlrs.capacity_blocks import NEGLIGIBLE, CapacityBlocks, over_slots
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.dmlrs.oracle import Oracle, Request, requests
+from optsched.families.dmlrs.linked_oracle import oracle_for
+from optsched.families.dmlrs.oracle import requests
 from optsched.progress import Progress
 from optsched.scheduling.board import Plan, PlanBoard
 from optsched.scheduling.oracle import Machines
@@ -35,23 +36,22 @@ class SharedBoard(PlanBoard):
 
     Parameters
     ----------
-    jobs : sequence of Request
+    inst : DmlrsInstance
     free : array of shape (T, R, H)
         The empty cluster; the board works on a copy.
     prices : array of the same shape
         Prices per unit, by which inserted jobs choose among slots and machines.
     """
 
-    def __init__(self, jobs: Sequence[Request], free: Floats, prices: Floats) -> None:
+    def __init__(self, inst: DmlrsInstance, free: Floats, prices: Floats) -> None:
         shared = free.copy()
-        super().__init__(jobs, (shared, shared))
+        super().__init__(requests(inst), (shared, shared))
         ones = np.ones(free.shape[2], np.int64)
         self.machines = [
             Machines(np.ascontiguousarray(prices * x), shared, ones, stranded)
             for x, stranded in FACTORS
         ]
-        most = max((q.ps_inner.size - 1 for q in jobs), default=1)
-        self.oracle = Oracle(free.shape[0], free.shape[2], most)
+        self.oracle = oracle_for(inst, free.shape[2])
 
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times ``FACTORS[factor]``, if it pays."""
@@ -79,7 +79,7 @@ class Neighbourhood:
         self.inst = inst
         arrays = inst.arrays
         free = over_slots(arrays.capacity.astype(float), inst.horizon)
-        self.board = SharedBoard(requests(inst), free, prices)
+        self.board = SharedBoard(inst, free, prices)
         best = arrays.utility.max(axis=1, initial=0.0)
         self.worth = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
         useful = arrays.utility > NEAR * best[:, None]

@@ -1,9 +1,32 @@
-"""What is known of every instance before anything is searched."""
+"""What is known of every instance before anything is searched: a first bound, a first schedule."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+
+from optsched.families.dmlrs.certificate import DmlrsCertificate, float_above
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
+
+BITS = 40  # of the grid, below the greatest utility
+
+
+def opening(inst: DmlrsInstance) -> tuple[float, DmlrsCertificate]:
+    """Return the bound at prices 0, and its certificate: every job alone, as early as can be.
+
+    Without compiled kernels: it is there at once.
+    """
+    richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+    size = richest.numerator.bit_length() - richest.denominator.bit_length()
+    bound = sum(
+        (
+            job.utility.upper(end - job.arrival)
+            for job, end in zip(inst.jobs, inst.earliest, strict=True)
+            if end is not None
+        ),
+        Fraction(0),
+    )
+    return float_above(bound), DmlrsCertificate.root(inst, None, BITS - size)
 
 
 def empty(inst: DmlrsInstance) -> DmlrsSchedule:

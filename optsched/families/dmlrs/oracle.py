@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.instance import DmlrsInstance, linked_table
 from optsched.families.dmlrs.oracle_kernels import best_schedule, place_schedule, slot_places
 from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints
@@ -34,6 +34,7 @@ class Request:
     ps_inner: Ints  # (K + 1,) PS that 0, 1, ... workers need at the inner rate; below 0: impossible
     ps_outer: Ints  # (K + 1,)
     utility: Floats  # (T,) if it completes in slot t
+    linked: Ints | None = None  # (K + 1, K + 1), link by link: PS of workers beside them, elsewhere
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ def requests(inst: DmlrsInstance) -> list[Request]:
             ps_inner=np.array(needs.ps_inner, np.int64),
             ps_outer=np.array(needs.ps_outer, np.int64),
             utility=arrays.utility[i],
+            linked=np.array(linked_table(job), np.int64) if inst.locality == "link" else None,
         )
         for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True))
     ]

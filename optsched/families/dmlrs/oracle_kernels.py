@@ -179,6 +179,43 @@ def best_schedule(
         rate[t] = slopes[held - 1] if held > 0 else 0.0
         certain = max(certain, utility[arrival + t] - high)
         opened = t + 1
+    best, completion = among_slots(
+        total,
+        utility[arrival:],
+        work,
+        cost,
+        kind,
+        size,
+        promise[:opened],
+        rate,
+        certain,
+        cutoff,
+        amount[arrival:],
+    )
+    amount[:arrival] = 0
+    return best, completion + arrival if completion >= 0 else -1
+
+
+@njit(cache=True)
+def among_slots(
+    total: int,
+    utility: Floats,
+    work: Ints,
+    cost: Floats,
+    kind: Ints,
+    size: Ints,
+    promise: Floats,
+    rate: Floats,
+    certain: float,
+    cutoff: float,
+    amount: Ints,
+) -> tuple[float, int]:
+    """Return (payoff, completion) of the best schedule, in slots from the arrival on.
+
+    ``promise`` (of a completion in each slot that was opened, at most) and ``rate`` (of the hull)
+    say where it is worth while to look. The rest is as in `labels.spread`.
+    """
+    opened = promise.size
     found = 0
     ends = np.empty(opened, np.int64)
     for t in range(opened):
@@ -193,11 +230,11 @@ def best_schedule(
         prices[c] = rate[ends[c]]
         for t in range(ends[c], -1, -1):
             surplus[c, t] = surplus[c, t + 1] + slot_surplus(work[t], cost[t], size[t], prices[c])
-    best, completion = spread(
+    return spread(
         0,
         ends[found - 1],
         total,
-        utility[arrival:],
+        utility,
         work,
         cost,
         kind,
@@ -207,10 +244,8 @@ def best_schedule(
         surplus,
         certain,
         cutoff,
-        amount[arrival:],
+        amount,
     )
-    amount[:arrival] = 0
-    return best, completion + arrival if completion >= 0 else -1
 
 
 @njit(cache=True)

@@ -50,7 +50,6 @@ class _Search:
     """The best prices and schedules so far, and who may use the time."""
 
     def __init__(self, inst: DmlrsInstance, monitor: Progress, threads: int, seed: int) -> None:
-        refuse_links(inst)
         self.inst, self.monitor = inst, monitor
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
