@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
 
 from optsched.problem import Implementation
 from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
 
 Entries = list[tuple[int, int, int]]
+Program = TypeVar("Program")
+POLL = 0.1  # seconds between two looks at the clock
 
 
 def solve_compact(
@@ -66,6 +69,31 @@ def solve_compact(
         close(stopped.result)
         raise
     close(found)
+
+
+def unless_stopped(build: Callable[[], Program], monitor: Any) -> Program | None:
+    """Return what ``build`` returns; None if the time is up before that.
+
+    Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
+    done in a thread, which is left alone if nobody wants the program any more.
+    """
+    built: list[Program | BaseException] = []
+
+    def work() -> None:
+        try:
+            built.append(build())
+        except BaseException as err:  # which is raised where it is waited for
+            built.append(err)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(POLL)
+        if monitor.left() <= 0:
+            return None
+    if isinstance(built[0], BaseException):
+        raise built[0]
+    return built[0]
 
 
 def rounded(variable: Any) -> int:

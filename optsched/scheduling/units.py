@@ -65,6 +65,10 @@ class InUnits:
         """Report a bound."""
         self.monitor.proved(times_two_to(bound, self.exponent), lambda: self.back(certificate()))
 
+    def claim(self, solver: Any, bound: float) -> None:
+        """Report a bound for which there is only a solver's word."""
+        self.monitor.claim(solver, times_two_to(bound, self.exponent))
+
 
 def times_two_to(x: float, exponent: int) -> float:
     """Return x * 2**exponent; beyond the largest float, infinity.

@@ -7,7 +7,7 @@ from typing import Any
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.progress import Progress
-from optsched.scheduling.compact import rounded, solve_compact, sorted_entries
+from optsched.scheduling.compact import rounded, solve_compact, sorted_entries, unless_stopped
 
 
 def compact(
@@ -26,7 +26,9 @@ def compact(
     """
     from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
 
-    model = dmlrs_ilp(inst)
+    model = unless_stopped(lambda: dmlrs_ilp(inst), monitor)
+    if model is None:
+        return
     solve_compact(
         model,
         monitor,

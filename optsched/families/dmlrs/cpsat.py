@@ -27,12 +27,20 @@ from optsched.families.dmlrs.instance import (
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Implementation
 from optsched.progress import Progress
+from optsched.scheduling.compact import unless_stopped
 from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 
 UNITS = 10**10  # of the largest utility
 
 
-def cpsat(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def cpsat(
+    inst: DmlrsInstance,
+    monitor: Progress,
+    *,
+    threads: int,
+    seed: int,
+    seconds: float = math.inf,
+) -> None:
     """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
 
     Parameters
@@ -41,8 +49,12 @@ def cpsat(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) ->
     monitor : Progress
     threads, seed : int
         Of the solver.
+    seconds : float
+        It stops after these, or when the monitor's time is up.
     """
-    program = Program(inst)
+    program = unless_stopped(lambda: Program(inst), monitor)
+    if program is None:
+        return
 
     def report(value_of: Callable[[Any], int]) -> None:
         schedule = program.schedule(value_of)
@@ -51,7 +63,8 @@ def cpsat(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) ->
             raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
         monitor.incumbent(verdict.value, schedule)
 
-    solver = cp_solver(time_limit=monitor.left(), threads=threads, seed=seed, gap=monitor.gap_limit)
+    limit = min(seconds, monitor.left())
+    solver = cp_solver(time_limit=limit, threads=threads, seed=seed, gap=monitor.gap_limit)
     try:
         run_cp(solver, program.model, on_improve=report)
     finally:  # also after Ctrl-C

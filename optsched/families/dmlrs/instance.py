@@ -25,6 +25,7 @@ in a slot; its rate b depends on where the others are, in one of two readings of
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -165,6 +166,11 @@ class DmlrsInstance(Platform, Instance):
                     f"job {i}: batch_time and gradient_mb are both 0, "
                     "expected some time per mini-batch"
                 )
+        if not math.isfinite(sum(job.utility(0) for job in self.jobs)):
+            raise ValueError(
+                "the utilities of all jobs are together beyond the largest float, expected a "
+                "larger unit of utility"
+            )
         if self.arrays.capacity.max(initial=0) >= LARGEST_UNITS:
             raise ValueError(
                 "a capacity divided by the finest decimal of a demand exceeds 2**50, "
@@ -175,6 +181,14 @@ class DmlrsInstance(Platform, Instance):
     def platform(self) -> Platform:
         """Return the instance without its jobs."""
         return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
+
+    def shifted(self, exponent: int) -> DmlrsInstance:
+        """Return the instance with 2**exponent times the utilities."""
+        jobs = (
+            job.model_copy(update={"utility": job.utility.shifted(exponent)}) for job in self.jobs
+        )
+        fields = {name: getattr(self, name) for name in DmlrsInstance.model_fields}
+        return DmlrsInstance.model_construct(**{**fields, "jobs": tuple(jobs)})
 
     @cached_property
     def needs(self) -> tuple[Needs, ...]:

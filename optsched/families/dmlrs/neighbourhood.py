@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -11,6 +12,7 @@ from optsched.families.dmlrs.capacity_blocks import NEGLIGIBLE, CapacityBlocks, 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.linked_oracle import oracle_for
 from optsched.families.dmlrs.oracle import requests
+from optsched.problem import Schedule
 from optsched.progress import Progress
 from optsched.scheduling.board import Plan, PlanBoard
 from optsched.scheduling.oracle import Machines
@@ -86,9 +88,10 @@ class Neighbourhood:
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
 
-    def start(self) -> None:
-        """Insert the jobs at the full prices, the most valuable first."""
-        construct(self.board, np.argsort(-self.worth, kind="stable").tolist(), len(FACTORS) - 1)
+    def start(self, stop: Callable[[], bool]) -> None:
+        """Insert the jobs at the full prices, the most valuable first, until told to stop."""
+        order = np.argsort(-self.worth, kind="stable").tolist()
+        construct(self.board, order, len(FACTORS) - 1, stop)
 
     def load(self, plans: Mapping[int, Plan]) -> None:
         """Replace the state by ``plans``."""
@@ -96,6 +99,24 @@ class Neighbourhood:
             self.board.remove(i)
         for i, plan in plans.items():
             self.board.restore(i, plan)
+
+    def plans_of(self, schedule: Schedule) -> dict[int, Plan]:
+        """Return the plans of a schedule that the judge has accepted, of jobs that earn."""
+        assert isinstance(schedule, DmlrsSchedule)
+        plans = {}
+        for i, job in enumerate(schedule.jobs):
+            if job is None:
+                continue
+            completion = max(t for t, _, _ in job.workers)
+            value = float(self.board.requests[i].utility[completion])
+            number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
+            for side, part in enumerate((job.workers, job.ps)):
+                for t, h, n in part:
+                    number[side, t, h] += n
+            if value > 0 and self.worth[i] > 0:
+                rows = [(*where, n) for where, n in sorted(number.items())]
+                plans[i] = Plan(value, completion, np.array(rows, np.int64))
+        return plans
 
     def search(
         self,

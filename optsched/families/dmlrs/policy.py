@@ -195,8 +195,7 @@ def refuse_links(platform: Platform) -> None:
     """Raise an error where the reading is per link: no online algorithm is known for it."""
     if platform.locality == "link":
         raise InputError(
-            'locality is "link": policies and oracles know the reading per job only, expected '
-            '"job", or `solve` with the method compact'
+            'locality is "link": policies know the reading per job only, expected "job", or `solve`'
         )
 
 

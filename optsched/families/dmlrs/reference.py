@@ -3,10 +3,11 @@
 - `column_generation`: prices on capacity, from the columns of a short search;
 - `branch_and_price`: the same prices in a branching tree;
 - `neighbourhood`: schedules only;
-- `auto`: the tree where it is small, else prices and search in turns;
+- `auto`: the tree where it is small, else prices and search in turns; CP-SAT for a while where the
+  whole program is small; what time is left goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
-All but `compact` know the reading "job" of locality only; `auto` turns to `compact` for the other.
+The tree knows the reading "job" of locality only, everything else both.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from optsched.families.dmlrs.neighbourhood import (
     flat_prices,
     plan_column,
 )
-from optsched.families.dmlrs.policy import refuse_links
+from optsched.families.dmlrs.opening import in_units
 from optsched.families.dmlrs.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.tree import SlotTree, UnitTree
 from optsched.interior_master import InteriorMaster
-from optsched.problem import Method
+from optsched.problem import InputError, Method, Schedule
 from optsched.progress import Progress
 from optsched.scheduling.board import Plan
 from optsched.search import short_search
 
 SMALL = 400  # job-slots up to which the branching tree pays
+PROGRAM = 5000  # job-slots times machines up to which a whole program is soon written down
+EARLY = 2.0  # seconds of CP-SAT before the tree is grown
 CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
@@ -59,6 +62,7 @@ class _Search:
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
         self.converged = False
+        self.known: Schedule | None = None  # of the monitor, as far as it was looked at
         self.best: dict[int, Plan] = {}
 
     def prove(self, bound: float, prices: Floats) -> None:
@@ -109,24 +113,35 @@ class _Search:
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
         area = Neighbourhood(self.inst, spread)
-        if self.best and self.starts % 2 == 0:
+        self._look(area)
+        if not self.best or self.starts % 2:
+            area.start(self.monitor.stop)
+        if area.board.value < _worth(self.best) and self.starts % 2 == 0:
             area.load(self.best)
-        else:
-            area.start()
         began = time.perf_counter()
         seconds = max(1e-3, min(seconds, self.monitor.left()))
 
         def done() -> float:
             share = (time.perf_counter() - began) / seconds
-            return 1.0 if self.monitor.closed() else share
+            return 1.0 if self.monitor.stop() else share
 
         def met(plans: Mapping[int, Plan]) -> None:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
         found = area.search(self.monitor, seed=self.seed, start=self.starts, done=done, met=met)
-        if sum(p.value for p in found.values()) > sum(p.value for p in self.best.values()):
+        if _worth(found) > _worth(self.best):
             self.best = found
         self.starts += 1
+
+    def _look(self, area: Neighbourhood) -> None:
+        """Take over the schedule that the monitor knows, if it is better: others have found it."""
+        if self.monitor.schedule is None or self.monitor.schedule is self.known:
+            return
+        self.known = self.monitor.schedule
+        plans = area.plans_of(self.known)
+        if _worth(plans) > _worth(self.best):
+            self.best = plans
+            self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
 
 def neighbourhood(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
@@ -146,27 +161,45 @@ def column_generation(inst: DmlrsInstance, monitor: Progress, *, threads: int, s
 
 def branch_and_price(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
     """Branch and price, after column generation and two short searches for a schedule."""
+    refuse_links(inst)
     search = _Search(inst, monitor, threads, seed)
-    search.improve(min(search.short, monitor.left() / 8))
-    search.generate(monitor.left() / 4)
-    search.improve(min(2 * search.short, monitor.left() / 8))
+    _prepare(search)
     if not monitor.stop():
         _branch(search)
 
 
 def auto(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
-    """Combine the methods by size and reading."""
-    if inst.locality == "link":
-        compact(inst, monitor, threads=threads, seed=seed)
-        return
-    if len(inst.jobs) * inst.horizon <= SMALL:
-        branch_and_price(inst, monitor, threads=threads, seed=seed)
-        return
+    """Combine the methods by size and reading; go on while there is time."""
     search = _Search(inst, monitor, threads, seed)
+    small = len(inst.jobs) * inst.horizon <= SMALL
+    programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
+    if small or programs:
+        _prepare(search)
+        if programs and not monitor.stop():
+            cpsat(inst, monitor, threads=threads, seed=seed, seconds=min(EARLY, monitor.left() / 8))
+        if small and inst.locality == "job" and not monitor.stop():
+            _branch(search)
+        if programs:
+            for method in (cpsat, compact):
+                if not monitor.stop():
+                    method(inst, monitor, threads=threads, seed=seed)
+            return
     search.improve(min(search.short, monitor.left() / 8))
     search.generate(SHARE * monitor.left())
     while not monitor.stop():
         search.improve(monitor.left())
+
+
+def _prepare(search: _Search) -> None:
+    """Generate columns between two short searches for a schedule."""
+    monitor = search.monitor
+    search.improve(min(search.short, monitor.left() / 8))
+    search.generate(monitor.left() / 4)
+    search.improve(min(2 * search.short, monitor.left() / 8))
+
+
+def _worth(plans: Mapping[int, Plan]) -> float:
+    return sum(plan.value for plan in plans.values())
 
 
 def _branch(search: _Search) -> None:
@@ -207,6 +240,15 @@ def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     tree.run()
 
 
+def refuse_links(inst: DmlrsInstance) -> None:
+    """Raise an error where the reading is per link: the tree's prices know the other one."""
+    if inst.locality == "link":
+        raise InputError(
+            'locality is "link": branch and price knows the reading per job only, expected "job", '
+            "or the method auto, colgen, cpsat or compact"
+        )
+
+
 def _together(inst: DmlrsInstance) -> bool:
     """Whether there are few jobs, whose workers are far better off beside their PS."""
     near = [needs.inner >= FAR * needs.outer for needs in inst.needs]
@@ -214,10 +256,10 @@ def _together(inst: DmlrsInstance) -> bool:
 
 
 METHODS: Mapping[str, Method] = {
-    "auto": auto,
+    "auto": in_units(auto),
     "compact": compact,
     "cpsat": cpsat,
-    "colgen": column_generation,
-    "branch-and-price": branch_and_price,
-    "search": neighbourhood,
+    "colgen": in_units(column_generation),
+    "branch-and-price": in_units(branch_and_price),
+    "search": in_units(neighbourhood),
 }
