@@ -188,11 +188,9 @@ def solve(
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
     with suppress(KeyboardInterrupt):  # the best so far is the answer
         _begin(progress, start)
-        opened = progress.certificate
         family.methods[method](instance, progress, threads=threads, seed=seed)
         second = family.second.get(method)
-        alone = progress.certificate is opened  # the method has brought none of its own
-        if level is Level.CROSS_CHECKED and alone and second is not None:
+        if level is Level.CROSS_CHECKED and second is not None and not progress.closed():
             family.methods[second](instance, progress, threads=threads, seed=seed)
     return settle(progress, level, method)
 

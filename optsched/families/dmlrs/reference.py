@@ -257,7 +257,7 @@ def _together(inst: DmlrsInstance) -> bool:
 
 METHODS: Mapping[str, Method] = {
     "auto": in_units(auto),
-    "compact": compact,
+    "compact": in_units(compact),
     "cpsat": cpsat,
     "colgen": in_units(column_generation),
     "branch-and-price": in_units(branch_and_price),
