@@ -1,6 +1,5 @@
 """One definition of work: whoever counts, says what fractions say, also on the very edge."""
 
-
 import numpy as np
 import pytest
 from dmlrs_brute import EPS, optimum, tiny
