@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections import defaultdict
 from collections.abc import Callable
 from threading import Thread
@@ -75,7 +76,7 @@ def unless_stopped(build: Callable[[], Program], monitor: Any) -> Program | None
     """Return what ``build`` returns; None if the time is up before that.
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
-    done in a thread, which is left alone if nobody wants the program any more.
+    done in a thread; if nobody wants the program any more, an exception there puts an end to it.
     """
     built: list[Program | BaseException] = []
 
@@ -87,10 +88,15 @@ def unless_stopped(build: Callable[[], Program], monitor: Any) -> Program | None
 
     thread = Thread(target=work, daemon=True)
     thread.start()
-    while thread.is_alive():
-        thread.join(POLL)
-        if monitor.left() <= 0:
-            return None
+    try:
+        while thread.is_alive():
+            thread.join(POLL)
+            if thread.is_alive() and monitor.stop():
+                return None
+    finally:  # also after Ctrl-C
+        if thread.is_alive() and thread.ident is not None:
+            end = ctypes.py_object(SystemExit)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), end)
     if isinstance(built[0], BaseException):
         raise built[0]
     return built[0]
