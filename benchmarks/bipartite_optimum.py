@@ -20,7 +20,7 @@ from render import number
 
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.reference import Solver
+from optsched.families.bipartite.program import Solver
 from optsched.models.bipartite import bipartite_program
 from optsched.optimum import solve
 

@@ -3,14 +3,15 @@
 Zhao, Deng, Xiang, Yan, Yin, Dustdar, Zomaya: Scheduling Multi-Server Jobs with Sublinear Regrets
 via Online Learning. arXiv:2305.06572. Glossary: families/bipartite/instance.py.
 
-    max   sum_l n_l [ sum_{k,r} f_r^k(y_lr^k) - max_k beta_k sum_r y_lr^k ]      (7)-(10), (12)
-    s.t.  0 <= y_lr^k <= a_l^k                          for all l, r, k          (5)
-          sum_l y_lr^k <= c_r^k                         for all r, k             (6)
+    max   sum_t sum_l x_l(t) [ sum_{k,r} f_r^k(y_lr^k(t)) - max_k beta_k sum_r y_lr^k(t) ]  (7)-(9)
+    s.t.  0 <= y_lr^k(t) <= a_l^k                       for all l, r, k, t       (5)
+          sum_l y_lr^k(t) <= c_r^k                      for all r, k, t          (6)
 
-with f_r^k linear, log, reciprocal or poly (60). With the counts n_l = sum_t x_l(t) this is the best
-stationary decision (10): a decision that stays the same earns in all slots together what these
-counts say. With n = x(t) it is the best decision for slot t. Where several jobs arrive at a port,
-l stands for its copies (Sec. 3.4).
+with f_r^k linear, log, reciprocal or poly (60). Slots with the same jobs have the same best
+decision: so there is one for every pattern of jobs, and it counts as often as the pattern comes.
+With one decision for all slots, and the numbers n_l = sum_t x_l(t) in the place of x_l(t), this is
+the best stationary decision (10). Where several jobs arrive at a port, l stands for its copies
+(Sec. 3.4). A port without a job earns nothing, and has no variables.
 """
 
 # mypy: disable-error-code="attr-defined, no-any-return, operator"
@@ -24,48 +25,108 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 
 from optsched.families.bipartite.instance import LINEAR, LOG, POLY, RECIPROCAL, BipartiteInstance
+from optsched.problem import InputError
 
 
-def bipartite_program(inst: BipartiteInstance, n: NDArray[Any] | None = None) -> cp.Problem:
+MOST_VARIABLES = 2_000_000
+
+
+def bipartite_program(
+    inst: BipartiteInstance, n: NDArray[Any] | None = None, *, unit: NDArray[Any] | None = None
+) -> cp.Problem:
     """Build the program for ``inst``.
 
     Parameters
     ----------
     inst : BipartiteInstance
     n : shape (L,), optional
-        Weight of each port (copy): the jobs of one slot, x(t). By default the counts of all slots,
-        which makes it (10).
+        Weights of the ports (copies), for which one decision is sought: the jobs of one slot, x(t),
+        or the counts of all, which makes it (10). By default, the jobs of all slots, with a
+        decision for each pattern.
+    unit : shape (N,), optional
+        What a variable counts of each channel: y = unit * variable. By default y itself.
 
     Returns
     -------
     cvxpy.Problem
-        With one variable ``y``, shape (N,): an amount per channel.
+        With one variable ``y``: an amount per channel in `channels_with_jobs`. Its optimum is that
+        of all slots (of weights ``n``), in the units of the data.
+
+    Raises
+    ------
+    InputError
+        There would be more than two million variables.
     """
     a = inst.arrays
-    L, K, N, rows = a.copies, a.resources, a.channels, len(a.capacity)
-    n = inst.counts if n is None else n
-    row = np.repeat(np.arange(rows), np.diff(a.start))  # (N,) machine and resource of a channel
-    n_y, alpha, kind = n[a.port], a.alpha[row], a.kind[row]  # (N,)
-    ones, each = np.ones(N), np.arange(N)
-    over_ports = csr_array((ones, (row, each)), shape=(rows, N))
-    over_machines = csr_array((ones, (a.port * K + row % K, each)), shape=(L * K, N))
+    L, K = a.copies, a.resources
+    weights = _weights(inst, n)
+    decision, channel = channels_with_jobs(inst, n)
+    if len(channel) == 0:
+        return _nothing()
+    row = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))[channel]
+    port = a.port[channel]
+    n_y, alpha, kind = weights[decision, port], a.alpha[row], a.kind[row]
+    used, of_row = np.unique(decision * len(a.capacity) + row, return_inverse=True)
+    served, of_job = np.unique(decision * L + port, return_inverse=True)
+    jobs, each = len(served), np.arange(len(channel))
+    ones = np.ones(len(channel))
+    over_ports = csr_array((ones, (of_row, each)), shape=(len(used), len(channel)))
+    over_machines = csr_array((ones, (of_job * K + row % K, each)), shape=(jobs * K, len(channel)))
+    capacity = a.capacity[used % len(a.capacity)]
 
-    y = cp.Variable(N, name="y", nonneg=True)
+    count = cp.Variable(len(channel), name="y", nonneg=True)
+    y = count if unit is None else cp.multiply(unit[channel], count)
     f: Any = 0.0
     for what in (LINEAR, LOG, RECIPROCAL, POLY):
-        (i,) = np.nonzero((kind == what) & (n_y > 0))
+        (i,) = np.nonzero(kind == what)
         if len(i):
             f = f + _gain(what, n_y[i], alpha[i], y[i])
-    S = cp.reshape(over_machines @ y, (L, K), order="C")
-    overhead = cp.max(cp.multiply(S, np.tile(a.beta, (L, 1))), axis=1)  # (L,)
+    S = cp.reshape(over_machines @ y, (jobs, K), order="C")
+    overhead = cp.max(cp.multiply(S, np.tile(a.beta, (jobs, 1))), axis=1)
 
-    eq10 = cp.Maximize(f - n @ overhead)
-    eq5 = (y <= a.upper).set_label("(5) no channel above the request")
-    eq6 = (over_ports @ y <= a.capacity).set_label("(6) capacity of each machine")
-    return cp.Problem(eq10, [eq5, eq6])
+    eq9 = cp.Maximize(f - weights.ravel()[served] @ overhead)
+    one, whole = ones, np.ones(len(used))
+    if unit is not None:  # rows in shares of what there is
+        one, whole = unit[channel], np.where(capacity > 0, capacity, 1.0)
+    eq5 = (count <= a.upper[channel] / one).set_label("(5) no channel above the request")
+    eq6 = (diags_array(1 / whole) @ over_ports @ y <= capacity / whole).set_label(
+        "(6) capacity of each machine"
+    )
+    return cp.Problem(eq9, [eq5, eq6])
+
+
+def channels_with_jobs(
+    inst: BipartiteInstance, n: NDArray[Any] | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return decision and channel of every variable of the program: those whose port has a job."""
+    a = inst.arrays
+    some = _weights(inst, n) > 0
+    variables = int((some @ np.bincount(a.port, minlength=a.copies)).sum())
+    if variables > MOST_VARIABLES:
+        raise InputError(
+            f"the program of {len(some)} patterns of jobs has {variables} variables, expected at "
+            f"most {MOST_VARIABLES}: take fewer slots, ports or machines"
+        )
+    decision, channel = np.nonzero(some[:, a.port])
+    return decision, channel
+
+
+def _weights(inst: BipartiteInstance, n: NDArray[Any] | None) -> NDArray[Any]:
+    """Return the weight of every copy, decision by decision, shape (P, L)."""
+    if n is not None:
+        return np.asarray(n)[None, :]
+    patterns, which = inst.patterns
+    return patterns * np.bincount(which, minlength=len(patterns))[:, None]
+
+
+def _nothing() -> cp.Problem:
+    """Return the program of an instance in which nobody can get anything: its optimum is 0."""
+    y = cp.Variable(1, name="y", nonneg=True)
+    eq5 = (y <= 0).set_label("(5) no channel above the request")
+    return cp.Problem(cp.Maximize(cp.sum(y)), [eq5])
 
 
 def _gain(kind: int, n: NDArray[Any], alpha: NDArray[Any], y: cp.Expression) -> cp.Expression:

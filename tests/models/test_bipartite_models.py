@@ -8,7 +8,7 @@ from optsched.families.bipartite.conic import conic_optimum
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.reference import Solver
+from optsched.families.bipartite.program import Solver
 from optsched.models.bipartite import bipartite_program
 from optsched.solvers import solve_cvxpy
 
@@ -44,8 +44,9 @@ def test_by_hand(kind, gains):
         machines=(Machine(capacity=(3,), ports=(0,), utility=({"kind": kind, "alpha": 2.0},)),),
         arrivals=((1,), (0,), (1,)),
     )
-    program = bipartite_program(inst)
-    assert solve_cvxpy(program).value == pytest.approx(2 * (gains - 0.03), rel=1e-7)
+    for n in (None, inst.counts):
+        program = bipartite_program(inst, n)
+        assert solve_cvxpy(program).value == pytest.approx(2 * (gains - 0.03), rel=1e-7)
     once = bipartite_program(inst, inst.jobs[0])
     assert solve_cvxpy(once).value == pytest.approx(gains - 0.03, rel=1e-7)
 
@@ -62,12 +63,11 @@ def test_interior_point_agrees_within_its_certificate(kind):
         found = conic_optimum(inst, weight)
         assert found is not None
         slack = AGREED * max(1.0, abs(solved.value))
-        assert solved.value - slack <= found[1] <= solved.bound + slack
+        assert solved.value - slack <= found.value <= solved.bound + slack
 
 
 def test_interior_point_agrees_on_mixed_instances_with_copies():
     for seed in range(20):
         inst = generate("counts", seed=seed)
         solved = Solver(inst).solve(inst.counts, 1e-8)
-        _, value = conic_optimum(inst, inst.counts)
-        assert value == pytest.approx(solved.value, rel=AGREED)
+        assert conic_optimum(inst, inst.counts).value == pytest.approx(solved.value, rel=AGREED)

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.bipartite.instance import BipartiteInstance, Floats
+from optsched.families.bipartite.instance import LINEAR, RECIPROCAL, BipartiteInstance, Floats
+from optsched.families.bipartite.opening import most_gains
 from optsched.families.bipartite.projection import project
-from optsched.models.bipartite import bipartite_program
+from optsched.models.bipartite import bipartite_program, channels_with_jobs
 from optsched.solvers import solve_cvxpy
+
+RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed
+
+
+class Conic(NamedTuple):
+    """What came out of the conic solver."""
+
+    y: Floats  # (N,), made feasible by projection
+    value: float  # what the solver says of the optimum
+    trusted: bool  # the solver is content, and the numbers are such that it can be right
 
 
 def conic_optimum(
@@ -19,24 +30,27 @@ def conic_optimum(
     *,
     threads: int = 1,
     time_limit: float = np.inf,
-) -> tuple[Floats, float] | None:
-    """Maximize sum_l weight_l q_l(y) by CVXPY.
-
-    Returns
-    -------
-    (y, value) or None
-        A decision, made feasible by projection, and what the solver says of the optimum; None if
-        it ended without an answer.
-    """
-    scale = max(1.0, float(np.max(weight, initial=0.0)))  # conic solvers want numbers near 1
-    program = bipartite_program(inst, weight / scale)
+) -> Conic | None:
+    """Maximize sum_l weight_l q_l(y) by CVXPY; None if it ended without an answer."""
+    a = inst.arrays
+    scale = float(most_gains(inst) @ weight)  # conic solvers want numbers near 1
+    if scale == 0:
+        return Conic(np.zeros(a.channels), 0.0, trusted=True)
+    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+    limit = np.minimum(a.upper, a.capacity[rows])
+    unit = np.where(limit > 0, limit, 1.0)
+    program = bipartite_program(inst, weight / scale, unit=unit)
     outcome = solve_cvxpy(program, time_limit=time_limit, threads=threads)
     if outcome.value is None:
         return None
-    a = inst.arrays
     (variable,) = program.variables()
-    y = np.asarray(variable.value, dtype=np.float64)
+    _, channels = channels_with_jobs(inst, weight)
+    y = np.zeros(a.channels)
+    y[channels] = np.asarray(variable.value, dtype=np.float64) * unit[channels]
     for row, capacity in enumerate(a.capacity):
         here = slice(a.start[row], a.start[row + 1])
         y[here] = project(y[here], a.upper[here], float(capacity))
-    return y, outcome.value * scale
+    bent = (limit > 0) & (a.kind[rows] != LINEAR)
+    shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[rows]
+    seen = bool((limit[bent] >= RESOLVED * shift[bent]).all())
+    return Conic(y, outcome.value * scale, trusted=seen and not outcome.inaccurate)

@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,11 +35,11 @@ from optsched.families.bipartite.instance_utilities import (
     LOG,
     POLY,
     RECIPROCAL,
+    Quantity,
     Utility,
     gain,
 )
 from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import Amount
 
 __all__ = [
     "KINDS",
@@ -63,15 +63,17 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 MOST_CHANNELS = 10_000_000
+MOST_JOBS = 1_000_000_000  # slots x copies: whether there is a job is one byte each
 
 
 class Port(Frozen):
     """A type of jobs."""
 
     name: str = Field(default="", description="what this type is called in tables")
-    request: tuple[Amount, ...] = Field(
+    request: tuple[Quantity, ...] = Field(
         description="a_l^k: most of each resource on one machine, shape (K,)"
     )
     most_jobs: PositiveInt = Field(default=1, description="J_l: most jobs that arrive in one slot")
@@ -81,7 +83,7 @@ class Machine(Frozen):
     """A computing instance, and the types of jobs that it may serve."""
 
     name: str = Field(default="", description="what this machine is called in tables")
-    capacity: tuple[Amount, ...] = Field(description="c_r^k of each resource, shape (K,)")
+    capacity: tuple[Quantity, ...] = Field(description="c_r^k of each resource, shape (K,)")
     ports: tuple[NonNegativeInt, ...] = Field(description="L_r: ports connected to it, ascending")
     utility: tuple[Utility, ...] = Field(description="f_r^k of each resource, shape (K,)")
 
@@ -124,6 +126,11 @@ class Platform(Frozen):
                     f"expected 0..{len(self.ports) - 1}"
                 )
         jobs = [port.most_jobs for port in self.ports]
+        if sum(jobs) * len(self.resources) > MOST_CHANNELS:
+            raise ValueError(
+                f"ports have {sum(jobs)} jobs in a slot (the sum of most_jobs), "
+                f"expected at most {MOST_CHANNELS // len(self.resources)}"
+            )
         channels = sum(jobs[p] for m in self.machines for p in m.ports) * len(self.resources)
         if channels > MOST_CHANNELS:
             raise ValueError(
@@ -162,6 +169,11 @@ class BipartiteInstance(Platform, Instance):
                 f"arrivals has {len(self.arrivals)} slots, expected the horizon {self.horizon}"
             )
         most = tuple(port.most_jobs for port in self.ports)
+        if self.horizon * sum(most) > MOST_JOBS:
+            raise ValueError(
+                f"{self.horizon} slots with at most {sum(most)} jobs each (the sum of most_jobs), "
+                f"expected a product of at most {MOST_JOBS}"
+            )
         for t, jobs in enumerate(self.arrivals):
             if len(jobs) != len(most):
                 raise ValueError(
@@ -189,14 +201,12 @@ class BipartiteInstance(Platform, Instance):
         """Whether each copy has a job in each slot, shape (T, C)."""
         a = self.arrays
         counts = np.array(self.arrivals, np.int64).reshape(self.horizon, len(self.ports))
-        jobs = counts[:, a.port_of] > a.nth
-        jobs.setflags(write=False)
-        return jobs
+        return _kept(counts[:, a.port_of] > a.nth)
 
     @cached_property
     def counts(self) -> Ints:
         """n: slots in which each copy has a job, shape (C,)."""
-        return np.asarray(self.jobs.sum(axis=0), dtype=np.int64)
+        return _kept(np.asarray(self.jobs.sum(axis=0), dtype=np.int64))
 
     @cached_property
     def patterns(self) -> tuple[NDArray[np.bool_], Ints]:
@@ -207,12 +217,18 @@ class BipartiteInstance(Platform, Instance):
         order = np.argsort(first, kind="stable")  # in order of first appearance
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        return self.jobs[first[order]], rank[inverse.ravel()]
+        return _kept(self.jobs[first[order]]), _kept(rank[inverse.ravel()])
+
+
+def _kept(array: AnyArray) -> AnyArray:
+    """Return ``array``, which nobody can write into any more: an instance never changes."""
+    array.setflags(write=False)
+    return array
 
 
 @dataclass(frozen=True, eq=False)
 class BipartiteArrays:
-    """The platform as arrays, with ports unfolded into copies."""
+    """The platform as arrays, with ports unfolded into copies; none of them can be written into."""
 
     copies: int  # C
     resources: int  # K
@@ -226,6 +242,11 @@ class BipartiteArrays:
     start: Ints  # (R * K + 1,) first channel of each row
     port: Ints  # (N,) copy of each channel
     upper: Floats  # (N,) request of each channel
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            if isinstance(array, np.ndarray):
+                _kept(array)
 
     @classmethod
     def of(cls, platform: Platform) -> BipartiteArrays:

@@ -5,7 +5,10 @@
     reciprocal   f(y) = 1 / alpha - 1 / (y + alpha)    f'(y) = 1 / (y + alpha)^2
     poly         f(y) = alpha sqrt(y + 1) - alpha      f'(y) = alpha / (2 sqrt(y + 1))
 
-All are concave, never decrease and are 0 at 0.
+All are concave, never decrease and are 0 at 0. Written so that no digits are lost where y is small.
+
+Amounts and parameters are 0 or within 1e-15 .. 1e15, in whatever unit: so wide that no unit is too
+small, and so narrow that no product which is formed of them overflows or vanishes.
 """
 
 # mypy: allow-untyped-defs
@@ -14,22 +17,34 @@ All are concave, never decrease and are 0 at 0.
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from numba import njit
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from optsched.problem import Frozen
 
+SMALLEST, GREATEST = 1e-15, 1e15  # of what is not 0
+
 KINDS = ("linear", "log", "reciprocal", "poly")
 LINEAR, LOG, RECIPROCAL, POLY = range(len(KINDS))
+
+
+def _not_too_small(x: float) -> float:
+    if 0 < x < SMALLEST:
+        raise ValueError(f"{x} is too small, expected 0 or {SMALLEST} .. {GREATEST}")
+    return x + 0.0  # never -0
+
+
+Quantity = Annotated[float, Field(ge=0, le=GREATEST), AfterValidator(_not_too_small)]
+"""An amount of a resource: a real number, as decisions are."""
 
 
 class Utility(Frozen):
     """f_r^k: what an amount of one resource on one machine gains."""
 
     kind: Literal["linear", "log", "reciprocal", "poly"]
-    alpha: float = Field(ge=1e-3, le=1e3, description="parameter of (60)")
+    alpha: float = Field(ge=SMALLEST, le=GREATEST, description="parameter of (60)")
 
     def __call__(self, amount: float) -> float:
         """Return f(amount)."""
@@ -44,7 +59,7 @@ class Utility(Frozen):
 def gain(kind, alpha, y):
     """Return f(y) of (60)."""
     if kind == LOG:
-        return alpha * math.log(1.0 + y)
+        return alpha * math.log1p(y)
     if kind == RECIPROCAL:
         return y / (alpha * (y + alpha))
     if kind == POLY:

@@ -38,15 +38,19 @@ NEAR = 0.995  # share of the way to the boundary
 LEAST_STEP = 1e-7
 FLOOR = 1e-5  # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
 START = 0.1
+LEAST = 1e-15  # of the gains, relative: less cannot be told from 0
+MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at the start
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
-@njit(cache=True, error_model="numpy")
-def maximize(weight, tolerance, start, port, resource, kind, alpha, beta, upper, capacity):
+@njit(cache=True, error_model="numpy", nogil=True)
+def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, beta, upper, capacity):
     """Maximize sum_l weight_l q_l(y) on live channels.
 
     Parameters
     ----------
+    stopped : shape (1,)
+        Whoever calls writes 1 into it, from another thread, to have the best so far.
     weight : shape (C,)
         n_l >= 0.
     tolerance : float
@@ -134,7 +138,7 @@ def maximize(weight, tolerance, start, port, resource, kind, alpha, beta, upper,
         most = 0.0
         for k in range(resources):
             most = max(most, beta[k] * total[k, p])
-        m[p] = 1.2 * most + 1e-2
+        m[p] = 1.2 * most + MARGIN * worth / (n[p] * many)
         for k in range(resources):
             theta[k, p] = n[p] / resources
             w[k, p] = m[p] - beta[k] * total[k, p]
@@ -171,8 +175,8 @@ def maximize(weight, tolerance, start, port, resource, kind, alpha, beta, upper,
                 slack += w[k, p] * theta[k, p]
         mu = slack / constraints
         value = value_of(y, n, total, first, at, rows, kind, alpha, beta)
-        ending = iterations >= MOST_ITERATIONS or not step > LEAST_STEP
-        if slack <= 100.0 * max(tolerance * abs(value), 1e-12) or ending:
+        ending = iterations >= MOST_ITERATIONS or not step > LEAST_STEP or stopped[0] != 0
+        if slack <= 100.0 * max(tolerance * abs(value), LEAST * worth) or ending:
             bound = dual_value(theta, nu, n, c, u, first, at, rows, resource, kind, alpha, beta)
             better = False
             if value > best_value:
@@ -203,11 +207,13 @@ def maximize(weight, tolerance, start, port, resource, kind, alpha, beta, upper,
                 curve = floor[i] + n[at[i]] * bend(kind[row], alpha[row], y[i])
                 d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / (u[i] - y[i]))
                 area[r] += d[i]
-        reduced(inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta)
+        reduced(stopped, inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta)
+        if stopped[0] != 0:
+            continue  # what is known of this point is looked at, and it ends
         summed = np.zeros((many, many))
         for k in range(resources):
             summed += inverse[k]
-        if not factorize(summed):
+        if not factorize(stopped, summed):
             step = 0.0  # one more look, then it ends
             continue
         # predictor, then corrector

@@ -17,8 +17,8 @@ SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at 
 
 
 @njit(cache=True, error_model="numpy")
-def reduced(inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta):
-    """Write N_k^-1 for every resource.
+def reduced(stopped, inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta):
+    """Write N_k^-1 for every resource, unless it is stopped.
 
     N_k has no positive numbers beside the diagonal, and its row sums are positive: w / theta +
     beta^2 sum of d / (1 + q sum d). Kept as these two parts it is inverted without a single
@@ -49,19 +49,26 @@ def reduced(inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta):
                 for j in range(begin, i):
                     line[at[j]] += x * d[j]
                 over[at[i]] += whole * d[i]
+        if stopped[0] != 0:
+            return
     for k in range(resources):
-        invert(inverse[k], excess[k])
+        invert(stopped, inverse[k], excess[k])
 
 
 @njit(cache=True, error_model="numpy", fastmath=SUMS)
-def invert(matrix, excess):
-    """Replace the matrix by its inverse; given are minus its lower triangle and its row sums."""
+def invert(stopped, matrix, excess):
+    """Replace the matrix by its inverse; given are minus its lower triangle and its row sums.
+
+    When it is stopped, what is written means nothing.
+    """
     size = len(matrix)
     pivot = np.empty(size)
     for i in range(size):  # both triangles
         for j in range(i):
             matrix[j, i] = matrix[i, j]
     for j in range(size):
+        if stopped[0] != 0:
+            return
         line = matrix[j]
         p = excess[j]
         for i in range(j + 1, size):
@@ -77,6 +84,8 @@ def invert(matrix, excess):
                 other[i] = 0.0
     factor = np.zeros((size, size))  # row j: column j of the inverse of the triangular factor
     for j in range(size):
+        if stopped[0] != 0:
+            return
         line = factor[j]
         line[j] = 1.0
         for k in range(j, size):
@@ -86,6 +95,8 @@ def invert(matrix, excess):
                 for i in range(k + 1, size):
                     line[i] += x * own[i]
     for i in range(size):
+        if stopped[0] != 0:
+            return
         for j in range(i + 1):
             x = 0.0
             for k in range(i, size):
@@ -95,10 +106,15 @@ def invert(matrix, excess):
 
 
 @njit(cache=True, error_model="numpy", fastmath=SUMS)
-def factorize(matrix):
-    """Replace the lower triangle by its Cholesky factor; a pivot that vanishes is lifted."""
+def factorize(stopped, matrix):
+    """Replace the lower triangle by its Cholesky factor; a pivot that vanishes is lifted.
+
+    Returns False if it was stopped, or a pivot is no positive number.
+    """
     size = len(matrix)
     for i in range(size):
+        if stopped[0] != 0:
+            return False
         own = matrix[i]
         for j in range(i):
             other = matrix[j]

@@ -99,13 +99,19 @@ def verify(
     if record.policy not in POLICIES:
         place = f"record of policy {record.policy!r}: only runs of {', '.join(POLICIES)} are"
         return _rejected(f"{place} repeated, keep the decisions of others", inst.horizon)
-    judge = repeat(inst, record)
+    if schedule.decisions or schedule.used:
+        return _rejected("a record beside decisions, expected one of the two", inst.horizon)
+    try:
+        judge = repeat(inst, record)
+    except (TypeError, ValueError) as err:  # options that the policy does not know or take
+        return _rejected(f"record of {record.policy}: cannot be repeated: {err}", inst.horizon)
     if judge.fingerprint() != record.fingerprint:
         return _rejected(
             f"record of {record.policy}: repeated, it makes decisions of fingerprint "
             f"{judge.fingerprint()}, expected {record.fingerprint}",
             inst.horizon,
         )
+    judge.compare(range(inst.horizon), schedule.rewards)
     return judge.verdict()
 
 

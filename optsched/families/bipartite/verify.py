@@ -2,6 +2,11 @@
 
 It takes slots as a stream, so that runs of any length can be judged: a decision is looked at once
 and forgotten. What remains is the reward of every slot and a fingerprint of all decisions.
+
+A limit is kept by an amount of at most 1 + 1e-9 times it, so that no unit matters; a limit of 0 by
+0 alone. Rewards are computed in floats. Where gain and overhead of a job cancel so far that less
+than ten digits would be left, they are computed again from the decimals (`exact_worth`): so
+rounding never lifts a schedule above what the best one earns.
 """
 
 # mypy: allow-untyped-defs
@@ -11,7 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import sys
 from collections.abc import Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -20,6 +27,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.bipartite.instance import (
+    LOG,
+    POLY,
+    RECIPROCAL,
     BipartiteArrays,
     BipartiteInstance,
     BipartiteSchedule,
@@ -28,9 +38,13 @@ from optsched.families.bipartite.instance import (
     gain,
 )
 from optsched.problem import Verdict, Violation
-from optsched.resources import usable
+from optsched.resources import EPS, exact
 
 MOST_VIOLATIONS = 100
+BLOCK = 2**20  # numbers that are added up at once
+DIGITS = 1e-10  # relative error of a job's reward from which it is computed again
+SAME = 1e-9  # relative difference up to which two evaluations of one reward agree
+MANY_DIGITS = Context(prec=100)
 
 
 def verify(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Verdict:
@@ -45,21 +59,31 @@ def verify(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Verdict:
     if len(schedule.used) != inst.horizon:
         return _misfit(f"decisions for {len(schedule.used)} slots", inst.horizon, schedule.used)
     judge = Judge(inst)
-    if schedule.used and max(schedule.used) >= len(schedule.decisions):
-        return _misfit(f"decision {max(schedule.used)}", len(schedule.decisions), schedule.used)
+    if max(schedule.used) >= len(schedule.decisions):
+        found = "a decision that does not exist"
+        return _misfit(found, f"0..{len(schedule.decisions) - 1}", schedule.used)
     slots: dict[int, list[int]] = {}
     for t, d in enumerate(schedule.used):
         slots.setdefault(d, []).append(t)
     for d, used in slots.items():
         judge.decision(used, np.array(schedule.decisions[d], float))
+    judge.compare([t for used in slots.values() for t in used], schedule.rewards)
     return judge.verdict()
 
 
-def _misfit(what: str, expected: int, given: tuple[object, ...]) -> Verdict:
+def _misfit(what: str, expected: object, given: tuple[object, ...]) -> Verdict:
     found = Violation(
         equation="9", place=f"schedule has {what}, expected {expected}", amount=len(given)
     )
     return Verdict(violations=(found,), value=None)
+
+
+def is_stationary(schedule: BipartiteSchedule) -> bool:
+    """Return whether one decision is used in all slots, as (10) asks; a record tells nothing."""
+    used = set(schedule.used)
+    if schedule.record is not None or not used or max(used) >= len(schedule.decisions):
+        return False
+    return len({schedule.decisions[d] for d in used}) == 1
 
 
 class Limits:
@@ -76,7 +100,7 @@ class Limits:
 @lru_cache(maxsize=100_000)
 def admitted(amount: float) -> float:
     """Return the largest float that is admitted where ``amount`` is there."""
-    most = usable(amount)
+    most = exact(amount) * (1 + EPS)
     near = float(most)
     return near if Fraction(near) <= most else math.nextafter(near, -math.inf)
 
@@ -101,6 +125,9 @@ class Judge:
         self._prints: list[int] = []
         self._worth = np.zeros(self._arrays.copies)
         self._totals = np.zeros((self._arrays.copies, self._arrays.resources))
+        parts = np.bincount(self._arrays.port, minlength=self._arrays.copies)
+        # every channel's gain, every sum and product may be wrong in its last digit
+        self._doubt = (parts + 8) * (2.0**-52 / DIGITS)
         self._all = np.ones(self._arrays.copies, np.bool_)
         self._all.setflags(write=False)  # as the jobs of a slot: compiled once for both
 
@@ -112,7 +139,25 @@ class Judge:
     def decision(self, slots: Sequence[int], decision: Floats) -> None:
         """Judge one decision that is used in many slots."""
         self._look(slots[0], self._all, decision)
-        self.rewards += (self.inst.jobs[slots] @ self._worth).tolist()
+        jobs, step = self.inst.jobs, max(1, BLOCK // max(1, self._arrays.copies))
+        for begin in range(0, len(slots), step):  # added up in the order of `slot`
+            here = np.where(jobs[slots[begin : begin + step]], self._worth, 0.0)
+            self.rewards += here.sum(axis=1).tolist()
+
+    def compare(self, slots: Sequence[int], said: Sequence[float]) -> None:
+        """Complain of the first reward that is not what a schedule says; () says nothing."""
+        if not said:
+            return
+        if len(said) != self.inst.horizon:
+            place = f"schedule has rewards of {len(said)} slots, expected {self.inst.horizon}"
+            self._broken("9", place, len(said))
+            return
+        allowed = SAME * max(map(abs, self.rewards), default=0.0)
+        for t, reward in sorted(zip(slots, self.rewards, strict=True)):
+            if abs(reward - said[t]) > allowed:
+                place = f"slot {t}: the schedule says it earns {said[t]:.9g}, it earns {reward:.9g}"
+                self._broken("9", place, abs(reward - said[t]))
+                return
 
     def _look(self, t: int, jobs: NDArray[np.bool_], decision: Floats) -> None:
         """Write what the decision is worth to each copy with a job; 0 if it breaks the model."""
@@ -123,12 +168,15 @@ class Judge:
             self._broken("4", place, abs(y.size - a.channels))
             self._worth[:] = 0.0
             return
-        fine, mark = judged(
+        fine, mark, doubtful = judged(
             y, jobs, a.start, a.port, a.kind, a.alpha, a.beta, limits.upper, limits.capacity,
-            self._worth, self._totals,
+            self._doubt, self._worth, self._totals,
         )  # fmt: skip
         if not fine:
             self._explain(t, y)
+        elif doubtful:
+            for copy in np.flatnonzero(self._worth == DOUBTFUL).tolist():
+                self._worth[copy] = exact_worth(a, y, copy)
         self._prints.append(mark)
 
     def fingerprint(self) -> str:
@@ -142,7 +190,8 @@ class Judge:
 
     def _broken(self, equation: str, place: str, amount: float) -> None:
         if len(self.violations) < MOST_VIOLATIONS:
-            self.violations.append(Violation(equation=equation, place=place, amount=amount))
+            finite = min(amount, sys.float_info.max)
+            self.violations.append(Violation(equation=equation, place=place, amount=finite))
 
     def _explain(self, t: int, y: Floats) -> None:
         """Name what is wrong with a decision."""
@@ -180,16 +229,45 @@ def row_sums(y: Floats, a: BipartiteArrays) -> Floats:
     return sums.astype(np.float64)
 
 
+def exact_worth(a: BipartiteArrays, y: Floats, copy: int) -> float:
+    """Return q_l (7) of one copy from the decimals that are written, rounded down."""
+    digits = MANY_DIGITS
+    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+    total, sums = Decimal(0), [Decimal(0)] * a.resources
+    for i in np.flatnonzero((a.port == copy) & (y > 0)).tolist():
+        row, v = int(rows[i]), Decimal(repr(float(y[i])))
+        alpha, grown = Decimal(repr(float(a.alpha[row]))), digits.add(v, 1)
+        if a.kind[row] == LOG:
+            gained = digits.multiply(alpha, digits.ln(grown))
+        elif a.kind[row] == RECIPROCAL:
+            gained = digits.divide(v, digits.multiply(alpha, digits.add(v, alpha)))
+        elif a.kind[row] == POLY:
+            gained = digits.multiply(alpha, digits.subtract(digits.sqrt(grown), 1))
+        else:
+            gained = digits.multiply(alpha, v)
+        total = digits.add(total, gained)
+        sums[row % a.resources] = digits.add(sums[row % a.resources], v)
+    beta = [Decimal(repr(float(b))) for b in a.beta]
+    worst = max(digits.multiply(b, s) for b, s in zip(beta, sums, strict=True))
+    left = digits.subtract(total, worst)
+    near = float(left)
+    return near if Decimal(near) <= left else math.nextafter(near, -math.inf)
+
+
+DOUBTFUL = math.inf  # a reward that is to be computed again
+
+
 @njit(cache=True)
-def judged(y, jobs, start, port, kind, alpha, beta, upper, capacity, worth, totals):
-    """Return whether a decision keeps (4)-(6), and its 64-bit mark.
+def judged(y, jobs, start, port, kind, alpha, beta, upper, capacity, doubt, worth, totals):
+    """Return whether a decision keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 
     Written are q_l (7) of every copy with a job, into ``worth`` (C,), and S_lk, ``totals`` (C, K).
+    A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more than what is left.
     """
     resources = len(beta)
     worth[:] = 0.0
     totals[:] = 0.0
-    fine = True
+    fine, doubtful = True, False
     mark = np.uint64(14695981039346656037)
     prime = np.uint64(1099511628211)
     bits = y.view(np.uint64)
@@ -213,5 +291,9 @@ def judged(y, jobs, start, port, kind, alpha, beta, upper, capacity, worth, tota
         most = 0.0
         for k in range(resources):
             most = max(most, beta[k] * totals[p, k])
-        worth[p] = worth[p] - most if fine else 0.0
-    return fine, mark
+        left = worth[p] - most if fine else 0.0
+        if 0.0 < left < doubt[p] * (worth[p] + most):
+            left = DOUBTFUL
+            doubtful = True
+        worth[p] = left
+    return fine, mark, doubtful

@@ -11,7 +11,7 @@ from optsched.families.bipartite.instance_gang import Component, Gang, GangInsta
 from optsched.families.bipartite.instance_utilities import KINDS, Utility
 from optsched.families.bipartite.policy import OgaSched
 from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.reference import Solver
+from optsched.families.bipartite.program import Solver
 
 
 def gangs_of(seed, *, parts=2, at_least=2, minimum=0.5, slots=30):

@@ -5,8 +5,10 @@ import pytest
 from bipartite_reference import FILES, load
 
 from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.families.bipartite.opening import opening
 from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.reference import Solver, per_pattern
+from optsched.families.bipartite.program import Solver
+from optsched.families.bipartite.reference import per_pattern
 from optsched.families.bipartite.verify import Judge
 from optsched.optimum import solve
 from optsched.problem import Level, Status
@@ -87,15 +89,36 @@ def test_extreme_data():
     assert solve(BipartiteInstance.model_validate(lonely)).status is Status.OPTIMAL
 
 
-def test_without_time_the_stationary_decision_is_the_answer():
+def until(ticks):
+    """Return a watcher that ends the time after so many looks."""
+    looks = iter(range(ticks))
+
+    def watch(progress):
+        if next(looks, None) is None:
+            progress.deadline = progress.began
+
+    return watch
+
+
+def test_when_time_is_up_the_stationary_decision_stands_in():
     inst = generate("small", seed=3)
-    hurried = solve(inst, time_limit=0.0)
     best = solve(inst)
     still = solve(inst, method="stationary")
+    hurried = solve(inst, watch=until(9))
     assert hurried.status is Status.FEASIBLE
     assert still.value * (1 - 1e-6) <= hurried.value <= best.value
     assert hurried.bound >= best.bound * (1 - 1e-9)
     assert hurried.bound_level is Level.CERTIFIED
+
+
+@pytest.mark.parametrize("method", ["auto", "stationary", "cvxpy"])
+def test_without_time_doing_nothing_is_the_answer(method):
+    inst = generate("small", seed=3)
+    hurried = solve(inst, method=method, time_limit=0.0)
+    assert hurried.status is Status.FEASIBLE
+    assert hurried.value == 0
+    assert hurried.bound_level is Level.CERTIFIED
+    assert solve(inst).value <= hurried.bound <= opening(inst)[0]
 
 
 def test_a_second_solver_agrees():

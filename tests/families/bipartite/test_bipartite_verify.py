@@ -89,7 +89,7 @@ def test_tolerance_is_relative(tiny):
 def test_schedules_of_the_wrong_size(tiny):
     assert "decisions for 1 slots, expected 2" in str(verify(tiny, once(GOOD)))
     wrong = BipartiteSchedule(decisions=(GOOD,), used=(0, 1))
-    assert "decision 1, expected 1" in str(verify(tiny, wrong))
+    assert "a decision that does not exist, expected 0..0" in str(verify(tiny, wrong))
     assert "shape (5,), expected (6,)" in str(verify(tiny, once(GOOD, GOOD[:5])))
 
 

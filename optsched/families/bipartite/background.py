@@ -1,0 +1,57 @@
+"""Long compiled work that can be stopped: it runs beside the thread that listens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+POLL = 0.05  # seconds between two questions whether to stop
+PATIENCE = 1.0  # seconds in which work that was told to stop must end
+
+Result = TypeVar("Result")
+
+
+def supervised(
+    work: Callable[[NDArray[np.int64]], Result], stop: Callable[[], bool]
+) -> Result | None:
+    """Run ``work`` in a thread of its own until it ends, or ``stop`` says so.
+
+    Parameters
+    ----------
+    work : callable
+        Gets an array of one number and ends soon after that has become 1, with the best so far. It
+        must give up the interpreter's lock.
+    stop : callable
+        Asked in the thread of the caller, where signals arrive too.
+
+    Returns
+    -------
+    object or None
+        What ``work`` returns; None if it would not end (the compiler cannot be stopped).
+    """
+    stopped = np.zeros(1, np.int64)
+    done = Event()
+    found: list[Any] = []
+    failed: list[BaseException] = []
+
+    def body() -> None:
+        try:
+            found.append(work(stopped))
+        except BaseException as err:
+            failed.append(err)
+        finally:
+            done.set()
+
+    Thread(target=body, daemon=True).start()
+    while not done.wait(POLL):
+        if stop():
+            stopped[0] = 1
+            done.wait(PATIENCE)
+            break
+    if failed:
+        raise failed[0]
+    return found[0] if found else None
