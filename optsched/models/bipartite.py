@@ -31,7 +31,7 @@ from optsched.families.bipartite.instance import LINEAR, LOG, POLY, RECIPROCAL, 
 from optsched.problem import InputError
 
 
-MOST_VARIABLES = 2_000_000
+MOST_VARIABLES = 1_000_000
 
 
 def bipartite_program(
@@ -58,7 +58,7 @@ def bipartite_program(
     Raises
     ------
     InputError
-        There would be more than two million variables.
+        There would be more than a million variables.
     """
     a = inst.arrays
     L, K = a.copies, a.resources

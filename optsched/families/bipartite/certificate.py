@@ -156,13 +156,13 @@ def check(inst: BipartiteInstance, certificate: BipartiteCertificate) -> float:
     size, most = characters(certificate), most_characters(inst)
     if size > most:
         raise ValueError(f"the certificate has {size} characters, expected at most {most}")
-    program = _Program(inst)
+    enclosed = Enclosed(inst)
     terms: list[float] = []
     for chosen, slots, weight in _weights(inst, certificate):
-        share, nu = program.prices(certificate, chosen)
+        share, nu = enclosed.prices(certificate, chosen)
         # shares make theta of any n: in a pattern a copy has one job, or none and earns nothing
         once = weight if certificate.scope == "stationary" else np.minimum(weight, 1)
-        rents, worth = program.bounds(once, share, nu)
+        rents, worth = enclosed.bounds(once, share, nu)
         terms.append(_times_above(np.array([slots]), np.array([rents]))[0])
         if certificate.scope == "stationary":
             terms += worth.tolist()
@@ -222,7 +222,7 @@ def admitted_above(amounts: Floats, terms: Ints | int = 1) -> Floats:
     return up(high * (1.0 + np.asarray(terms) * 2.0**-51))  # the judge's sum is rounded, too
 
 
-class _Program:
+class Enclosed:
     """The instance as the checker needs it: enclosed outwards."""
 
     def __init__(self, inst: BipartiteInstance) -> None:

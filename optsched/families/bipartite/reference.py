@@ -1,7 +1,8 @@
 """How family `bipartite` finds its optimum.
 
 - ``auto``: the best decision for every pattern of jobs, each by the interior point; equal patterns
-  are solved once. What is unsolved when time is up gets the best stationary decision and prices.
+  are solved once. What is unsolved when time is up gets the best that is known of the others, and
+  of the best stationary decision.
 - ``stationary``: the best single decision for all slots (10).
 - ``cvxpy``: as ``auto``, by the declared model and a general conic solver; a cross-check.
 
@@ -11,13 +12,14 @@ that charges nothing for capacity.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from optsched.families.bipartite.certificate import (
     BipartiteCertificate,
+    Enclosed,
     characters,
     check,
     most_characters,
@@ -30,12 +32,16 @@ from optsched.families.bipartite.instance import (
 )
 from optsched.families.bipartite.opening import always, empty, opening
 from optsched.families.bipartite.program import Solved, Solver
+from optsched.families.bipartite.verify import Judge
 from optsched.problem import Implementation, Method
 from optsched.progress import Progress
 
 FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is asked for
 SHARE = 0.5  # of the gap that is asked for; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
+CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
+BLOCK = 2**22  # numbers that are looked at together
+REPORTING = 0.15  # time to report what was found / time to find it, at most
 PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
 
 
@@ -77,8 +83,10 @@ def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int)
         return
     answer = _PerSlot(inst, best)
     patterns, times = inst.patterns[0], pattern_times(inst)
+    began = monitor.seconds()
     for p in np.argsort(-times, kind="stable").tolist():
-        if monitor.stop() or answer.full():
+        reporting = REPORTING * (monitor.seconds() - began)
+        if monitor.stop() or monitor.left() <= reporting or answer.full():
             break
         solved = solver.try_to_solve(patterns[p], gap, monitor.stop)
         if solved is None:
@@ -88,12 +96,13 @@ def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int)
 
 
 class _PerSlot:
-    """Decisions and prices by pattern; the stationary ones where nothing better is known."""
+    """Decisions and prices by pattern; what is not solved gets the best of those of others."""
 
     def __init__(self, inst: BipartiteInstance, fallback: Solved) -> None:
         self._inst = inst
         self._patterns, self._which = inst.patterns
-        self._found = [fallback]
+        # prices of one slot, not of all
+        self._found = [replace(fallback, nu=fallback.nu / inst.horizon)]
         self._of = np.zeros(len(self._patterns), np.int64)  # what is known of each pattern
         each = len(inst.arrays.capacity) + inst.arrays.copies * inst.arrays.resources
         by_file = most_characters(inst) // (PRICE_CHARACTERS * each)
@@ -110,26 +119,42 @@ class _PerSlot:
 
     def report(self, monitor: Progress) -> None:
         """Report the schedule, and the bound with its certificate."""
-        inst, made = self._inst, self._certificate()
+        inst = self._inst
+        decisions, prices = self._of.copy(), self._of.copy()
+        (rest,) = np.nonzero(self._of == 0)
+        known = self._found[:CANDIDATES]
+        judge, enclosed = Judge(inst), Enclosed(inst)
+        ones = np.ones(inst.arrays.copies, np.int64)
+        bounds = [enclosed.bounds(ones, found.share, found.nu) for found in known]
+        earned = np.array([judge.worth(found.y) for found in known])
+        rents = np.array([rent for rent, _ in bounds])
+        gained = np.array([worth for _, worth in bounds])
+        step = max(1, BLOCK // len(known))
+        for begin in range(0, len(rest), step):
+            here = rest[begin : begin + step]
+            jobs = self._patterns[here].astype(np.float64)
+            decisions[here] = (jobs @ earned.T).argmax(axis=1)
+            prices[here] = (rents + jobs @ gained.T).argmin(axis=1)
+        made = self._certificate(prices)
         while characters(made) > most_characters(inst):  # numbers that are longer than the rule
-            self._of[self._of >= (len(self._found) + 1) // 2] = 0
-            del self._found[(len(self._found) + 1) // 2 :]
-            made = self._certificate()
-        needed, renamed = np.unique(self._of[self._which], return_inverse=True)
-        decisions = tuple(tuple(self._found[k].y.tolist()) for k in needed)
-        schedule = BipartiteSchedule.model_construct(
-            decisions=decisions, used=tuple(renamed.ravel().tolist()), rewards=(), record=None
-        )
+            prices[prices >= (len(known) + 1) // 2] = 0
+            known = known[: (len(known) + 1) // 2]
+            made = self._certificate(prices)
         monitor.proved(check(inst, made), lambda: made)
-        monitor.incumbent(np.inf, schedule)  # the judge says what it is worth
+        monitor.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
 
-    def _certificate(self) -> BipartiteCertificate:
-        needed, assigned = np.unique(self._of, return_inverse=True)
-        sets = []
-        for k in needed:
-            found = self._found[k]
-            nu = found.nu if k > 0 else found.nu / self._inst.horizon  # of one slot, not of all
-            sets.append((found.share, nu))
+    def _schedule(self, numbers: Ints) -> BipartiteSchedule:
+        needed, renamed = np.unique(numbers[self._which], return_inverse=True)
+        return BipartiteSchedule.model_construct(
+            decisions=tuple(tuple(self._found[k].y.tolist()) for k in needed),
+            used=tuple(renamed.ravel().tolist()),
+            rewards=(),
+            record=None,
+        )
+
+    def _certificate(self, numbers: Ints) -> BipartiteCertificate:
+        needed, assigned = np.unique(numbers, return_inverse=True)
+        sets = [(self._found[k].share, self._found[k].nu) for k in needed]
         return BipartiteCertificate.of(self._inst, "slots", sets, assigned.ravel().tolist())
 
 

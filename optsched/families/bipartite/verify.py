@@ -139,6 +139,14 @@ class Judge:
     def decision(self, slots: Sequence[int], decision: Floats) -> None:
         """Judge one decision that is used in many slots."""
         self._look(slots[0], self._all, decision)
+        self._add_up(slots)
+
+    def worth(self, decision: Floats) -> Floats:
+        """Return what a decision is worth to each copy that has a job, shape (C,)."""
+        self._look(0, self._all, decision)
+        return self._worth.copy()
+
+    def _add_up(self, slots: Sequence[int]) -> None:
         jobs, step = self.inst.jobs, max(1, BLOCK // max(1, self._arrays.copies))
         for begin in range(0, len(slots), step):  # added up in the order of `slot`
             here = np.where(jobs[slots[begin : begin + step]], self._worth, 0.0)
