@@ -187,7 +187,7 @@ def solve(
         )
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
     with suppress(KeyboardInterrupt):  # the best so far is the answer
-        _begin(progress, start)
+        _begin(progress, start, _asked(family, method))
         family.methods[method](instance, progress, threads=threads, seed=seed)
         second = family.second.get(method)
         if level is Level.CROSS_CHECKED and second is not None and not progress.closed():
@@ -195,18 +195,29 @@ def solve(
     return settle(progress, level, method)
 
 
-def _begin(progress: Progress, start: Sequence[Schedule]) -> None:
+def _asked(family: Family, method: str) -> str:
+    """Return the question that a method answers, see `Family.scope`."""
+    return next(
+        (n for n, by in family.references.items() if by == method and n in family.scopes), ""
+    )
+
+
+def _begin(progress: Progress, start: Sequence[Schedule], asked: str) -> None:
     """Report what is known before any search: doing nothing, known schedules, a bound at hand."""
     family, instance = progress.family, progress.instance
     for schedule in [*([family.empty(instance)] if family.empty else ()), *start]:
         verdict = family.verify(instance, schedule)
         if verdict.value is None:
             raise InputError(f"a schedule to start from breaks the model; {verdict}")
-        if math.isfinite(verdict.value):
+        if math.isfinite(verdict.value) and family.scopes.get(asked, _any)(instance, schedule):
             progress.incumbent(verdict.value, schedule)
     if family.opening is not None:
         bound, certificate = family.opening(instance)
         progress.proved(bound, lambda: certificate)
+
+
+def _any(_instance: Instance, _schedule: Schedule) -> bool:
+    return True
 
 
 def settle(progress: Progress, level: Level, method: str) -> Optimum:
@@ -225,13 +236,12 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         status = Status.OPTIMAL if closed else Status.FEASIBLE
     else:
         status = Status.INFEASIBLE if progress.infeasible else Status.NO_SCHEDULE
-    scopes = {by: name for name, by in family.references.items() if name in family.scopes}
     return Optimum(
         family=family.name,
         sense=family.sense,
         instance_sha256=instance.digest(),
         method=method,
-        scope=scopes.get(method, ""),
+        scope=_asked(family, method),
         status=status,
         value=value,
         bound=sides.bound,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from optsched.families.bipartite.certificate import BipartiteCertificate, check
+from optsched.families.bipartite.certificate import BipartiteCertificate, check, scope
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import POLICIES, Recorder, assemble, events, verify
+from optsched.families.bipartite.opening import empty, opening
 from optsched.families.bipartite.reference import METHODS
 from optsched.families.bipartite.shadow import shadow_prices
 from optsched.families.bipartite.sources import (
@@ -18,6 +19,7 @@ from optsched.families.bipartite.sources import (
     open_trace,
     warnings,
 )
+from optsched.families.bipartite.verify import is_stationary
 from optsched.problem import Family, Prior
 
 
@@ -70,6 +72,10 @@ FAMILY = Family(
     second={"auto": "cvxpy"},
     trivial=("drf", "fairness", "binpacking", "spreading"),
     references={"stationary": "stationary"},
+    scope=scope,
+    scopes={"stationary": is_stationary},
+    empty=empty,
+    opening=opening,
     recorder=Recorder,
     shadow_prices=shadow_prices,
 )

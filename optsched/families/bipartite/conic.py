@@ -13,7 +13,8 @@ from optsched.families.bipartite.projection import project
 from optsched.models.bipartite import bipartite_program, channels_with_jobs
 from optsched.solvers import solve_cvxpy
 
-RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed
+RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed, and the
+# overhead must leave so much of the gains: else the solver's tolerance is too large
 
 
 class Conic(NamedTuple):
@@ -52,5 +53,5 @@ def conic_optimum(
         y[here] = project(y[here], a.upper[here], float(capacity))
     bent = (limit > 0) & (a.kind[rows] != LINEAR)
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[rows]
-    seen = bool((limit[bent] >= RESOLVED * shift[bent]).all())
+    seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
     return Conic(y, outcome.value * scale, trusted=seen and not outcome.inaccurate)

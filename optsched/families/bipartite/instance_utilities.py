@@ -32,7 +32,7 @@ LINEAR, LOG, RECIPROCAL, POLY = range(len(KINDS))
 
 def _not_too_small(x: float) -> float:
     if 0 < x < SMALLEST:
-        raise ValueError(f"{x} is too small, expected 0 or {SMALLEST} .. {GREATEST}")
+        raise ValueError(f"{x} is too small, expected 0 or {SMALLEST:g} .. {GREATEST:g}")
     return x + 0.0  # never -0
 
 

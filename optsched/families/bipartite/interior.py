@@ -111,7 +111,6 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
     u, y = np.empty(length), np.empty(length)
     c, s, nu = np.empty(height), np.empty(height), np.empty(height)
     total = np.zeros((resources, many))
-    floor = np.empty(length)
     worth = 0.0
     for r in range(height):
         row = rows[r]
@@ -129,7 +128,6 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
             marginal = n[at[i]] * slope(kind[row], alpha[row], y[i])
             worth += marginal * y[i]
             nu[r] += marginal / (first[r + 1] - first[r])
-            floor[i] = FLOOR * n[at[i]] * slope(kind[row], alpha[row], 0.0) / u[i]
     mu = START * worth / length
     zl, zu = mu / y, mu / (u - y)
     m = np.empty(many)
@@ -204,7 +202,8 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
             row = rows[r]
             area[r] = 0.0
             for i in range(first[r], first[r + 1]):
-                curve = floor[i] + n[at[i]] * bend(kind[row], alpha[row], y[i])
+                curve = FLOOR / u[i] * slope(kind[row], alpha[row], y[i])
+                curve = n[at[i]] * (curve + bend(kind[row], alpha[row], y[i]))
                 d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / (u[i] - y[i]))
                 area[r] += d[i]
         reduced(stopped, inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta)

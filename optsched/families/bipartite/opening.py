@@ -61,7 +61,7 @@ def most_gains(inst: BipartiteInstance) -> Floats:
     a = inst.arrays
     rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
     gains = gains_of(a.kind[rows], a.alpha[rows], np.minimum(a.upper, a.capacity[rows]))
-    return np.bincount(a.port, gains, minlength=a.copies)
+    return np.bincount(a.port, gains, minlength=a.copies).astype(np.float64)
 
 
 def gains_of(kind: Ints, alpha: Floats, y: Floats) -> Floats:

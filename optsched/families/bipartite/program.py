@@ -88,12 +88,17 @@ class Solver:
     def _tidied(self, y: Floats, weight: NDArray[Any], value: float) -> Floats:
         """Round amounts down to a few digits, and leave out those that gain next to nothing."""
         start, port, _, kind, alpha, _ = self._live.graph
-        rows = np.repeat(np.arange(self._live.rows), np.diff(start.astype(np.int64)))
+        rows = np.repeat(np.arange(self._live.rows), _degrees(start))
         gains = weight[port] * gains_of(kind[rows], alpha[rows], y)
         kept = gains > DUST / max(1, len(y)) * max(value, 0.0)
         digits = DIGITS - np.floor(np.log10(y, where=kept, out=np.zeros_like(y)))
         grid = 10.0**digits
         return np.where(kept, np.floor(y * grid) / grid, 0.0)
+
+
+def _degrees(start: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of channels of each row."""
+    return np.asarray(start[1:] - start[:-1], dtype=np.int64)
 
 
 def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
@@ -107,6 +112,6 @@ def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
         steepest = np.where(kind == RECIPROCAL, alpha**-2.0, alpha) * np.where(kind == POLY, 0.5, 1)
         by_row = steepest / beta[resource]
     needed = np.zeros((a.copies, a.resources))
-    rows = np.repeat(np.arange(live.rows), np.diff(start.astype(np.int64)))
+    rows = np.repeat(np.arange(live.rows), _degrees(start))
     np.maximum.at(needed, (port, resource[rows]), by_row[rows])
     return needed

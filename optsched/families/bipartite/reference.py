@@ -2,12 +2,9 @@
 
 - ``auto``: the best decision for every pattern of jobs, each by the interior point; equal patterns
   are solved once. What is unsolved when time is up gets the best that is known of the others, and
-  of the best stationary decision.
+  of the best stationary decision. Where a gap is left, small instances are given to ``cvxpy``, too.
 - ``stationary``: the best single decision for all slots (10).
 - ``cvxpy``: as ``auto``, by the declared model and a general conic solver; a cross-check.
-
-All report at once what is known without any work: the schedule that does nothing, and the bound
-that charges nothing for capacity.
 """
 
 from __future__ import annotations
@@ -27,20 +24,20 @@ from optsched.families.bipartite.certificate import (
 from optsched.families.bipartite.instance import (
     BipartiteInstance,
     BipartiteSchedule,
-    Floats,
     Ints,
 )
-from optsched.families.bipartite.opening import always, empty, opening
+from optsched.families.bipartite.opening import always
 from optsched.families.bipartite.program import Solved, Solver
 from optsched.families.bipartite.verify import Judge
 from optsched.problem import Implementation, Method
-from optsched.progress import Progress
+from optsched.progress import CLOSED, Progress
 
 FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is asked for
 SHARE = 0.5  # of the gap that is asked for; the rest is for rounding
 MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
 BLOCK = 2**22  # numbers that are looked at together
+CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
 REPORTING = 0.15  # time to report what was found / time to find it, at most
 PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
 
@@ -64,21 +61,13 @@ def per_pattern(inst: BipartiteInstance, gap: float) -> Iterator[tuple[int, int,
         yield p, int(times[p]), solver.solve(inst.patterns[0][p], gap)
 
 
-def begin(inst: BipartiteInstance, monitor: Progress) -> None:
-    """Report what is known of any instance."""
-    bound, certificate = opening(inst)
-    monitor.proved(bound, lambda: certificate)
-    monitor.incumbent(0.0, empty(inst))
-
-
-def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:
     """Find the best decision of every pattern of jobs."""
-    begin(inst, monitor)
     if monitor.stop():
         return
-    gap = accuracy(monitor.gap_limit)
+    a, accurate = inst.arrays, accuracy(monitor.gap_limit)
     solver = Solver(inst)
-    best = solver.try_to_solve(inst.counts, gap, monitor.stop)
+    best = solver.try_to_solve(inst.counts, accurate, monitor.stop)
     if best is None:
         return
     answer = _PerSlot(inst, best)
@@ -88,11 +77,14 @@ def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int)
         reporting = REPORTING * (monitor.seconds() - began)
         if monitor.stop() or monitor.left() <= reporting or answer.full():
             break
-        solved = solver.try_to_solve(patterns[p], gap, monitor.stop)
+        solved = solver.try_to_solve(patterns[p], accurate, monitor.stop)
         if solved is None:
             break
         answer.keep(p, solved)
     answer.report(monitor)
+    gap, numbers = monitor.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
+    if not monitor.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
+        cvxpy(inst, monitor, threads=threads, seed=seed)
 
 
 class _PerSlot:
@@ -160,7 +152,6 @@ class _PerSlot:
 
 def stationary(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Find the best single decision for all slots (10)."""
-    begin(inst, monitor)
     if monitor.stop():
         return
     gap = accuracy(monitor.gap_limit)
@@ -176,7 +167,6 @@ def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int
     """Solve every pattern by the declared model; claims, proves nothing."""
     from optsched.families.bipartite.conic import conic_optimum  # here, since CVXPY is slow to load
 
-    begin(inst, monitor)
     patterns, which = inst.patterns
     decisions, total, trusted = [], 0.0, True
     for pattern, n in zip(patterns, pattern_times(inst), strict=True):

@@ -78,8 +78,8 @@ def _misfit(what: str, expected: object, given: tuple[object, ...]) -> Verdict:
     return Verdict(violations=(found,), value=None)
 
 
-def is_stationary(schedule: BipartiteSchedule) -> bool:
-    """Return whether one decision is used in all slots, as (10) asks; a record tells nothing."""
+def is_stationary(_inst: BipartiteInstance, schedule: BipartiteSchedule) -> bool:
+    """Return whether one decision is used in all slots, as (10) asks; a record does not tell."""
     used = set(schedule.used)
     if schedule.record is not None or not used or max(used) >= len(schedule.decisions):
         return False

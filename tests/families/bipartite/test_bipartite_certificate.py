@@ -71,7 +71,9 @@ def test_surplus_is_enclosed(kind, alpha, n, u, price):
     found = Decimal(surplus_above(kind, alpha, float(n), u, price))
     assert found >= truth
     if truth == 0:
-        assert found <= Decimal("1e-15") * Decimal(n) * Decimal(max(alpha, alpha**-2.0)) * Decimal(u)
+        assert found <= Decimal("1e-15") * Decimal(n) * Decimal(max(alpha, alpha**-2.0)) * Decimal(
+            u
+        )
     # the best amount is one of rounded numbers, and both slopes there err
     scale = n * utility(kind, alpha, y) + Decimal(price) * y
     assert found <= truth + Decimal("1e-14") * (scale + Decimal(price) * Decimal(u))
