@@ -10,13 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 POLL = 0.05  # seconds between two questions whether to stop
-PATIENCE = 1.0  # seconds in which work that was told to stop must end
+PATIENCE = 1.0  # seconds, longer than compiled work goes on without looking whether to stop
 
 Result = TypeVar("Result")
 
 
 def supervised(
-    work: Callable[[NDArray[np.int64]], Result], stop: Callable[[], bool]
+    work: Callable[[NDArray[np.int64]], Result],
+    stop: Callable[[], bool],
+    *,
+    patience: float = PATIENCE,
 ) -> Result | None:
     """Run ``work`` in a thread of its own until it ends, or ``stop`` says so.
 
@@ -27,11 +30,14 @@ def supervised(
         must give up the interpreter's lock.
     stop : callable
         Asked in the thread of the caller, where signals arrive too.
+    patience : float
+        Seconds in which work that was told to stop must end.
 
     Returns
     -------
     object or None
-        What ``work`` returns; None if it would not end (the compiler cannot be stopped).
+        What ``work`` returns; None if it would not end: compilers and other solvers cannot be
+        stopped.
     """
     stopped = np.zeros(1, np.int64)
     done = Event()
@@ -50,7 +56,7 @@ def supervised(
     while not done.wait(POLL):
         if stop():
             stopped[0] = 1
-            done.wait(PATIENCE)
+            done.wait(patience)
             break
     if failed:
         raise failed[0]

@@ -9,11 +9,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from optsched.families.bipartite.background import supervised
 from optsched.families.bipartite.certificate import (
     BipartiteCertificate,
     Enclosed,
@@ -31,6 +34,9 @@ from optsched.families.bipartite.program import Solved, Solver
 from optsched.families.bipartite.verify import Judge
 from optsched.problem import Implementation, Method
 from optsched.progress import CLOSED, Progress
+
+if TYPE_CHECKING:
+    from optsched.families.bipartite.conic import Conic
 
 FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is asked for
 SHARE = 0.5  # of the gap that is asked for; the rest is for rounding
@@ -165,14 +171,17 @@ def stationary(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed
 
 def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve every pattern by the declared model; claims, proves nothing."""
-    from optsched.families.bipartite.conic import conic_optimum  # here, since CVXPY is slow to load
+    from optsched.families.bipartite.conic import conic_optimum  # here, since CVXPY loads slowly
+
+    def conic(pattern: NDArray[np.bool_], limit: float) -> Callable[[Any], Conic | None]:
+        return lambda _stopped: conic_optimum(inst, pattern, threads=threads, time_limit=limit)
 
     patterns, which = inst.patterns
     decisions, total, trusted = [], 0.0, True
     for pattern, n in zip(patterns, pattern_times(inst), strict=True):
         if monitor.stop():
             return
-        found = conic_optimum(inst, pattern, threads=threads, time_limit=monitor.left())
+        found = supervised(conic(pattern, monitor.left()), monitor.stop, patience=0.0)
         if found is None:
             return
         decisions.append(tuple(found.y.tolist()))
