@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from oasis_reference import FILES, load, schedule
+from patience import LONG
 from typer.testing import CliRunner
 
 from optsched.cli import app, main
@@ -483,7 +484,7 @@ def start(*args):
 
 def test_wrong_input_of_a_process(tmp_path):
     process = start("solve", tmp_path / "missing.json")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LONG)
     assert (process.returncode, out) == (2, "")
     assert err.count("\n") == 1
     assert "Traceback" not in err
@@ -498,7 +499,7 @@ def test_ctrl_c_prints_the_best_so_far(call, tmp_path):
     assert process.stderr is not None
     shown = process.stderr.readline()  # progress, after two seconds of work
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=100)
+    out, err = process.communicate(timeout=LONG)
     assert process.returncode == 130, err
     assert shown.startswith("looking for the optimum")
     assert "best so far" in err
@@ -518,7 +519,7 @@ def test_a_bug_keeps_its_traceback(folder: Path, tmp_path):
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        timeout=60,
+        timeout=LONG,
         check=False,
     )
     assert process.returncode == 1

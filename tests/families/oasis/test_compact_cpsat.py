@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from oasis_reference import FILES, load
+from patience import LONG
 
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.compact import compact, schedule_of
@@ -37,7 +38,7 @@ def test_both_prove_the_optimum(path):
 
 def test_another_solver_of_pyomo_agrees_and_is_no_second_opinion():
     inst, reference = load(FILES[0])
-    found = Progress(FAMILY, inst, time_limit=60.0, gap=1e-6)
+    found = Progress(FAMILY, inst, time_limit=LONG, gap=1e-6)
     compact(inst, found, threads=1, seed=0, solver="appsi_highs")
     assert found.value == pytest.approx(reference["optimum"])
     assert found.claimed == [(Implementation.HIGHS, pytest.approx(reference["optimum"]))]

@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 from oasis_reference import FILES, load, schedule
+from patience import LONG
 
 from optsched.families.oasis.presets import generate
 from optsched.families.oasis.slot_repair import LIGHTEST, PATIENCE, SlotRepair
@@ -18,7 +19,7 @@ def completions(verdict):
     return {i: t for i, t in enumerate(verdict.completion) if t is not None}
 
 
-def repair(inst, wanted, seconds=20.0):
+def repair(inst, wanted, seconds=LONG):
     return SlotRepair(SlotTree(inst), wanted, np.random.default_rng(1)).work(seconds)
 
 
