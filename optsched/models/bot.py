@@ -17,6 +17,7 @@ The logarithm has two forms, the geometric mean (second-order cones) and exponen
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,14 +30,11 @@ from optsched.families.bot.instance import BotInstance, Floats
 FORMS = ("geometric", "exponential")
 
 
-def bot_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
-    """Build (10) for ``inst``, for max-min its first level.
+def bot_program(inst: BotInstance) -> cp.Problem:
+    """Build (10) for ``inst``: the optimal objective is the family's own, in its own units.
 
-    Parameters
-    ----------
-    inst : BotInstance
-    form : {"geometric", "exponential"}
-        Of the logarithm; other utilities have one form.
+    Max-min has further levels, which are not part of the program: its objective is the smallest
+    rate.
 
     Returns
     -------
@@ -44,21 +42,54 @@ def bot_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
         Variables "rho" (pairs in the order of `pairs`); the duals of (10b) and (10c) are prices of
         whole nodes and arcs.
     """
+    scaled = solver_program(inst, "exponential")
+    factor, offset = way_back(inst)
+    return cp.Problem(cp.Maximize(factor * scaled.objective.expr + offset), scaled.constraints)
+
+
+def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
+    """Build (10) with the same constraints and an objective near 1, as conic solvers want it.
+
+    Parameters
+    ----------
+    inst : BotInstance
+    form : {"geometric", "exponential"}
+        Of the logarithm; other utilities have one form.
+    """
     if form not in FORMS:
         raise ValueError(f"form is {form!r}, expected one of: {', '.join(FORMS)}")
     if inst.alpha == "inf":
         return level_program(inst, [None] * len(inst.applications))
     _, total, constraints = _region(inst)
-    alpha, g = float(inst.alpha), inst.weights
+    alpha, g = float(inst.alpha), inst.weights / inst.weights.max()
     if alpha == 1 and form == "geometric":
         eq10 = cp.geo_mean(total, p=g)  # type: ignore[attr-defined]
     elif alpha == 1:
         eq10 = g @ cp.log(total)  # type: ignore[attr-defined]
-    else:  # weights in the units of the rates; a factor of the whole changes nothing
-        g = g * (units(inst) / units(inst).min()) ** (1 - alpha)
+    else:
+        logs = _log_weights(inst)
         terms = cp.power(total, 1 - alpha)  # type: ignore[attr-defined]
-        eq10 = (g / g.max()) @ terms * (1 if alpha < 1 else -1)
+        eq10 = np.exp(logs - logs.max()) @ terms * (1 if alpha < 1 else -1)
     return cp.Problem(cp.Maximize(eq10), constraints)
+
+
+def way_back(inst: BotInstance) -> tuple[float, float]:
+    """Return (factor, offset): factor * objective of `solver_program` + offset is the utility.
+
+    Of the exponential form; the geometric one is the exponential of a part of it.
+    """
+    unit = units(inst)
+    if inst.alpha == "inf":
+        return float(unit.min()), 0.0
+    if inst.alpha == 1:
+        return float(inst.weights.max()), float(inst.weights @ np.log(unit))
+    return math.exp(_log_weights(inst).max()) / abs(1 - float(inst.alpha)), 0.0
+
+
+def _log_weights(inst: BotInstance) -> Floats:
+    """Return the logarithms of the weights in the units of the rates, for alpha other than 1."""
+    power = 1 - float(inst.alpha)
+    return np.asarray(np.log(inst.weights) + power * np.log(units(inst)))
 
 
 def level_program(inst: BotInstance, floors: Sequence[float | None]) -> cp.Problem:

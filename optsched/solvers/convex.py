@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from scipy.sparse import csc_array, triu
 
 from optsched.solvers.common import Status
 
@@ -26,32 +28,59 @@ SMALL_STEPS = {"min_terminate_step_length": 1e-8, "min_switch_step_length": 1e-6
 
 
 def solve_cvxpy(
-    problem: Any, *, time_limit: float = math.inf, threads: int = 1, log: bool = False
+    problem: Any,
+    *,
+    time_limit: float = math.inf,
+    threads: int = 1,
+    log: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> ConvexOutcome:
     """Solve a convex program with Clarabel; the values and duals are in ``problem``.
 
     Where Clarabel does not come to an end with its own settings, it tries again and may take small
     steps, which is slower by far. The value may be off (6e-6 was seen beside the word
-    "inaccurate"): nothing may rest on it alone.
+    "inaccurate"): nothing may rest on it alone. ``stop`` is asked in every iteration.
     """
     began = time.perf_counter()
-    outcome = _attempt(problem, {}, time_limit, threads, log)
+    outcome = _attempt(problem, {}, time_limit, threads, log, stop)
     left = time_limit - (time.perf_counter() - began)
     if left <= 0 or (outcome.status != "unknown" and not outcome.inaccurate):
         return outcome
-    return _attempt(problem, SMALL_STEPS, left, threads, log)
+    return _attempt(problem, SMALL_STEPS, left, threads, log, stop)
 
 
 def _attempt(
-    problem: Any, settings: Mapping[str, float], time_limit: float, threads: int, log: bool
+    problem: Any,
+    settings: Mapping[str, float],
+    time_limit: float,
+    threads: int,
+    log: bool,
+    stop: Callable[[], bool] | None,
 ) -> ConvexOutcome:
+    import clarabel
     import cvxpy as cp
 
-    limit = {} if math.isinf(time_limit) else {"time_limit": time_limit}
+    chosen = clarabel.DefaultSettings()
+    chosen.verbose = log
+    chosen.max_threads = threads
+    for name, value in ({"time_limit": time_limit} | dict(settings)).items():
+        if math.isfinite(value):
+            setattr(chosen, name, value)
+    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    size = len(data["c"])
+    quadratic = data["P"] if "P" in data else csc_array((size, size))
+    solver = clarabel.DefaultSolver(
+        triu(quadratic).tocsc(), data["c"], data["A"], data["b"], _cones(data["dims"]), chosen
+    )
+    if stop is not None:
+        solver.set_termination_callback(lambda _: stop())
+    found = solver.solve()
+    if str(found.status) == "CallbackTerminated":
+        return ConvexOutcome("unknown", None, True)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # "inaccurate": the outcome says so
-            problem.solve(solver=cp.CLARABEL, verbose=log, max_threads=threads, **settings, **limit)
+            problem.unpack_results(found, chain, inverse)
     except cp.SolverError:
         return ConvexOutcome("unknown", None, True)
     word = str(problem.status)
@@ -65,3 +94,19 @@ def _attempt(
     status = known.get(word.removesuffix("_inaccurate"), "unknown")
     value = problem.value if status in ("optimal", "feasible") else None
     return ConvexOutcome(status, None if value is None else float(value), inaccurate)
+
+
+def _cones(dims: Any) -> list[Any]:
+    """Return the cones of a reduced program in the order of its rows."""
+    import clarabel
+
+    if dims.psd:
+        raise ValueError("the problem has semidefinite cones, expected none")
+    cones: list[Any] = []
+    if dims.zero:
+        cones.append(clarabel.ZeroConeT(dims.zero))
+    if dims.nonneg:
+        cones.append(clarabel.NonnegativeConeT(dims.nonneg))
+    cones += [clarabel.SecondOrderConeT(n) for n in dims.soc]
+    cones += [clarabel.ExponentialConeT()] * dims.exp
+    return [*cones, *(clarabel.PowerConeT(float(p)) for p in dims.p3d)]

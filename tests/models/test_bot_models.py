@@ -7,7 +7,14 @@ import pytest
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.presets import generate
 from optsched.families.bot.verify import verify
-from optsched.models.bot import bot_program, level_program, prices, rates, units
+from optsched.models.bot import (
+    bot_program,
+    level_program,
+    prices,
+    rates,
+    solver_program,
+    units,
+)
 from optsched.solvers import solve_cvxpy
 
 
@@ -27,7 +34,7 @@ def line():
 @pytest.mark.parametrize("form", ["geometric", "exponential"])
 def test_optimum_worked_by_hand(line, form):
     # three tasks per second in all, shared alike
-    problem = bot_program(line, form)
+    problem = solver_program(line, form)
     assert solve_cvxpy(problem).status == "optimal"
     rho = rates(line, problem)
     assert rho.sum(axis=1) == pytest.approx([1.5, 1.5], rel=1e-3)
@@ -100,4 +107,4 @@ def test_an_unknown_form(line):
     with pytest.raises(
         ValueError, match="form is 'cubic', expected one of: geometric, exponential"
     ):
-        bot_program(line, "cubic")
+        solver_program(line, "cubic")

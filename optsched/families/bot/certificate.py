@@ -8,51 +8,40 @@ least
 
 so all rates together cost sum_k price_k rho_k, and no platform can be sold for more than its
 capacity is worth, pay = sum_n lambda_n W_n + sum_arcs mu B. Whatever is maximized, the best that a
-budget of ``pay`` buys is a bound:
-
-    logarithm          sum_k g_k ln(g_k pay / (G price_k)),               G = sum_k g_k
-    alpha-fairness     A^alpha pay^(1 - alpha) / (1 - alpha)
-                       with A = sum_k g_k^(1/alpha) price_k^(1 - 1/alpha)
-    total throughput   pay * max_k g_k / price_k
-    max-min            pay / sum_k price_k, the smallest rate
-
-None of them changes when all prices are multiplied. Max-min goes on after the smallest rate: a
+budget of ``pay`` buys is a bound (`certificate_budget`). Max-min goes on after the smallest rate: a
 further level has ``floors`` for the applications that are settled, and says that whoever gives
 them at least that gives the others at most (pay - sum of price * floor) / (sum of their prices).
 
 The checker is a judge: whole numbers and fractions only; ln and powers are enclosed, and the
-bound is the upper end.
+bound is the upper end. A certificate has at most one entry per node, arc and application in each
+level, and at most one level per application: what it asks for is bounded by its instance.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Self
+from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from optsched.families.bot.certificate_enclosure import ln, power
+from optsched.families.bot.certificate_budget import float_above, log_mean, worth
 from optsched.families.bot.instance import BotInstance, Floats
 from optsched.problem import Frozen
 from optsched.resources import exact
 
-LARGEST = 20_000_000  # characters of a certificate's JSON text
+LARGEST = 1e300  # price
 
-Entry = tuple[NonNegativeInt, NonNegativeInt]
-"""[node or arc, price on the grid]; a price that is not listed is 0."""
+Entry = tuple[NonNegativeInt, Annotated[float, Field(ge=0, le=LARGEST)]]
+"""[node or arc, price]; a price that is not listed is 0."""
 
 
 class Prices(Frozen):
-    """Prices, as whole multiples of 2**-bits."""
+    """Prices, as the decimals that are written. Multiplying all by one number changes nothing."""
 
-    node_bits: int = Field(
-        ge=-2000, le=2000, description="prices of a flop are times 2**-node_bits"
-    )
-    arc_bits: int = Field(ge=-2000, le=2000, description="unit of arc prices: 2**-arc_bits")
-    nodes: tuple[Entry, ...] = Field(description="[node, price of a flop]")
-    arcs: tuple[Entry, ...] = Field(description="[arc, price of a byte]")
+    nodes: tuple[Entry, ...] = Field(description="[node, price of a flop], rising numbers")
+    arcs: tuple[Entry, ...] = Field(description="[arc, price of a byte], rising numbers")
     floors: tuple[NonNegativeFloat | None, ...] | None = Field(
         default=None,
         description="of a level of max-min after the first: rates (tasks/s) of the applications "
@@ -61,25 +50,14 @@ class Prices(Frozen):
 
     @classmethod
     def of(cls, nodes: Floats, arcs: Floats, floors: Sequence[float | None] | None = None) -> Self:
-        """Round prices, shapes (N,) and (2 L,), to a grid."""
-        node_bits, node_entries = _on_grid(nodes)
-        arc_bits, arc_entries = _on_grid(arcs)
+        """List the prices above 0, shapes (N,) and (2 L,); what is no number counts as 0."""
         return cls(
-            node_bits=node_bits,
-            arc_bits=arc_bits,
-            nodes=node_entries,
-            arcs=arc_entries,
-            floors=None if floors is None else tuple(floors),
+            nodes=_listed(nodes), arcs=_listed(arcs), floors=None if floors is None else tuple(floors)
         )
 
 
-def _on_grid(prices: Floats) -> tuple[int, tuple[Entry, ...]]:
-    largest = float(prices.max(initial=0.0))
-    if largest <= 0:
-        return 0, ()
-    bits = 50 - math.frexp(largest)[1]
-    whole = [round(math.ldexp(max(x, 0.0), bits)) for x in prices.tolist()]
-    return bits, tuple((i, x) for i, x in enumerate(whole) if x > 0)
+def _listed(prices: Floats) -> tuple[Entry, ...]:
+    return tuple((i, x) for i, x in enumerate(prices.tolist()) if 0 < x <= LARGEST)
 
 
 class BotCertificate(Frozen):
@@ -89,6 +67,32 @@ class BotCertificate(Frozen):
     levels: tuple[Prices, ...] = Field(
         min_length=1, description="one; for max-min one per level, the lowest first"
     )
+
+
+class Level(NamedTuple):
+    """What the prices of one level say."""
+
+    pay: Fraction
+    """What the platform is worth."""
+
+    task: tuple[Fraction, ...]
+    """What a task of each application costs at least, shape (K,)."""
+
+    floors: tuple[Fraction | None, ...]
+    """Floors of the applications that are settled, None for the others, shape (K,)."""
+
+    def bound(self) -> Fraction:
+        """Return what nobody can give to all of the others if the settled have their floors."""
+        settled = sum(
+            (p * f for p, f in zip(self.task, self.floors, strict=True) if f is not None),
+            Fraction(0),
+        )
+        return (self.pay - settled) / self.others()
+
+    def others(self) -> Fraction:
+        """Return what one task of each application costs that is not settled."""
+        pairs = zip(self.task, self.floors, strict=True)
+        return sum((p for p, f in pairs if f is None), Fraction(0))
 
 
 def check(inst: BotInstance, certificate: BotCertificate) -> float:
@@ -116,85 +120,55 @@ def level_bounds(inst: BotInstance, certificate: BotCertificate) -> list[float]:
     ValueError
         As in :func:`check`.
     """
-    size = len(certificate.model_dump_json())
-    if size > LARGEST:
-        raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
+    found = levels(inst, certificate)
+    if inst.alpha == "inf":
+        return [float_above(level.bound()) for level in found]
+    return [worth(inst, log_mean(inst, level.pay, level.task)) for level in found]
+
+
+def levels(inst: BotInstance, certificate: BotCertificate) -> list[Level]:
+    """Return what every level says; each settles more applications than the one before.
+
+    Raises
+    ------
+    ValueError
+        As in :func:`check`.
+    """
     if certificate.instance_sha256 != inst.digest():
         raise ValueError(
             f"the certificate belongs to instance {certificate.instance_sha256}, "
             f"this instance is {inst.digest()}"
         )
-    if len(certificate.levels) > 1 and inst.alpha != "inf":
+    count, most = len(certificate.levels), len(inst.applications) if inst.alpha == "inf" else 1
+    if count > most:
         raise ValueError(
-            f"{len(certificate.levels)} levels, expected 1: only max-min fairness has several"
+            f"{count} levels, expected at most {most}: "
+            "only max-min fairness has several, one per application"
         )
     market = _Market(inst)
-    return [_level(inst, market, j, prices) for j, prices in enumerate(certificate.levels)]
+    return list(_evaluated(inst, market, certificate.levels))
 
 
-def _level(inst: BotInstance, market: _Market, j: int, prices: Prices) -> float:
-    pay, task = market.evaluate(f"level {j}", prices)
-    if (prices.floors is not None) != (j > 0):
-        raise ValueError(f"level {j}: has {'no' if j else ''} floors, expected them above level 0")
-    if prices.floors is not None:
-        return _float_above(_next_level(j, pay, task, prices.floors))
-    return _float_above(budget_bound(inst, pay, task))
-
-
-def budget_bound(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Fraction:
-    """Return at least what rates are worth that cost at most ``pay`` at ``task`` each.
-
-    Raises
-    ------
-    ValueError
-        Somebody's tasks are free, so that these prices bound nothing.
-    """
-    weights = [exact(app.weight) for app in inst.applications]
-    if inst.alpha == "inf":
-        total = sum(task, Fraction(0))
-        if total == 0:
-            raise ValueError("all tasks are free, expected a price for some application")
-        return pay / total
-    free = [k for k, price in enumerate(task) if price == 0]
-    if free:
-        raise ValueError(
-            f"application {free[0]}: its tasks are free at these prices, expected all to cost"
-        )
-    if pay == 0:
-        raise ValueError("the platform is worth nothing, expected prices of what is used")
-    alpha = exact(float(inst.alpha))
-    if alpha == 0:
-        return pay * max(g / price for g, price in zip(weights, task, strict=True))
-    if alpha == 1:
-        whole = sum(weights)
-        return sum(
-            (g * ln(g * pay / (whole * p))[1] for g, p in zip(weights, task, strict=True)),
-            Fraction(0),
-        )
-    # the multiplier 1 / (1 - alpha) turns the sides around above 1
-    side = 1 if alpha < 1 else 0
-    total = sum(
-        (
-            power(g, 1 / alpha)[side] * power(price, 1 - 1 / alpha)[side]
-            for g, price in zip(weights, task, strict=True)
-        ),
-        Fraction(0),
-    )
-    return power(total, alpha)[side] * power(pay, 1 - alpha)[side] / (1 - alpha)
-
-
-def _next_level(
-    j: int, pay: Fraction, task: Sequence[Fraction], floors: Sequence[float | None]
-) -> Fraction:
-    if len(floors) != len(task):
-        raise ValueError(f"level {j}: has {len(floors)} floors, expected {len(task)}")
-    settled = sum(
-        (p * exact(f) for p, f in zip(task, floors, strict=True) if f is not None), Fraction(0)
-    )
-    others = sum((p for p, f in zip(task, floors, strict=True) if f is None), Fraction(0))
-    if others == 0:
-        raise ValueError(f"level {j}: the tasks of all others are free, expected one to cost")
-    return (pay - settled) / others
+def _evaluated(inst: BotInstance, market: _Market, given: Sequence[Prices]) -> Iterator[Level]:
+    apps = len(inst.applications)
+    before: set[int] = set()
+    for j, prices in enumerate(given):
+        if (prices.floors is not None) != (j > 0):
+            raise ValueError(
+                f"level {j}: has {'no' if j else ''} floors, expected them above level 0"
+            )
+        floors = (None,) * apps if prices.floors is None else prices.floors
+        if len(floors) != apps:
+            raise ValueError(f"level {j}: has {len(floors)} floors, expected {apps}")
+        settled = {k for k, f in enumerate(floors) if f is not None}
+        if j > 0 and not before < settled:
+            raise ValueError(f"level {j}: settles nobody new, or forgets who was settled")
+        before = settled
+        pay, task = market.evaluate(f"level {j}", prices)
+        level = Level(pay, task, tuple(None if f is None else exact(f) for f in floors))
+        if inst.alpha == "inf" and level.others() == 0:
+            raise ValueError(f"level {j}: the tasks of all others are free, expected one to cost")
+        yield level
 
 
 class _Market:
@@ -205,21 +179,19 @@ class _Market:
         self.speed, self.speed_unit = _whole(inst.speed)
         self.bandwidth, self.bandwidth_unit = _whole(inst.bandwidth.tolist())
 
-    def evaluate(self, place: str, prices: Prices) -> tuple[Fraction, list[Fraction]]:
+    def evaluate(self, place: str, prices: Prices) -> tuple[Fraction, tuple[Fraction, ...]]:
         """Return pay, and the price of a task of each application."""
-        node = _dense(f"{place}, node", prices.nodes, len(self.speed))
-        arc = _dense(f"{place}, arc", prices.arcs, len(self.bandwidth))
-        node_unit = Fraction(2) ** prices.node_bits
-        arc_unit = Fraction(2) ** prices.arc_bits
-        pay = Fraction(_dot(node, self.speed), self.speed_unit) / node_unit
-        pay += Fraction(_dot(arc, self.bandwidth), self.bandwidth_unit) / arc_unit
-        return pay, [
+        node, node_unit = _dense(f"{place}, node", prices.nodes, len(self.speed))
+        arc, arc_unit = _dense(f"{place}, arc", prices.arcs, len(self.bandwidth))
+        pay = Fraction(_dot(node, self.speed), self.speed_unit * node_unit)
+        pay += Fraction(_dot(arc, self.bandwidth), self.bandwidth_unit * arc_unit)
+        return pay, tuple(
             self.cheapest(k, node, node_unit, arc, arc_unit)
             for k in range(len(self.inst.applications))
-        ]
+        )
 
     def cheapest(
-        self, k: int, node: list[int], node_unit: Fraction, arc: list[int], arc_unit: Fraction
+        self, k: int, node: list[int], node_unit: int, arc: list[int], arc_unit: int
     ) -> Fraction:
         app, way = self.inst.applications[k], self.inst.deployments[k]
         flop, there, back = (
@@ -250,26 +222,21 @@ def _whole(numbers: Sequence[float]) -> tuple[list[int], int]:
     return [f.numerator * (unit // f.denominator) for f in fractions], unit
 
 
-def _dense(place: str, entries: Sequence[Entry], size: int) -> list[int]:
-    dense: list[int] = [0] * size
+def _dense(place: str, entries: Sequence[Entry], size: int) -> tuple[list[int], int]:
+    """Return the price of everything as integers over a common denominator."""
     last = -1
-    for i, price in entries:
+    for i, _ in entries:
         if i >= size:
             raise ValueError(f"{place} {i} does not exist, expected 0..{size - 1}")
         if i <= last:
             raise ValueError(f"{place} {i}: comes after {last}, expected rising numbers")
         last = i
+    whole, unit = _whole([price for _, price in entries])
+    dense = [0] * size
+    for (i, _), price in zip(entries, whole, strict=True):
         dense[i] = price
-    return dense
+    return dense, unit
 
 
 def _dot(x: Sequence[int], y: Sequence[int]) -> int:
     return sum(a * b for a, b in zip(x, y, strict=True) if a)
-
-
-def _float_above(x: Fraction) -> float:
-    try:
-        near = float(x)
-    except OverflowError as err:
-        raise ValueError("the bound is beyond the largest float, expected other prices") from err
-    return near if Fraction(near) >= x else math.nextafter(near, math.inf)

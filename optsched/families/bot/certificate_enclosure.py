@@ -1,16 +1,22 @@
-"""Logarithms and powers of exact numbers, rounded to the safe side.
+"""Logarithms and exponentials of exact numbers, rounded to the safe side.
 
-`decimal` rounds ln and exp correctly; what is returned is one relative step of 1e-35 further out
-than 40 digits say, so that it is a bound and not an approximation.
+`decimal` rounds ln and exp correctly: at 40 digits they err by less than a relative 1e-39, and so
+does the division that turns a fraction into a decimal. What is returned is a relative step of 1e-35
+further out, so that it is a bound and not an approximation. The exponents of these decimals go to
+10^9: a fraction of as many digits would not fit into memory, so nothing leaves their range. `exp`
+answers within e^-1000 .. e^1000 only, beyond all floats; further out it returns the end of that
+range, where that is on the safe side, or refuses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 DIGITS = 40
 STEP = Fraction(1, 10**35)
+FAR = 1000  # e to the power of this is no float any more
 
 
 def ln(x: Fraction) -> tuple[Fraction, Fraction]:
@@ -24,25 +30,45 @@ def ln(x: Fraction) -> tuple[Fraction, Fraction]:
     return _wider(Fraction(low), up=False), _wider(Fraction(high), up=True)
 
 
-def exp(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Return a lower and an upper bound of e^x."""
-    low, high = (_decimal(x, up).exp(_context(up)) for up in (False, True))
-    return _wider(Fraction(low), up=False), _wider(Fraction(high), up=True)
+def exp_below(x: Fraction) -> Fraction:
+    """Return a lower bound of e^x: 0 far below, and no more than e^1000.
 
-
-def power(x: Fraction, y: Fraction) -> tuple[Fraction, Fraction]:
-    """Return a lower and an upper bound of x^y, x > 0.
-
-    >>> power(Fraction(4), Fraction(2))
-    (Fraction(16, 1), Fraction(16, 1))
-    >>> low, high = power(Fraction(2), Fraction(1, 2))
-    >>> low * low < 2 < high * high
+    >>> exp_below(Fraction(1)) < Fraction("2.71828182845904523536028747135266250") < exp_above(Fraction(1))
     True
     """
-    if y.denominator == 1 and abs(y) <= 4:
-        return x ** int(y), x ** int(y)
-    low, high = (y * end for end in ln(x))
-    return exp(min(low, high))[0], exp(max(low, high))[1]
+    return Fraction(0) if x < -FAR else _exp(min(x, Fraction(FAR)), up=False)
+
+
+def exp_above(x: Fraction) -> Fraction:
+    """Return an upper bound of e^x, no less than e^-1000.
+
+    Raises
+    ------
+    ValueError
+        It is beyond e^1000.
+    """
+    if x > FAR:
+        raise ValueError("the bound is beyond the largest float, expected other prices")
+    return _exp(max(x, Fraction(-FAR)), up=True)
+
+
+def log_sum(terms: Sequence[Fraction], alpha: Fraction, *, up: bool) -> Fraction:
+    """Return a bound of alpha ln(sum over k of e^(terms_k / alpha)), alpha > 0, on one side.
+
+    The largest term is taken out, so that no power overflows, however small alpha is.
+
+    >>> low, high = (log_sum([Fraction(3)] * 2, Fraction(1, 10**7), up=up) for up in (False, True))
+    >>> low < 3 + Fraction("0.0000000693147180559945309417232121") < high
+    True
+    """
+    top = max(terms)
+    power = exp_above if up else exp_below
+    total = sum((power((x - top) / alpha) for x in terms), Fraction(0))
+    return top + alpha * ln(total)[up]
+
+
+def _exp(x: Fraction, *, up: bool) -> Fraction:
+    return _wider(Fraction(_decimal(x, up).exp(_context(up))), up=up)
 
 
 def _context(up: bool) -> Context:

@@ -90,11 +90,9 @@ def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mappin
         return []
     prices = certificate.levels[0]
     found: list[tuple[float, Mapping[str, Any]]] = []
-    for n, x in prices.nodes:
-        price = x * 2.0**-prices.node_bits
+    for n, price in prices.nodes:
         found.append((price * inst.speed[n], {"node": n, "resource": "flop/s", "price": price}))
-    for a, x in prices.arcs:
-        price = x * 2.0**-prices.arc_bits
+    for a, price in prices.arcs:
         worth = price * float(inst.bandwidth[a])
         found.append((worth, {"link": inst.arc_name(a), "resource": "byte/s", "price": price}))
     pay = sum(worth for worth, _ in found)

@@ -16,6 +16,7 @@ back. The routes of one master form a tree: in a platform without cycles there i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,18 +24,44 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    NonNegativeFloat,
+    NonNegativeInt,
+    PositiveFloat,
+    model_validator,
+)
 
+from optsched.families.bot.instance_alone import alone, single
 from optsched.problem import Frozen, Instance, Schedule
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-LARGEST = 1e30  # of any number in the data: products of three stay finite
-Size = Annotated[NonNegativeFloat, Field(le=LARGEST)]
+LARGEST = 1e30  # of any number in the data, and 1 / it the least but 0: products of three stay floats
+NEAREST = 1e-6  # to 1 of any other alpha: values would no longer tell rates apart
+FARTHEST = 690.0  # logarithm of the largest utility; floats end at 709
+
+
+def _no_dust(x: float) -> float:
+    if 0 < x < 1 / LARGEST:
+        raise ValueError(f"{x} is too small, expected 0 or at least {1 / LARGEST:g}")
+    return x
+
+
+def _known_apart(alpha: float) -> float:
+    if 0 < abs(alpha - 1) < NEAREST:
+        raise ValueError(f"{alpha} is too near to 1, expected 1 or at least {NEAREST:g} from it")
+    return alpha
+
+
+Size = Annotated[NonNegativeFloat, Field(le=LARGEST), AfterValidator(_no_dust)]
 PositiveSize = Annotated[PositiveFloat, Field(ge=1 / LARGEST, le=LARGEST)]
-Utility = Annotated[float, Field(ge=0, le=100)] | Literal["inf"]
+Utility = (
+    Annotated[float, Field(ge=0, le=100), AfterValidator(_known_apart)] | Literal["inf"]
+)
 
 
 class Link(Frozen):
@@ -197,7 +224,29 @@ class BotInstance(BotPlatform, Instance):
                     f"application {k}: no node can run its tasks, expected an allowed node with "
                     "speed above 0 that links of bandwidth above 0 lead to"
                 )
+        self._check_utilities()
         return self
+
+    def _check_utilities(self) -> None:
+        """Refuse an instance whose optimal utility might be no float.
+
+        The mean rate of the optimum lies between the smallest rate that everybody can have at once
+        and the largest that anybody can have alone; the utility lies between those of these two.
+        """
+        if self.alpha in (0, 1, "inf"):
+            return
+        power = 1 - float(self.alpha)
+        everybody = range(len(self.applications))
+        low = math.log(min(single(self, k)[1] for k in everybody) / len(self.applications))
+        high = math.log(max(alone(self, k) for k in everybody))
+        factor = math.log(math.fsum(app.weight for app in self.applications) / abs(power))
+        for rate in (low, high):
+            if abs(factor + power * rate) > FARTHEST:
+                raise ValueError(
+                    f"alpha is {self.alpha}, and rates of about {math.exp(rate):.0e} tasks/s have "
+                    f"utilities of about 10^{(factor + power * rate) / math.log(10):.0f}, expected "
+                    "an alpha nearer to 1, or tasks that are counted in units of another size"
+                )
 
     def _check_routes(self, routes: Sequence[Sequence[int]]) -> None:
         n = len(self.speed)

@@ -10,6 +10,7 @@ the prices prove.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +30,7 @@ from optsched.families.bot.interior_steps import (
 from optsched.families.bot.interior_tree import Tree
 
 ITERATIONS = 1000
+OPERATIONS = 2e6  # of nodes times squared applications, between two looks at the clock
 BEND = 2.0  # alpha times the relative change of a total in one step, at most
 STALL = 20  # iterations without progress, and 6 alpha more, after which the best is the answer
 
@@ -44,7 +46,12 @@ class Interior:
     iterations: int
 
 
-def solve_tree(inst: BotInstance, tolerance: float, limit: int = ITERATIONS) -> Interior:
+def solve_tree(
+    inst: BotInstance,
+    tolerance: float,
+    limit: int = ITERATIONS,
+    stop: Callable[[], bool] = lambda: False,
+) -> Interior:
     """Maximize the mean rate until the gap of its logarithm is at most ``tolerance``.
 
     Parameters
@@ -54,6 +61,8 @@ def solve_tree(inst: BotInstance, tolerance: float, limit: int = ITERATIONS) -> 
     tolerance : float
     limit : int
         Most iterations; 0 gives the start and prices that prove little.
+    stop : callable
+        Asked several times a second whether to end early.
 
     Returns
     -------
@@ -61,35 +70,51 @@ def solve_tree(inst: BotInstance, tolerance: float, limit: int = ITERATIONS) -> 
         The best that was met, also where rounding keeps the gap above the tolerance.
     """
     tree = Tree.of(inst)
-    x, node, row, gap, iterations = _iterate(
-        tree.parent, tree.master, tree.inside, tree.a, tree.v, tree.present, tree.weights,
-        tree.alpha, tree.start,
-        tolerance, limit, STALL + int(6 * tree.alpha),
-    )  # fmt: skip
-    rho, nodes, arcs = tree.natural(x, node, row)
+    n, apps = tree.a.shape
+    x, z = tree.start.copy(), np.zeros((n, apps))
+    node, row = np.zeros(n), np.zeros(2 * n)
+    best, best_node, best_row = x.copy(), np.zeros(n), np.zeros(2 * n)
+    score = np.array([np.inf, 0.0, 0.0])  # the best gap, the iteration it is of, iterations
+    rounds = max(1, int(OPERATIONS / (n * apps * apps)))
+    while not _advance(
+        tree.parent, tree.master, tree.inside, tree.a, tree.v, tree.present, tree.log_weights,
+        tree.alpha, x, z, node, row, best, best_node, best_row, score,
+        tolerance, limit, STALL + int(6 * tree.alpha), rounds,
+    ):  # fmt: skip
+        if stop():
+            break
+    rho, nodes, arcs = tree.natural(best, best_node, best_row)
     speed = np.array(inst.speed)
     nodes /= np.where(speed > 0, speed, 1.0)
     arcs /= np.where(inst.bandwidth > 0, inst.bandwidth, 1.0)
-    return Interior(rho, nodes, arcs, float(gap), int(iterations))
+    return Interior(rho, nodes, arcs, float(score[0]), int(score[2]))
 
 
 @njit(cache=True, error_model="numpy")
-def _iterate(
+def _advance(
     parent: Ints,
     master: Ints,
     inside: Flags,
     a: Floats,
     v: Floats,
     present: Floats,
-    weights: Floats,
+    log_weights: Floats,
     alpha: float,
-    start: Floats,
+    x: Floats,
+    z: Floats,
+    y_node: Floats,
+    y_row: Floats,
+    best_x: Floats,
+    best_node: Floats,
+    best_row: Floats,
+    score: Floats,
     tolerance: float,
     limit: int,
     stall: int,
-) -> tuple[Floats, Floats, Floats, float, int]:
+    rounds: int,
+) -> bool:
+    """Go on for some iterations, in place; return whether that was all."""
     n, apps = a.shape
-    x = start.copy()
     load_node, load_row = np.zeros(n), np.zeros(2 * n)
     s = loads(parent, master, inside, a, v, x, load_node, load_row)
     has_node, has_row = np.zeros(n), np.zeros(2 * n)
@@ -99,8 +124,10 @@ def _iterate(
             has_row[e] = 1.0 if np.abs(v[e]).max() > 0 else 0.0
     count = present.sum() + has_node.sum() + has_row.sum()
     room_node, room_row = 1 - load_node, 1 - load_row
-    y_node, y_row = has_node / count / room_node, has_row / count / room_row
-    z = present / count / np.where(present > 0, x, 1.0)
+    if score[2] == 0:
+        y_node[:] = has_node / count / room_node
+        y_row[:] = has_row / count / room_row
+        z[:] = present / count / np.where(present > 0, x, 1.0)
 
     d, g = np.zeros((n, apps)), np.zeros((n, apps))
     bent = np.zeros((n, apps))
@@ -108,26 +135,25 @@ def _iterate(
     off_node, off_row = np.zeros(n), np.zeros(2 * n)
     da, delta_node = np.zeros((n, apps)), np.zeros(n)
     qv, w, delta_row = np.zeros((2 * n, apps)), np.zeros((2 * n, apps)), np.zeros(2 * n)
-    best_x, best_node, best_row = x / max(load_node.max(), load_row.max()), y_node, y_row
-    best_gap = np.inf
-    best_step, step = 0, 0
-    while True:
+    for _ in range(rounds):
         # what is proven: prices against rates scaled to the largest load
         task = cheapest(present, charges(parent, master, inside, a, v, y_node, y_row))
         if task.min() > 0:
             largest = max(load_node.max(), load_row.max())
             pay = y_node.sum() + y_row.sum()
-            gap = log_bound(weights, alpha, pay, task) - log_mean(weights, alpha, s / largest)
-            if gap < best_gap:
-                if gap < 0.9 * best_gap:
-                    best_step = step
-                best_gap = gap
-                best_x, best_node, best_row = x / largest, y_node.copy(), y_row.copy()
-        if best_gap <= tolerance or step >= limit or step - best_step > stall:
-            break
-        step += 1
+            gap = log_bound(log_weights, alpha, pay, task)
+            gap -= log_mean(log_weights, alpha, s / largest)
+            if gap < score[0]:
+                if gap < 0.9 * score[0]:
+                    score[1] = score[2]
+                score[0] = gap
+                best_x[:], best_node[:], best_row[:] = x / largest, y_node, y_row
+        if score[0] <= tolerance or score[2] >= limit or score[2] - score[1] > stall:
+            return True
+        score[2] += 1
 
-        slope = weights * (s / s.min()) ** (-alpha)
+        slope = log_weights - alpha * np.log(s)
+        slope = np.exp(slope - slope.max())
         slope /= (slope * s).sum()
         hessian = np.diag(alpha * slope / s) + (1 - alpha) * np.outer(slope, slope)
         mu = 0.0
@@ -150,7 +176,7 @@ def _iterate(
             delta_row,
         )  # fmt: skip
         if not np.isfinite(top).all():
-            break
+            return True
 
         # the predictor aims at no complementarity at all
         off_node[:] = 0.0
@@ -186,12 +212,12 @@ def _iterate(
         )  # fmt: skip
         both = min(1.0, both * min(max(0.9, 1 - mu * count), 0.9995))
         both = min(both, BEND / (alpha * np.abs(dx.sum(axis=0) / s).max()))
-        if both < 1e-9:
-            break
+        if not both >= 1e-9:
+            return True
         x += both * dx
         z += both * (new_z - z)
         y_node += both * (new_node - y_node)
         y_row += both * (new_row - y_row)
         s = loads(parent, master, inside, a, v, x, load_node, load_row)
         room_node, room_row = 1 - load_node, 1 - load_row
-    return best_x, best_node, best_row, best_gap, step
+    return False

@@ -12,30 +12,34 @@ REFINEMENTS = 1
 
 
 @njit(cache=True, error_model="numpy")
-def log_mean(weights: Floats, alpha: float, s: Floats) -> float:
-    """Return the logarithm of the mean rate of the totals ``s``, shape (K,)."""
-    total = weights.sum()
+def log_mean(log_weights: Floats, alpha: float, s: Floats) -> float:
+    """Return the logarithm of the mean rate of the totals ``s``, shape (K,), up to a constant."""
     if alpha == 1:
-        return float((weights * np.log(s)).sum() / total)
-    largest = s.max() if alpha < 1 else s.min()
-    return float(
-        np.log((weights * (s / largest) ** (1 - alpha)).sum() / total) / (1 - alpha)
-        + np.log(largest)
-    )
+        weights = np.exp(log_weights)
+        return float((weights * np.log(s)).sum() / weights.sum())
+    return _log_sum(log_weights + (1 - alpha) * np.log(s)) / (1 - alpha)
 
 
 @njit(cache=True, error_model="numpy")
-def log_bound(weights: Floats, alpha: float, pay: float, task: Floats) -> float:
-    """Return the logarithm of the best mean that a budget ``pay`` buys at ``task`` each."""
-    total = weights.sum()
+def log_bound(log_weights: Floats, alpha: float, pay: float, task: Floats) -> float:
+    """Return the logarithm of the best mean that a budget ``pay`` buys at ``task`` each.
+
+    Up to the constant of :func:`log_mean`.
+    """
     if alpha == 1:
-        return float((weights * np.log(weights * pay / (total * task))).sum() / total)
+        weights = np.exp(log_weights)
+        total = weights.sum()
+        return float((weights * np.log(weights / total * pay / task)).sum() / total)
     if alpha == 0:
-        return float(np.log(pay * (weights / task).max() / total))
-    terms = np.log(weights) / alpha + np.log(task) * (1 - 1 / alpha)
+        return float(np.log(pay) + (log_weights - np.log(task)).max())
+    terms = log_weights / alpha + np.log(task) * (1 - 1 / alpha)
+    return float(alpha * _log_sum(terms) / (1 - alpha) + np.log(pay))
+
+
+@njit(cache=True, error_model="numpy")
+def _log_sum(terms: Floats) -> float:
     largest = terms.max()
-    spent = np.log(np.exp(terms - largest).sum()) + largest
-    return float((alpha * spent - np.log(total)) / (1 - alpha) + np.log(pay))
+    return float(np.log(np.exp(terms - largest).sum()) + largest)
 
 
 @njit(cache=True, error_model="numpy")

@@ -5,7 +5,6 @@ Rates are in units of what equal shares give, loads in units of capacity.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +27,7 @@ class Tree:
     a: Floats  # (N, K) load of a node per unit of rate, 1 = full
     v: Floats  # (2 N, K) the same of a row; negative where the master lies below
     present: Floats  # (N, K) 1 where the pair exists
-    weights: Floats  # (K,) in the scaled units
+    log_weights: Floats  # (K,) in the scaled units, the largest 0
     alpha: float
     unit: Floats  # (K,) tasks/s of one unit of rate
     start: Floats  # (N, K) strictly feasible rates
@@ -61,7 +60,8 @@ class Tree:
         v /= np.where(width > 0, width, 1.0)[:, None]
         v[(arc < 0) | (width <= 0)] = 0.0
         power = 1.0 - float(inst.alpha)
-        weights = inst.weights * (unit / math.exp(float(np.mean(np.log(unit))))) ** power
+        log_weights = np.log(inst.weights) + power * np.log(unit)
+        log_weights -= log_weights.max()
         start = np.ascontiguousarray((INSIDE * shares / unit[:, None]).T[order])
         return cls(
             order,
@@ -72,7 +72,7 @@ class Tree:
             a,
             v,
             present,
-            weights,
+            log_weights,
             float(inst.alpha),
             unit,
             start,

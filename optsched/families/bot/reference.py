@@ -3,7 +3,9 @@
 - `interior`: the interior-point method on a tree (`interior`), for every utility but max-min;
 - `geometric`, `exponential`: the two conic programs of the logarithm, by Clarabel;
 - `conic`: the program of any utility; max-min level by level;
-- `auto`: `interior` where it applies, else `conic`.
+- `simplex`: linear programs (`simplex`), for any utility;
+- `auto`: `interior` where it applies (for max-min `simplex`), and as long as the gap is open and
+  time is left the others in turn.
 
 Whatever found the rates, they are scaled to what is feasible and judged; whatever found the prices,
 the bound is what they prove.
@@ -11,14 +13,15 @@ the bound is what they prove.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from optsched.families.bot.certificate import BotCertificate, Prices, check
-from optsched.families.bot.fairness import mean_rate, raised, utility
-from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
+from optsched.families.bot.certificate import Prices
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.interior import solve_tree
 from optsched.families.bot.loads import filled
+from optsched.families.bot.reports import report, settle
 from optsched.families.bot.shares import equal_shares
+from optsched.families.bot.simplex import simplex
 from optsched.problem import InputError, Method
 from optsched.progress import Progress
 from optsched.solvers import solve_cvxpy
@@ -36,36 +39,18 @@ def interior(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -
     InputError
         The platform has cycles, or max-min is asked for.
     """
-    if not inst.is_tree or inst.alpha == "inf":
+    if not _fits_interior(inst):
         raise InputError(
             "method interior needs a tree and a finite alpha, expected method conic or auto"
         )
-    found = solve_tree(inst, _tolerance(inst, monitor.gap_limit))
-    value = _report(inst, monitor, found.rho)
-    bound = raised(inst.alpha, inst.weights, value, found.log_gap)
-    monitor.proved(bound, lambda: _certificate(inst, [Prices.of(found.nodes, found.arcs)]))
+    aim = max(SAFETY * monitor.gap_limit, FINEST)
+    found = solve_tree(inst, aim, stop=lambda: monitor.stop())
+    report(inst, monitor, found.rho)
+    settle(inst, monitor, [Prices.of(found.nodes, found.arcs)])
 
 
-def _tolerance(inst: BotInstance, gap: float) -> float:
-    """Return the gap of the logarithm of the mean rate that is a gap of the utility."""
-    if inst.alpha == 1:
-        return max(SAFETY * gap / float(inst.weights.sum()), FINEST)
-    rough = utility(inst.alpha, inst.weights, equal_shares(inst).sum(axis=1))
-    mean = mean_rate(inst.alpha, inst.weights, rough)
-    slope = float(inst.weights.sum()) * mean ** (1 - float(inst.alpha))
-    return float(max(SAFETY * gap / max(slope, SAFETY), FINEST))
-
-
-def _report(inst: BotInstance, monitor: Progress, rho: Floats) -> float:
-    """Hand over rates scaled to the largest load; return what they are worth."""
-    rho = filled(inst, rho)
-    value = utility(inst.alpha, inst.weights, rho.sum(axis=1))
-    monitor.incumbent(value, BotSchedule.of(rho))
-    return value
-
-
-def _certificate(inst: BotInstance, levels: Sequence[Prices]) -> BotCertificate:
-    return BotCertificate(instance_sha256=inst.digest(), levels=tuple(levels))
+def _fits_interior(inst: BotInstance) -> bool:
+    return inst.is_tree and inst.alpha != "inf"
 
 
 def conic(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
@@ -99,17 +84,13 @@ def _logarithm(inst: BotInstance) -> None:
 def _conic(inst: BotInstance, monitor: Progress, threads: int, form: str) -> None:
     from optsched.models import bot as model  # here, since CVXPY takes a while to import
 
-    _report(inst, monitor, equal_shares(inst))  # whatever the solver does
-    problem = model.bot_program(inst, form)
-    outcome = solve_cvxpy(problem, time_limit=monitor.left(), threads=threads)
+    report(inst, monitor, equal_shares(inst))  # whatever the solver does
+    problem = model.solver_program(inst, form)
+    outcome = solve_cvxpy(problem, time_limit=monitor.left(), threads=threads, stop=monitor.stop)
     if outcome.value is None:
         return
-    _report(inst, monitor, model.rates(inst, problem))
-    certificate = _certificate(inst, [Prices.of(*model.prices(inst, problem))])
-    try:
-        monitor.proved(check(inst, certificate), lambda: certificate)
-    except ValueError:  # prices of a solver that was stopped may bound nothing
-        return
+    report(inst, monitor, model.rates(inst, problem))
+    settle(inst, monitor, [Prices.of(*model.prices(inst, problem))])
 
 
 def _max_min(inst: BotInstance, monitor: Progress, threads: int) -> None:
@@ -119,9 +100,11 @@ def _max_min(inst: BotInstance, monitor: Progress, threads: int) -> None:
     rho = equal_shares(inst)
     floors: list[float | None] = [None] * len(inst.applications)
     levels: list[Prices] = []
-    while None in floors and monitor.left() > 0:
+    while None in floors and not monitor.stop():
         problem = model.level_program(inst, floors)
-        outcome = solve_cvxpy(problem, time_limit=monitor.left(), threads=threads)
+        outcome = solve_cvxpy(
+            problem, time_limit=monitor.left(), threads=threads, stop=monitor.stop
+        )
         if outcome.value is None:
             break
         rho = filled(inst, model.rates(inst, problem))
@@ -130,19 +113,32 @@ def _max_min(inst: BotInstance, monitor: Progress, threads: int) -> None:
         limits = model.shares_of_level(inst, problem, floors) > TIGHT
         reached = float(min(r for r, f in zip(rho.sum(axis=1), floors, strict=True) if f is None))
         floors = [reached if s else f for s, f in zip(limits.tolist(), floors, strict=True)]
-    _report(inst, monitor, rho)  # the last level keeps what the others have settled
+        if not limits.any():
+            break
+    report(inst, monitor, rho)  # the last level keeps what the others have settled
     if levels:
-        certificate = _certificate(inst, levels)
-        try:
-            monitor.proved(check(inst, certificate), lambda: certificate)
-        except ValueError:  # prices of a solver that was stopped may bound nothing
-            return
+        settle(inst, monitor, levels)
 
 
 def auto(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:
-    """Choose by platform and utility."""
-    method = interior if inst.is_tree and inst.alpha != "inf" else conic
-    method(inst, monitor, threads=threads, seed=seed)
+    """Try one method after the other until the gap is closed or the time is up."""
+    for method in _in_turn(inst):
+        method(inst, monitor, threads=threads, seed=seed)
+        if monitor.stop():
+            return
+
+
+def _in_turn(inst: BotInstance) -> Iterator[Method]:
+    if _fits_interior(inst):
+        yield interior
+    if inst.alpha in (0, "inf"):
+        yield simplex
+        yield conic
+        return
+    yield conic
+    if inst.alpha == 1:
+        yield exponential
+    yield simplex
 
 
 METHODS: Mapping[str, Method] = {
@@ -151,4 +147,5 @@ METHODS: Mapping[str, Method] = {
     "conic": conic,
     "geometric": geometric,
     "exponential": exponential,
+    "simplex": simplex,
 }

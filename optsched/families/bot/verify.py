@@ -1,22 +1,32 @@
 """The judge of family `bot`, from the definition (10); it knows no model and no policy.
 
-Loads are added up in floats first; where one comes so near to what fits that rounding could
-decide, it is added up again in fractions of the written decimals.
+All numbers are the decimals that are written. Loads are added up in decimals of 60 digits, rounded
+upwards: what then fits, fits. Where one does not, it is added up again in fractions, which decide.
+The exponents of these decimals reach so far that no product of floats, no sum, logarithm or power
+of them leaves their range. The value is the nearest float to an objective of 50 digits; one below
+all floats is -inf.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, BotSchedule, Floats, Ints
+from optsched.families.bot.instance import BotInstance, BotSchedule, Ints
 from optsched.problem import Verdict, Violation
 from optsched.resources import EPS, exact
 
-NEAR = 1e-11  # relative; the float sums of a load err by less
+FAR = 10**6  # exponents; the smallest rate to the power of -99 has one of 32000
+UPWARDS = Context(prec=60, rounding=ROUND_CEILING, Emax=FAR, Emin=-FAR)
+EXACT = Context(prec=1000, Emax=FAR, Emin=-FAR, traps=[Inexact])  # floats have 309 + 324 + 17 digits
+NEAREST = Context(prec=50, rounding=ROUND_HALF_EVEN, Emax=FAR, Emin=-FAR)
+FITS = 1 + Decimal(EPS.numerator) / Decimal(EPS.denominator)  # relative: nothing has a natural unit
+LARGEST = sys.float_info.max
 
 
 def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
@@ -40,20 +50,39 @@ def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False
     found = tuple(judge.violations())
     if found:
         return Verdict(violations=found, value=None)
-    return Verdict(value=_objective(inst, judge.totals().tolist()))
+    return Verdict(value=_objective(inst, totals(inst, schedule)))
 
 
-def _objective(inst: BotInstance, totals: list[float]) -> float:
+def totals(inst: BotInstance, schedule: BotSchedule) -> list[Fraction]:
+    """Return the rate rho_k of every application, exactly."""
+    found = [Decimal(0)] * len(inst.applications)
+    with localcontext(EXACT):
+        for _, k, rate in schedule.rates:
+            found[k] += _decimal(rate)
+    return [Fraction(x) for x in found]
+
+
+def _objective(inst: BotInstance, rates: Sequence[Fraction]) -> float:
     """Return (10) at the totals rho_k."""
     if inst.alpha == "inf":
-        return min(totals)
-    alpha = float(inst.alpha)
-    if alpha >= 1 and min(totals) <= 0:
+        return float(min(rates))
+    alpha = _decimal(float(inst.alpha))
+    if alpha >= 1 and min(rates) <= 0:
         return -math.inf
-    return math.fsum(
-        app.weight * (math.log(rho) if alpha == 1 else rho ** (1 - alpha) / (1 - alpha))
-        for app, rho in zip(inst.applications, totals, strict=True)
-    )
+    with localcontext(NEAREST):
+        value = Decimal(0)
+        for app, rate in zip(inst.applications, rates, strict=True):
+            if rate > 0:
+                rho = Decimal(rate.numerator) / Decimal(rate.denominator)
+                value += _decimal(app.weight) * _utility(alpha, rho)
+        return float(value)
+
+
+def _utility(alpha: Decimal, rho: Decimal) -> Decimal:
+    power = 1 - alpha
+    if power in (0, 1):
+        return rho if power else rho.ln()
+    return (power * rho.ln()).exp() / power
 
 
 class _Judge:
@@ -68,10 +97,6 @@ class _Judge:
             return
         yield from self.node_loads()
         yield from self.arc_loads()
-
-    def totals(self) -> Floats:
-        """Return rho_k, shape (K,)."""
-        return np.array([_total(row) for row in self.rho])
 
     def misplaced(self) -> Iterator[Violation]:
         """Read the rates; report those of pairs that do not exist, or are given twice."""
@@ -100,9 +125,14 @@ class _Judge:
 
     def node_loads(self) -> Iterator[Violation]:
         inst = self.inst
-        flop = np.array([app.flop for app in inst.applications])
-        load, speed = flop @ self.rho, np.array(inst.speed)
-        for n in np.flatnonzero(load > speed * (1 + float(EPS) - NEAR)).tolist():
+        load = [Decimal(0)] * len(inst.speed)
+        with localcontext(UPWARDS):
+            for app, rates in zip(inst.applications, self.rho, strict=True):
+                flop = _decimal(app.flop)
+                for n in np.flatnonzero(rates).tolist():
+                    load[n] += flop * _decimal(float(rates[n]))
+            over = _above(load, inst.speed)
+        for n in over:
             used = sum(
                 (
                     exact(app.flop) * exact(float(r))
@@ -114,15 +144,17 @@ class _Judge:
 
     def arc_loads(self) -> Iterator[Violation]:
         inst = self.inst
-        if not inst.links:
-            return
-        load = np.zeros(2 * len(inst.links))
-        for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
-            below = _subtree_sums(way.order, way.before, self.rho[k])
-            routed = way.arc >= 0
-            np.add.at(load, way.arc[routed], app.bytes * below[routed])
-            np.add.at(load, way.arc[routed] ^ 1, app.return_bytes * below[routed])
-        for arc in np.flatnonzero(load > inst.bandwidth * (1 + float(EPS) - NEAR)).tolist():
+        load = [Decimal(0)] * (2 * len(inst.links))
+        with localcontext(UPWARDS):
+            for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
+                sent, back = _decimal(app.bytes), _decimal(app.return_bytes)
+                below = _subtree_sums(way.order, way.before, self.rho[k].tolist())
+                for n, arc in enumerate(way.arc.tolist()):
+                    if arc >= 0 and below[n]:
+                        load[arc] += sent * below[n]
+                        load[arc ^ 1] += back * below[n]
+            over = _above(load, inst.bandwidth.tolist())
+        for arc in over:
             used = self.exact_load(arc)
             yield from _judged("10c", inst.arc_name(arc), used, float(inst.bandwidth[arc]))
 
@@ -142,24 +174,35 @@ class _Judge:
 def _judged(equation: str, place: str, used: Fraction, capacity: float) -> Iterator[Violation]:
     c = exact(capacity)
     if used > c * (1 + EPS):  # relative at any size: speeds and bandwidths have no natural unit
-        yield Violation(equation=equation, place=place, amount=float(used - c))
+        amount = float(min(used - c, Fraction(LARGEST)))
+        yield Violation(equation=equation, place=place, amount=amount)
+
+
+def _above(load: Sequence[Decimal], capacity: Sequence[float]) -> list[int]:
+    """Return where a load that was rounded upwards might not fit."""
+    return [i for i, (x, c) in enumerate(zip(load, capacity, strict=True)) if x > _fits(c)]
+
+
+def _fits(capacity: float) -> Decimal:
+    return _decimal(capacity) * FITS  # 27 digits: exact
+
+
+def _decimal(x: float) -> Decimal:
+    return Decimal(str(x))
 
 
 def _sum(rates: Iterable[float]) -> Fraction:
     return sum((exact(x) for x in rates if x > 0), Fraction(0))
 
 
-def _total(row: Floats) -> float:
-    return float(np.sum(row[row > 0]))
-
-
-def _subtree_sums(order: Ints, before: Ints, rates: Floats) -> Floats:
+def _subtree_sums(order: Ints, before: Ints, rates: Sequence[float]) -> list[Decimal]:
     """Return for each node what runs there and beyond, seen from the master."""
-    sums = rates.tolist()
+    sums = [_decimal(x) for x in rates]
     last = before.tolist()
     for node in order[:0:-1].tolist():
-        sums[last[node]] += sums[node]
-    return np.array(sums)
+        if sums[node]:
+            sums[last[node]] += sums[node]
+    return sums
 
 
 def _below(order: Ints, before: Ints, top: int) -> Ints:

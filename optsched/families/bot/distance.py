@@ -1,0 +1,157 @@
+"""How far a schedule is from a bound in family `bot`, whatever the units and the utility.
+
+For a finite alpha it is how much larger the mean rate of the bound is than that of the schedule
+(`certificate_budget`): utilities may be 0, negative or huge, mean rates are rates.
+
+Max-min compares sorted rates, the smallest first, then the next. Let x_1 <= x_2 <= ... be those of
+the schedule. The distance is the largest of T_i / x_i - 1, where T_i bounds y_i from above for
+every schedule that has y_l >= x_l for all l < i. Without a certificate T_i is the i-th smallest of
+the rates that each application could have alone. With one it comes level by level. Suppose that of
+the s settled applications k it is known that L_k <= y_k <= U_k (if y_l >= x_l for l <= s). The
+prices of the level say that the others O have sum_O p_k y_k <= R = pay - sum over the settled of
+p_k L_k, so that
+
+    y_(s+1) <= max(R / sum_O p_k, U of the settled) = T_(s+1).
+
+If now y_(s+1) >= x_(s+1) too, no application of O has less than x_q, where q is s + 1, or less as
+long as x_q <= U_(q-1), the U being sorted: an application of O with less would be among the s
+smallest, and push one of the settled up beyond its U. So those that the level settles have
+
+    L_k = x_q,    U_k = (R - x_q * sum over the others in O of p) / p_k,
+
+and T_i is the i-th smallest of all U that are known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from optsched.families.bot.certificate import BotCertificate, Level, levels
+from optsched.families.bot.certificate_budget import LARGEST, attained, log_mean
+from optsched.families.bot.certificate_enclosure import ln
+from optsched.families.bot.instance import BotInstance, BotSchedule
+from optsched.families.bot.instance_alone import alone
+from optsched.families.bot.verify import totals
+from optsched.resources import exact
+
+FARTHEST = 700  # e to the power of this is still a float
+ROUNDED = 1 + Fraction(1, 10**9)  # `alone` adds up floats
+
+
+def distance(
+    inst: BotInstance,
+    schedule: BotSchedule | None,
+    value: float,
+    certificate: BotCertificate | None,
+    bound: float,
+) -> float:
+    """Return how far apart a schedule and a bound are: by which share rates could still grow.
+
+    Parameters
+    ----------
+    inst : BotInstance
+    schedule : BotSchedule or None
+        What reaches the value; None: two numbers are compared, for max-min the smallest rates.
+    value : float
+    certificate : BotCertificate or None
+        What proves the bound; None: the bound is all that is known.
+    bound : float
+
+    Returns
+    -------
+    float
+        At least 0; infinite where the schedule has a mean rate of 0, and the bound has not.
+    """
+    proved = None if certificate is None else _levels(inst, certificate)
+    rates = None if schedule is None else _totals(inst, schedule)
+    if inst.alpha == "inf":
+        if rates is None:
+            return _over(Fraction(bound), Fraction(value))
+        return _shortfall(inst, rates, proved or [], Fraction(bound))
+    low = _log_of(inst, math.nextafter(value, -math.inf), up=False)
+    if rates is not None:
+        low = attained(inst, rates)
+    high = _log_of(inst, bound, up=True)
+    if proved is not None:
+        least = log_mean(inst, proved[0].pay, proved[0].task)
+        high = least if high is None else min(high, least)
+    if low is None or high is None:
+        return math.inf
+    return _grown(abs(high - low))
+
+
+def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
+    """Return a bound of ln M of a utility on one side; None: M is 0, or without limit."""
+    if math.isinf(utility):
+        return None
+    alpha = exact(float(inst.alpha))
+    each = Fraction(utility) / sum((exact(app.weight) for app in inst.applications), Fraction(0))
+    if alpha == 1:
+        return each
+    base = (1 - alpha) * each
+    return ln(base)[up == (alpha < 1)] / (1 - alpha) if base > 0 else None
+
+
+def _grown(log: Fraction) -> float:
+    return math.expm1(float(log)) if log < FARTHEST else math.inf
+
+
+def _shortfall(
+    inst: BotInstance, rates: Sequence[Fraction], proved: Sequence[Level], bound: Fraction
+) -> float:
+    """Return the largest T_i / x_i - 1."""
+    x = sorted(rates)
+    upper = [Fraction(alone(inst, k)) * ROUNDED for k in range(len(x))]  # U of everybody
+    lower = [Fraction(0)] * len(x)  # L of those who are settled
+    tops = sorted(upper)
+    tops[0] = min(tops[0], bound)
+    for j, level in enumerate(proved):
+        others = [k for k, f in enumerate(level.floors) if f is None]
+        settled = [k for k, f in enumerate(level.floors) if f is not None]
+        later = proved[j + 1].floors if j + 1 < len(proved) else [Fraction(0)] * len(x)
+        s, price = len(settled), level.task
+        rest = level.pay - sum((price[k] * lower[k] for k in settled), Fraction(0))
+        known = sorted(upper[k] for k in settled)
+        tops[s] = min(tops[s], max([rest / level.others(), *known[-1:]]))
+        q = s
+        while q > 0 and x[q] <= known[q - 1]:
+            q -= 1
+        fresh = [k for k in others if later[k] is not None]
+        for k in fresh:
+            lower[k] = x[q]
+            if price[k] > 0:
+                left = rest - x[q] * (level.others() - price[k])
+                upper[k] = min(upper[k], max(left / price[k], x[q]))
+        known = sorted([*known, *(upper[k] for k in fresh)])
+        for i in range(s + 1, s + len(fresh)):
+            tops[i] = min(tops[i], known[i])
+    return max(_over(top, rate) for top, rate in zip(tops, x, strict=True))
+
+
+def _over(top: Fraction, rate: Fraction) -> float:
+    if rate <= 0:
+        return 0.0 if top <= 0 else math.inf
+    return float(abs(min(top / rate - 1, Fraction(LARGEST))))
+
+
+class _Latest:
+    """Remembers what was computed of the last few pairs of objects, which never change."""
+
+    def __init__(self, compute: Callable[[Any, Any], Any]) -> None:
+        self._compute = compute
+        self._known: list[tuple[Any, Any, Any]] = []
+
+    def __call__(self, first: Any, second: Any) -> Any:
+        for a, b, found in self._known:
+            if a is first and b is second:
+                return found
+        found = self._compute(first, second)
+        self._known = [(first, second, found), *self._known[:3]]
+        return found
+
+
+_levels = _Latest(levels)
+_totals = _Latest(totals)
