@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -16,6 +17,38 @@ class Point(Frozen):
     seconds: float
     value: float | None
     bound: float | None
+
+
+def alike(family: Family, instance: Instance, a: float, b: float) -> bool:
+    """Return whether two values are so near that only the schedules can tell which is better.
+
+    So it is where a family's objective is more than one number, which is all that is compared else.
+    """
+    if family.distance is None:
+        return False
+    apart = family.gap(instance, a, b)
+    return apart is not None and apart <= CLOSED
+
+
+def improves(
+    family: Family,
+    instance: Instance,
+    new: tuple[float, Schedule],
+    old: tuple[float, Schedule | None],
+    bound: tuple[float | None, Frozen | None],
+) -> bool:
+    """Return whether a schedule is better than another; both with their values.
+
+    Where the values are alike (see :func:`alike`), the one is that is nearer to the bound, which
+    comes with its certificate.
+    """
+    ahead = family.sign * (new[0] - old[0])
+    if bound[0] is None or not alike(family, instance, new[0], old[0]):
+        return ahead > 0
+    then, now = (
+        family.gap(instance, value, bound[0], schedule, bound[1]) for value, schedule in (new, old)
+    )
+    return then is not None and now is not None and then < now
 
 
 class Progress:
@@ -57,43 +90,42 @@ class Progress:
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
         """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
-        if self.value is not None and self.sign * (value - self.value) < 0:
-            return
-        several = self.family.distance is not None  # equal values need not be equally good
-        if self.value is not None and value == self.value and not several:
+        if self.value is not None and self._behind(value):
             return
         verdict: Verdict = self.family.verify(self.instance, schedule)
         if verdict.value is None:
             raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
-        better = self.value is None or self.sign * (verdict.value - self.value) > 0
-        if better or (several and verdict.value == self.value and self._closer(schedule)):
+        if self.value is None or improves(
+            self.family,
+            self.instance,
+            (verdict.value, schedule),
+            (self.value, self.schedule),
+            (self.bound, self._proof),
+        ):
             self.value, self.schedule = verdict.value, schedule
             self._record()
 
+    def _behind(self, value: float) -> bool:
+        """Return whether no schedule of this value is better, whatever it looks like."""
+        assert self.value is not None  # the caller has seen to it
+        ahead = self.sign * (value - self.value)
+        return ahead <= 0 and not alike(self.family, self.instance, value, self.value)
+
     def proved(self, bound: float, certificate: Callable[[], Frozen]) -> None:
         """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
-        worse = self.bound is not None and self.sign * (self.bound - bound) < 0
-        if worse or (bound == self.bound and self.family.distance is None):
+        ahead = math.inf if self.bound is None else self.sign * (self.bound - bound)
+        if self.family.distance is None:
+            if ahead > 0:
+                self.bound, self.certificate = bound, certificate
+                self._record()
             return
-        if self.family.distance is not None:
-            proof = certificate()
-            if bound == self.bound and not self._tighter(proof):
-                return
-            self._proof = proof
-        self.bound, self.certificate = bound, certificate
-        self._record()
-
-    def _closer(self, schedule: Schedule) -> bool:
-        """Return whether a schedule of the same value is nearer to the bound."""
-        now = self.gap()
-        then = self.family.gap(self.instance, self.value, self.bound, schedule, self._proof)
-        return now is not None and then is not None and then < now
-
-    def _tighter(self, proof: Frozen) -> bool:
-        """Return whether a certificate of the same bound is nearer to the schedule."""
-        now = self.gap()
-        then = self.family.gap(self.instance, self.value, self.bound, self.schedule, proof)
-        return now is not None and then is not None and then < now
+        if ahead <= 0 and not alike(self.family, self.instance, bound, self.bound or 0.0):
+            return
+        proof, now = certificate(), self.gap()
+        then = self.family.gap(self.instance, self.value, bound, self.schedule, proof)
+        if ahead > 0 or (now is not None and then is not None and then <= now):
+            self.bound, self.certificate, self._proof = bound, certificate, proof
+            self._record()
 
     def claim(self, solver: Implementation, bound: float) -> None:
         """Note a bound for which there is only a solver's word."""

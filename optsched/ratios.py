@@ -26,7 +26,7 @@ from optsched.problem import (
     Verdict,
     family_of,
 )
-from optsched.progress import CLOSED, Progress
+from optsched.progress import CLOSED, Progress, improves
 from optsched.simulation import Run, simulate
 
 __all__ = ["Facts", "Judged", "MeanRatio", "Ratio", "RatioReport", "compare", "mean_ratio"]
@@ -322,7 +322,13 @@ def _with_known(
     best = max(known, key=lambda k: family.sign * k.value, default=None)
     if best is None:
         return optimum, None
-    improved = optimum.value is None or family.sign * (best.value - optimum.value) > 0
+    improved = optimum.value is None or improves(
+        family,
+        instance,
+        (best.value, best.schedule),
+        (optimum.value, optimum.schedule),
+        (optimum.bound, optimum.certificate),
+    )
     if not improved:
         return optimum, best.name if best.schedule is optimum.schedule else None
     update: dict[str, Any] = {

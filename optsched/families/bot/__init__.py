@@ -7,10 +7,12 @@ from typing import Any
 
 from optsched.families.bot.baselines import BASELINES
 from optsched.families.bot.certificate import BotCertificate, check
+from optsched.families.bot.gaps import distance
 from optsched.families.bot.facts import describe, guarantee, headline, shadow_prices, warnings
 from optsched.families.bot.fairness import measure
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.online import assemble, events
+from optsched.families.bot.outset import modest, opening
 from optsched.families.bot.policy import Adaptive, Naive
 from optsched.families.bot.presets import PRESETS
 from optsched.families.bot.reference import METHODS
@@ -60,5 +62,8 @@ FAMILY = Family(
     pictures=_pictures,
     second={"geometric": "exponential", "exponential": "geometric"},
     measure=measure,
+    distance=distance,
+    empty=modest,
+    opening=opening,
     shadow_prices=shadow_prices,
 )

@@ -52,6 +52,12 @@ class Region:
         entries = self.most / unit[self.apps]
         return csc_array((entries, (self.apps, columns)), shape=(len(unit), len(columns)))
 
+    def cheapest(self, duals: Floats) -> Floats:
+        """Return what a task of each application costs at prices of whole rows, shape (K,)."""
+        first = np.searchsorted(self.apps, np.arange(len(self.inst.applications)))
+        price: Floats = np.minimum.reduceat((self.matrix.T @ duals) / self.most, first)
+        return price
+
     def prices(self, duals: Floats) -> tuple[Floats, Floats]:
         """Return prices per flop (N,) and per byte (2 L,) of prices of whole rows."""
         speed, wide = np.array(self.inst.speed), self.inst.bandwidth

@@ -10,14 +10,16 @@ rounding grows with the range of the data: a simplex basis is solved anew.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, hstack, vstack
+from scipy.sparse.linalg import splu
 
 from optsched import solvers
 from optsched.families.bot.certificate import Prices
 from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance_alone import alone
 from optsched.families.bot.loads import filled
 from optsched.families.bot.mixture import best_mixture, logarithmic_slopes
 from optsched.families.bot.reports import report, settle
@@ -25,12 +27,15 @@ from optsched.families.bot.rows import Region, scaled
 from optsched.families.bot.shares import equal_shares
 from optsched.progress import Progress
 
+SOUND = 1e-9  # by which the solution of a basis may be infeasible
 ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs
 DROPPED = 1e-12  # entries below it, of columns whose largest is 1, count as 0
 SLICE = 0.2  # seconds between two looks at the clock
 TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
 MOST_VERTICES = 60
 ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
+ATTEMPTS = 8
+STRATEGIES = (1, 4)  # the dual simplex, and where it gives up the primal one
 
 
 class Vertex(NamedTuple):
@@ -85,85 +90,139 @@ def _sold(region: Region, worth: Floats, monitor: Progress, threads: int) -> Ver
     found = _solved(-worth, region.matrix, *rows, monitor, threads)
     if found is None:
         return None
-    short = np.maximum(worth - region.matrix.T @ found.duals, 0.0)
-    fullest = np.asarray(region.matrix.argmax(axis=0)).ravel()  # a row that one pair fills
-    np.maximum.at(raised := np.zeros(size), fullest, short)
-    return Vertex(found.x, found.duals + raised)
+    return Vertex(found.x, _raised(region, found.duals, worth))
+
+
+def _raised(region: Region, duals: Floats, worth: Floats) -> Floats:
+    """Return prices of rows raised to where no column is worth more than it costs."""
+    short = np.maximum(worth - region.matrix.T @ duals, 0.0)
+    fullest = np.asarray(region.matrix.argmax(axis=0)).ravel()  # a row that the pair fills alone
+    raised = np.zeros(len(duals))
+    np.maximum.at(raised, fullest, short)
+    return np.asarray(duals + raised)
 
 
 def _solved(
     cost: Floats, matrix: csc_array, low: Floats, high: Floats, monitor: Progress, threads: int
 ) -> Vertex | None:
     """Minimize ``cost`` times x over rows within limits, x >= 0; None: stopped, or no optimum."""
-    h = solvers.highs(threads=threads)
-    for name, value in (
-        ("presolve", "off"),
-        ("simplex_scale_strategy", 0),  # the columns are scaled: other scales lose digits
-        ("primal_feasibility_tolerance", ACCURACY),
-        ("dual_feasibility_tolerance", ACCURACY),
-        ("small_matrix_value", DROPPED),
-    ):
-        h.setOptionValue(name, value)
     n = len(cost)
-    solvers.load(h, cost, matrix, low, high, np.zeros(n), np.full(n, np.inf))
-    until = 0.0
-    while not monitor.stop():
-        until += min(SLICE, monitor.left())
-        h.setOptionValue("time_limit", until)
-        solvers.run(h)
-        status = h.modelStatusToString(h.getModelStatus())
+    for strategy in STRATEGIES:
+        h = solvers.highs(threads=threads)
+        for name, value in (
+            ("presolve", "off"),
+            ("simplex_strategy", strategy),
+            ("simplex_scale_strategy", 0),  # the columns are scaled: other scales lose digits
+            ("primal_feasibility_tolerance", ACCURACY),
+            ("dual_feasibility_tolerance", ACCURACY),
+            ("small_matrix_value", DROPPED),
+        ):
+            h.setOptionValue(name, value)
+        solvers.load(h, cost, matrix, low, high, np.zeros(n), np.full(n, np.inf))
+        until, status = 0.0, "Time limit reached"
+        while status == "Time limit reached":
+            if monitor.stop():
+                return None
+            until += min(SLICE, monitor.left())
+            h.setOptionValue("time_limit", until)
+            solvers.run(h)
+            status = h.modelStatusToString(h.getModelStatus())
         if status == "Optimal":
-            return Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
-        if status != "Time limit reached":
-            return None
+            found = Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
+            return _refined(h, found, cost, matrix, low, high)
     return None
+
+
+def _refined(
+    h: Any, found: Vertex, cost: Floats, matrix: csc_array, low: Floats, high: Floats
+) -> Vertex:
+    """Solve the equations of the basis anew: HiGHS stops where they hold up to `ACCURACY`."""
+    basis = h.getBasis()
+    basic = [str(s).endswith("kBasic") for s in basis.col_status]
+    tight = [not str(s).endswith("kBasic") for s in basis.row_status]
+    columns, rows = np.flatnonzero(basic), np.flatnonzero(tight)
+    square = csc_array(matrix[rows][:, columns])
+    side = np.where(np.isfinite(high[rows]), high[rows], low[rows])
+    x, duals = np.zeros(len(cost)), np.zeros(len(low))
+    try:
+        factors = splu(square)
+    except RuntimeError:  # singular
+        return found
+    x[columns] = factors.solve(side)
+    x[columns] += factors.solve(side - square @ x[columns])
+    duals[rows] = factors.solve(cost[columns], trans="T")
+    duals[rows] += factors.solve(cost[columns] - square.T @ duals[rows], trans="T")
+    sound = np.isfinite(x).all() and np.isfinite(duals).all()
+    if not sound or x.min() < -SOUND or (matrix @ x - high).max() > SOUND:
+        return found
+    return Vertex(np.maximum(x, 0.0), np.abs(duals))
 
 
 def _level_by_level(inst: BotInstance, monitor: Progress, threads: int) -> None:
     """Raise the smallest rate, settle whoever it is that limits it, and go on with the others."""
     region = Region(inst)
-    floors: list[float | None] = [None] * len(inst.applications)
+    most = [alone(inst, k) for k in range(len(inst.applications))]
+    floors: list[float | None] = [None] * len(most)
     levels: list[Prices] = []
     rho: Floats | None = None
-    unit = float(np.max(region.totals(np.ones(len(floors))) @ np.ones(len(region.apps))))
-    while None in floors and not monitor.stop():
-        found = _level(region, floors, unit, monitor, threads)
-        if found is None:
-            break
-        (x, duals), share = found
-        rho = filled(inst, x)
-        open_ = [k for k, f in enumerate(floors) if f is None]
-        reached = float(rho.sum(axis=1)[open_].min())
-        if reached <= 0:
-            break
-        if reached < ROUGH * unit:
-            unit = reached  # its rounding was relative to the larger unit
-            continue
-        unit = max(unit, reached)
-        levels.append(Prices.of(*region.prices(duals), floors if levels else None))
-        for k in open_:
-            if share[k] > TIGHT:
+    try:
+        while None in floors and not monitor.stop():
+            open_ = [k for k, f in enumerate(floors) if f is None]
+            found = _level(region, floors, min(most[k] for k in open_), monitor, threads)
+            if found is None:
+                break
+            rho, duals = found
+            reached = float(rho.sum(axis=1)[open_].min())
+            price = region.cheapest(duals)[open_]
+            settled = price > TIGHT * price.sum()
+            if reached <= 0 or not settled.any():
+                break
+            levels.append(Prices.of(*region.prices(duals), floors if levels else None))
+            for k in np.array(open_)[settled].tolist():
                 floors[k] = reached
-    if rho is not None:
-        report(inst, monitor, rho)  # the last level keeps what the others have settled
-    if levels:
-        settle(inst, monitor, levels)
+    finally:  # also after Ctrl-C
+        if rho is not None:
+            report(inst, monitor, rho)  # the last level keeps what the others have settled
+        if levels:
+            settle(inst, monitor, levels)
 
 
 def _level(
     region: Region, floors: list[float | None], unit: float, monitor: Progress, threads: int
-) -> tuple[Vertex, Floats] | None:
-    """Solve one level; return rates (K, N) and prices of rows, and how much each limits it."""
+) -> Vertex | None:
+    """Solve one level, in units near what comes out; return rates (K, N) and prices of rows.
+
+    None: stopped, or nobody can have more than nothing.
+    """
+    open_ = np.array([f is None for f in floors])
+    best = None
+    for _ in range(ATTEMPTS):
+        found = _level_in(region, floors, unit, monitor, threads)
+        if found is None:
+            unit *= ROUGH  # what limits it is far below what anybody could have alone
+            continue
+        rho = filled(region.inst, found.x)
+        best = Vertex(rho, found.duals)
+        reached = float(rho.sum(axis=1)[open_].min())
+        if reached >= ROUGH * unit or reached <= 0:
+            break
+        unit = reached  # its rounding was relative to the larger unit
+    return best
+
+
+def _level_in(
+    region: Region, floors: list[float | None], unit: float, monitor: Progress, threads: int
+) -> Vertex | None:
+    """Solve one level in given units; return rates (K, N) and prices of rows."""
     open_ = np.array([f is None for f in floors])
     units = np.array([unit if f is None else f for f in floors])
     column = np.minimum(region.most, units[region.apps])  # tasks/s of a pair at x = 1
     size = region.matrix.shape[0]
-    matrix = csc_array(region.matrix.multiply((column / region.most)[None, :]))
-    totals = csc_array(region.totals(units).multiply((column / region.most)[None, :]))
+    matrix = region.matrix.multiply((column / region.most)[None, :])
+    totals = region.totals(units).multiply((column / region.most)[None, :])
     level = csc_array(np.concatenate([np.zeros(size), -open_.astype(float)])[:, None])
-    cost = np.append(np.zeros(len(column)), -1.0)
     found = _solved(
-        cost,
+        np.append(np.zeros(len(column)), -1.0),
         csc_array(hstack([vstack([matrix, totals]), level])),
         np.concatenate([np.full(size, -np.inf), np.where(open_, 0.0, 1.0)]),
         np.concatenate([np.ones(size), np.full(len(units), np.inf)]),
@@ -172,7 +231,9 @@ def _level(
     )
     if found is None:
         return None
-    share = np.where(open_, found.duals[size:], 0.0)
     rho = np.zeros(region.inst.present.shape)
     rho[region.apps, region.nodes] = np.maximum(found.x[:-1], 0.0) * column
-    return Vertex(rho, found.duals[:size]), np.asarray(share / max(share.sum(), 1e-300))
+    # a pair that alone gives less than the level may seem free, within the accuracy
+    worth = found.duals[size:][region.apps] * (region.most / units[region.apps])
+    little = np.where(region.most <= units[region.apps], worth, 0.0)
+    return Vertex(rho, _raised(region, found.duals[:size], little))

@@ -68,6 +68,8 @@ def distance(
     proved = None if certificate is None else _levels(inst, certificate)
     rates = None if schedule is None else _totals(inst, schedule)
     if inst.alpha == "inf":
+        if not (math.isfinite(value) and math.isfinite(bound)):
+            return 0.0 if value == bound else math.inf
         if rates is None:
             return _over(Fraction(bound), Fraction(value))
         return _shortfall(inst, rates, proved or [], Fraction(bound))
