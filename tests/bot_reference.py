@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from optsched.families.bot.fairness import utilities
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 
 FOLDER = Path(__file__).parent / "data" / "bot"
@@ -41,3 +42,8 @@ def load(path: Path, alpha: float | str = 1.0) -> tuple[BotInstance, dict[str, A
 def schedule(rho: list[list[float]]) -> BotSchedule:
     """Return a schedule of rates [k][n]; solvers leave rates of -1e-17, which are dropped."""
     return BotSchedule.of(np.maximum(np.array(rho), 0.0))
+
+
+def utility(alpha: float | str, weights: Any, rates: Any) -> float:
+    """Return the utility of one vector of rates."""
+    return float(utilities(alpha, weights, [rates])[0])

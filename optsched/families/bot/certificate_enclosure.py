@@ -1,8 +1,8 @@
 """Logarithms and exponentials of exact numbers, rounded to the safe side.
 
-`decimal` rounds ln and exp correctly: at 40 digits they err by less than a relative 1e-39, and so
-does the division that turns a fraction into a decimal. What is returned is a relative step of 1e-35
-further out, so that it is a bound and not an approximation. The exponents of these decimals go to
+A fraction becomes a decimal of 40 digits that is rounded outwards; `decimal` rounds its ln and exp
+correctly, which errs by less than a relative 1e-39 of what comes out. What is returned is a relative
+step of 1e-35 further out, so that it is a bound and not an approximation. The exponents of these decimals go to
 10^9: a fraction of as many digits would not fit into memory, so nothing leaves their range. `exp`
 answers within e^-1000 .. e^1000 only, beyond all floats; further out it returns the end of that
 range, where that is on the safe side, or refuses.
@@ -83,5 +83,5 @@ def _decimal(x: Fraction, up: bool) -> Decimal:
 
 def _wider(x: Fraction, *, up: bool) -> Fraction:
     """Move ``x`` outwards."""
-    shift = STEP * max(abs(x), STEP)
+    shift = STEP * abs(x)
     return x + shift if up else x - shift

@@ -35,6 +35,7 @@ from pydantic import (
 
 from optsched.families.bot.instance_alone import alone, single
 from optsched.problem import Frozen, Instance, Schedule
+from optsched.resources import exact
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -52,7 +53,7 @@ def _no_dust(x: float) -> float:
 
 
 def _known_apart(alpha: float) -> float:
-    if 0 < abs(alpha - 1) < NEAREST:
+    if 0 < abs(exact(alpha) - 1) < exact(NEAREST):
         raise ValueError(f"{alpha} is too near to 1, expected 1 or at least {NEAREST:g} from it")
     return alpha
 

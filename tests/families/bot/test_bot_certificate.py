@@ -5,19 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bot_reference import FILES, load
+from bot_reference import FILES, load, utility
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.bot.certificate import (
-    BotCertificate,
-    Prices,
-    budget_bound,
-    check,
-    level_bounds,
-)
-from optsched.families.bot.certificate_enclosure import exp, ln, power
-from optsched.families.bot.fairness import utility
+from optsched.families.bot.certificate import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate_budget import log_mean, worth
+from optsched.families.bot.certificate_enclosure import exp_above, exp_below, ln, log_sum
 from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.families.bot.shares import equal_shares
 
@@ -87,7 +81,7 @@ def test_a_further_level_of_max_min(inst):
         ),
         (
             lambda i: certificate(i, [1, 1], [0, 0], [1, None], Prices.of(np.ones(2), np.ones(2))),
-            "2 levels, expected 1",
+            "2 levels, expected at most 1",
         ),
     ],
 )
@@ -98,7 +92,7 @@ def test_what_proves_nothing_is_refused(inst, make, message):
 
 @pytest.mark.parametrize("entries", [((2, 5),), ((1, 5), (0, 5)), ((0, 1), (0, 1))])
 def test_misplaced_prices_are_refused(inst, entries):
-    prices = Prices(node_bits=0, arc_bits=0, nodes=entries, arcs=())
+    prices = Prices(nodes=entries, arcs=())
     with pytest.raises(ValueError, match=r"does not exist|expected rising numbers"):
         check(inst, BotCertificate(instance_sha256=inst.digest(), levels=(prices,)))
 
@@ -144,17 +138,47 @@ def test_enclosures_hold(x):
     low, high = ln(x)
     assert low < high or x == 1
     assert high - low <= Fraction(1, 10**30) * (1 + abs(high))
-    assert exp(low)[0] <= x <= exp(high)[1]
-    root = power(x, Fraction(1, 2))
-    assert root[0] ** 2 <= x <= root[1] ** 2
+    assert exp_below(low) <= x <= exp_above(high)
+    root = log_sum([low], Fraction(1, 3), up=False), log_sum([high], Fraction(1, 3), up=True)
+    assert root[0] <= low <= high <= root[1]  # one term: the power is undone
+    twice = [log_sum([end] * 2, Fraction(1, 2), up=up) for end, up in ((low, False), (high, True))]
+    assert exp_below(twice[0]) ** 2 <= 2 * x**2 <= exp_above(twice[1]) ** 2
+
+
+@pytest.mark.parametrize("x", [Fraction(1, 2**1074), Fraction(2) ** 1024, Fraction(10) ** 300])
+def test_enclosures_hold_at_the_ends_of_floats(x):
+    low, high = ln(x)
+    assert exp_below(low) <= x <= exp_above(high)
+    assert exp_above(high) - exp_below(low) < x / 10**30
+
+
+def test_beyond_all_floats_the_safe_end_is_returned():
+    far = Fraction(10**12)
+    assert exp_below(-far) == 0 < exp_above(-far) < Fraction(1, 10**400)
+    assert exp_below(far) > 10**400
+    with pytest.raises(ValueError, match="beyond the largest float"):
+        exp_above(far)
+
+
+@pytest.mark.parametrize("alpha", [1e-300, 1e-7, 0.999999, 1.000001, 100.0])
+def test_one_application_has_a_bound_in_closed_form_at_every_alpha(alpha):
+    # one node of speed 3: M is 3, whatever alpha is, and so is the bound of any price
+    inst = BotInstance(
+        speed=(3.0,), alpha=alpha, applications=(Application(master=0, flop=1.0, bytes=0.0),)
+    )
+    bound = log_mean(inst, Fraction(3), [Fraction(1)])
+    assert 0 <= bound - ln(Fraction(3))[0] < Fraction(1, 10**25)
+    exact = (3.0 ** (1 - alpha)) / (1 - alpha)
+    assert worth(inst, bound) == pytest.approx(exact, rel=1e-9)
 
 
 def test_bounds_are_rounded_upwards_on_either_side_of_1(inst):
-    # by exact squares: 2 sqrt(A pay) with A = 1/2 + 1/3, and -(sqrt 2 + sqrt 3)^2 / pay
+    # by exact squares: M = (sqrt A)^2 pay / 4 and 2 pay / (sqrt 2 + sqrt 3)^2
     half = inst.model_copy(update={"alpha": 0.5})
-    bound = budget_bound(half, Fraction(7), [Fraction(2), Fraction(3)])
-    assert 0 < (bound / 2) ** 2 - Fraction(5, 6) * 7 < Fraction(1, 10**20)
+    bound = log_mean(half, Fraction(7), [Fraction(2), Fraction(3)])
+    mean = Fraction(5, 6) * 7 / 4
+    assert 0 <= exp_above(bound) - mean < Fraction(1, 10**20)
     twice = inst.model_copy(update={"alpha": 2.0})
-    bound = budget_bound(twice, Fraction(7), [Fraction(2), Fraction(3)])
-    cross = (-bound * 7 - 5) / 2  # at most sqrt 6, so that the bound is not too low
-    assert 0 < 6 - cross**2 < Fraction(1, 10**20)
+    bound = exp_above(log_mean(twice, Fraction(7), [Fraction(2), Fraction(3)]))
+    cross = (14 / bound - 5) / 2  # at most sqrt 6, so that the bound is not too low
+    assert 0 <= 6 - cross**2 < Fraction(1, 10**20)

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bot_reference import FILES, load
+from bot_reference import FILES, load, utility
 
 import optsched
 from optsched.families.bot.convergence import convergence
-from optsched.families.bot.fairness import utility
 from optsched.families.bot.messages import _deliver
 from optsched.families.bot.negotiation import Negotiation, Steps, without
 from optsched.families.bot.presets import generate
