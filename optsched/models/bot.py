@@ -31,10 +31,11 @@ FORMS = ("geometric", "exponential")
 
 
 def bot_program(inst: BotInstance) -> cp.Problem:
-    """Build (10) for ``inst``: the optimal objective is the family's own, in its own units.
+    """Build (10) for ``inst``: `solver_program` with an objective in its own units.
 
-    Max-min has further levels, which are not part of the program: its objective is the smallest
-    rate.
+    The objective is that of the family, or the mean rate where the utility is a power:
+    :func:`utility_of` makes one of the other. Max-min has further levels, which are not part of the
+    program.
 
     Returns
     -------
@@ -43,12 +44,49 @@ def bot_program(inst: BotInstance) -> cp.Problem:
         whole nodes and arcs.
     """
     scaled = solver_program(inst, "exponential")
-    factor, offset = way_back(inst)
-    return cp.Problem(cp.Maximize(factor * scaled.objective.expr + offset), scaled.constraints)
+    unit, g = units(inst), inst.weights
+    if inst.alpha == 1:
+        objective = float(g.max()) * scaled.objective.expr + float(g @ np.log(unit))
+    elif inst.alpha == 0:
+        objective = float((g * unit).max()) * scaled.objective.expr
+    elif inst.alpha == "inf":
+        objective = float(unit.min()) * scaled.objective.expr
+    else:
+        logs, power = _log_weights(inst), 1 - float(inst.alpha)
+        objective = math.exp((logs.max() - math.log(g.sum())) / power) * scaled.objective.expr
+    return cp.Problem(cp.Maximize(objective), scaled.constraints)
+
+
+def utility_of(inst: BotInstance, objective: float) -> float:
+    """Return the family's objective of that of `bot_program`: the utility of a mean rate.
+
+    It is the same number but where the utility is a power of the rate.
+    """
+    if inst.alpha in (0, 1, "inf"):
+        return objective
+    power = 1 - float(inst.alpha)
+    return float(inst.weights.sum()) * objective**power / power
+
+
+def note(inst: BotInstance) -> tuple[str, ...]:
+    """Return what whoever solves `bot_program` must know of its objective."""
+    if inst.alpha == "inf":
+        return ("objective: the smallest rate, tasks/s; the further levels are not in the program",)
+    if inst.alpha in (0, 1):
+        return ("objective: the utility, as `optsched solve` has it",)
+    power = 1 - float(inst.alpha)
+    return (
+        "objective: the mean rate M, tasks/s, the one that is worth as much if everybody has it;",
+        f"the utility, as `optsched solve` has it, is {float(inst.weights.sum())!r} * "
+        f"M**({power!r}) / ({power!r})",
+    )
 
 
 def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
     """Build (10) with the same constraints and an objective near 1, as conic solvers want it.
+
+    Utilities that are powers have the objective (sum_k g_k rho_k^(1 - alpha))^(1 / (1 - alpha)),
+    which has the same optimum, and rates where they would have large powers of rates.
 
     Parameters
     ----------
@@ -61,29 +99,19 @@ def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
     if inst.alpha == "inf":
         return level_program(inst, [None] * len(inst.applications))
     _, total, constraints = _region(inst)
-    alpha, g = float(inst.alpha), inst.weights / inst.weights.max()
-    if alpha == 1 and form == "geometric":
+    g = inst.weights / inst.weights.max()
+    if inst.alpha == 1 and form == "geometric":
         eq10 = cp.geo_mean(total, p=g)  # type: ignore[attr-defined]
-    elif alpha == 1:
+    elif inst.alpha == 1:
         eq10 = g @ cp.log(total)  # type: ignore[attr-defined]
+    elif inst.alpha == 0:
+        worth = inst.weights * units(inst)
+        eq10 = (worth / worth.max()) @ total
     else:
-        logs = _log_weights(inst)
-        terms = cp.power(total, 1 - alpha)  # type: ignore[attr-defined]
-        eq10 = np.exp(logs - logs.max()) @ terms * (1 if alpha < 1 else -1)
+        logs, power = _log_weights(inst), 1 - float(inst.alpha)
+        factors = np.exp((logs - logs.max()) / power)
+        eq10 = cp.pnorm(cp.multiply(factors, total), power, approx=False)
     return cp.Problem(cp.Maximize(eq10), constraints)
-
-
-def way_back(inst: BotInstance) -> tuple[float, float]:
-    """Return (factor, offset): factor * objective of `solver_program` + offset is the utility.
-
-    Of the exponential form; the geometric one is the exponential of a part of it.
-    """
-    unit = units(inst)
-    if inst.alpha == "inf":
-        return float(unit.min()), 0.0
-    if inst.alpha == 1:
-        return float(inst.weights.max()), float(inst.weights @ np.log(unit))
-    return math.exp(_log_weights(inst).max()) / abs(1 - float(inst.alpha)), 0.0
 
 
 def _log_weights(inst: BotInstance) -> Floats:

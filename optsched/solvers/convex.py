@@ -109,4 +109,5 @@ def _cones(dims: Any) -> list[Any]:
         cones.append(clarabel.NonnegativeConeT(dims.nonneg))
     cones += [clarabel.SecondOrderConeT(n) for n in dims.soc]
     cones += [clarabel.ExponentialConeT()] * dims.exp
-    return [*cones, *(clarabel.PowerConeT(float(p)) for p in dims.p3d)]
+    cones += [clarabel.PowerConeT(float(p)) for p in dims.p3d]
+    return [*cones, *(clarabel.GenPowerConeT(powers, 1) for powers in dims.pnd)]

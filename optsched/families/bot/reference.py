@@ -57,8 +57,9 @@ def conic(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> N
     """Solve the conic program of the utility."""
     if inst.alpha == "inf":
         _max_min(inst, monitor, threads)
-    else:
-        _conic(inst, monitor, threads, "geometric")
+    else:  # the geometric form rounds weights
+        even = bool((inst.weights == inst.weights[0]).all())
+        _conic(inst, monitor, threads, "geometric" if even else "exponential")
 
 
 def geometric(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
