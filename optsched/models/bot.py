@@ -65,7 +65,7 @@ def utility_of(inst: BotInstance, objective: float) -> float:
     if inst.alpha in (0, 1, "inf"):
         return objective
     power = 1 - float(inst.alpha)
-    return float(inst.weights.sum()) * objective**power / power
+    return float(inst.weights.sum() * objective**power / power)
 
 
 def note(inst: BotInstance) -> tuple[str, ...]:
@@ -110,7 +110,8 @@ def solver_program(inst: BotInstance, form: str = "geometric") -> cp.Problem:
     else:
         logs, power = _log_weights(inst), 1 - float(inst.alpha)
         factors = np.exp((logs - logs.max()) / power)
-        eq10 = cp.pnorm(cp.multiply(factors, total), power, approx=False)
+        rates = cp.multiply(factors, total)  # type: ignore[attr-defined]
+        eq10 = cp.pnorm(rates, power, approx=False)  # type: ignore[attr-defined]
     return cp.Problem(cp.Maximize(eq10), constraints)
 
 

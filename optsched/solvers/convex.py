@@ -63,9 +63,9 @@ def _attempt(
     chosen = clarabel.DefaultSettings()
     chosen.verbose = log
     chosen.max_threads = threads
-    for name, value in ({"time_limit": time_limit} | dict(settings)).items():
-        if math.isfinite(value):
-            setattr(chosen, name, value)
+    for name, number in ({"time_limit": time_limit} | dict(settings)).items():
+        if math.isfinite(number):
+            setattr(chosen, name, number)
     data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
     size = len(data["c"])
     quadratic = data["P"] if "P" in data else csc_array((size, size))

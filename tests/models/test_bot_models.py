@@ -3,17 +3,23 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
+from test_cbf import optimum
 
+import optsched
+from optsched.cbf import cbf_text
+from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.models.bot import (
     bot_program,
     level_program,
+    note,
     prices,
     rates,
     solver_program,
     units,
+    utility_of,
 )
 from optsched.solvers import solve_cvxpy
 
@@ -43,6 +49,11 @@ def test_optimum_worked_by_hand(line, form):
     assert nodes[0] == pytest.approx(arcs[0], rel=1e-4)
     assert nodes[1] == pytest.approx(0, abs=1e-6 * nodes[0])
     assert arcs[1] == pytest.approx(0, abs=1e-6 * nodes[0])
+
+
+def test_a_solver_that_is_told_to_stop_stops(line):
+    problem = solver_program(line)
+    assert solve_cvxpy(problem, stop=lambda: True).status == "unknown"
 
 
 @pytest.mark.parametrize(("alpha", "total"), [(0.0, 3.0), (0.5, 3.0), (3.0, 3.0), ("inf", 3.0)])
@@ -101,6 +112,20 @@ def test_rates_are_feasible_but_for_the_solvers_tolerance():
     rho = rates(inst, problem) * (1 - 1e-6)
     assert verify(inst, BotSchedule.of(rho)).feasible
     assert np.all(units(inst) > 0)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.1234567, 0.5, 1.0, 2.0, 20.0, "inf"])
+def test_what_is_exported_has_the_value_of_solve(alpha):
+    inst = generate("small", seed=2, alpha=alpha)
+    heavy = tuple(app.model_copy(update={"weight": 1.0 + k}) for k, app in enumerate(inst.applications))
+    inst = inst.model_copy(update={"applications": heavy})
+    best = optsched.solve(inst, method="simplex")
+    assert best.status == "optimal"
+    found = utility_of(inst, optimum(cbf_text(bot_program(inst))))  # read back, without CVXPY
+    assert distance(inst, None, best.value, None, found) <= 1e-5
+    if alpha in (0.0, 1.0):
+        assert found == pytest.approx(best.value, rel=1e-6)
+    assert all(word in " ".join(note(inst)) for word in ("objective", "rate" if alpha not in (0, 1) else "utility"))
 
 
 def test_an_unknown_form(line):

@@ -7,9 +7,9 @@ from typing import Any
 
 from optsched.families.bot.baselines import BASELINES
 from optsched.families.bot.certificate import BotCertificate, check
-from optsched.families.bot.gaps import distance
 from optsched.families.bot.facts import describe, guarantee, headline, shadow_prices, warnings
 from optsched.families.bot.fairness import measure
+from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.online import assemble, events
 from optsched.families.bot.outset import modest, opening

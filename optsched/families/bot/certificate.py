@@ -51,9 +51,8 @@ class Prices(Frozen):
     @classmethod
     def of(cls, nodes: Floats, arcs: Floats, floors: Sequence[float | None] | None = None) -> Self:
         """List the prices above 0, shapes (N,) and (2 L,); what is no number counts as 0."""
-        return cls(
-            nodes=_listed(nodes), arcs=_listed(arcs), floors=None if floors is None else tuple(floors)
-        )
+        settled = None if floors is None else tuple(floors)
+        return cls(nodes=_listed(nodes), arcs=_listed(arcs), floors=settled)
 
 
 def _listed(prices: Floats) -> tuple[Entry, ...]:

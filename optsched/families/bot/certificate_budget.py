@@ -3,14 +3,16 @@
 Utilities are compared by their mean rate M, the rate that, given to everybody, is worth as much:
 with weights g_k that add up to G,
 
-    alpha = 1     ln M = sum_k g_k ln rho_k / G,                      the utility is G ln M;
-    else          M^(1 - alpha) = sum_k g_k rho_k^(1 - alpha) / G,    it is G M^(1 - alpha) / (1 - alpha).
+    alpha = 1     ln M = sum_k g_k ln rho_k / G; the utility is G ln M;
+    else          M^(1 - alpha) = sum_k g_k rho_k^(1 - alpha) / G;
+                  the utility is G M^(1 - alpha) / (1 - alpha).
 
 The largest mean rate that a budget ``pay`` buys if a task of application k costs p_k is
 
     alpha = 0     M = pay * max_k g_k / p_k / G
     alpha = 1     ln M = sum_k g_k ln(g_k pay / (G p_k)) / G
-    else          ln M = alpha / (1 - alpha) ln(sum_k (g_k / G)^(1/alpha) p_k^(1 - 1/alpha)) + ln pay.
+    else          ln M = ln pay
+                         + alpha / (1 - alpha) ln(sum_k (g_k / G)^(1/alpha) p_k^(1 - 1/alpha)).
 
 All of it is evaluated in logarithms, rounded upwards, so that neither a small nor a large alpha
 makes a number that is out of reach: ln M is a fraction of a few hundred digits.

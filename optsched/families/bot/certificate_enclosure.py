@@ -1,9 +1,9 @@
 """Logarithms and exponentials of exact numbers, rounded to the safe side.
 
 A fraction becomes a decimal of 40 digits that is rounded outwards; `decimal` rounds its ln and exp
-correctly, which errs by less than a relative 1e-39 of what comes out. What is returned is a relative
-step of 1e-35 further out, so that it is a bound and not an approximation. The exponents of these decimals go to
-10^9: a fraction of as many digits would not fit into memory, so nothing leaves their range. `exp`
+correctly, which errs by less than a relative 1e-39 of what comes out. What is returned is a
+relative step of 1e-35 further out, so that it is a bound and not an approximation. The exponents of
+these decimals go to 10^9, where a fraction would not fit into memory; nothing comes near: `exp`
 answers within e^-1000 .. e^1000 only, beyond all floats; further out it returns the end of that
 range, where that is on the safe side, or refuses.
 """
@@ -33,7 +33,8 @@ def ln(x: Fraction) -> tuple[Fraction, Fraction]:
 def exp_below(x: Fraction) -> Fraction:
     """Return a lower bound of e^x: 0 far below, and no more than e^1000.
 
-    >>> exp_below(Fraction(1)) < Fraction("2.71828182845904523536028747135266250") < exp_above(Fraction(1))
+    >>> one = Fraction(1)
+    >>> exp_below(one) < Fraction("2.71828182845904523536028747135266250") < exp_above(one)
     True
     """
     return Fraction(0) if x < -FAR else _exp(min(x, Fraction(FAR)), up=False)

@@ -41,7 +41,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-LARGEST = 1e30  # of any number in the data, and 1 / it the least but 0: products of three stay floats
+LARGEST = 1e30  # of any number in the data, 1 / it the least above 0: products of three are floats
 NEAREST = 1e-6  # to 1 of any other alpha: values would no longer tell rates apart
 FARTHEST = 690.0  # logarithm of the largest utility; floats end at 709
 
@@ -60,9 +60,7 @@ def _known_apart(alpha: float) -> float:
 
 Size = Annotated[NonNegativeFloat, Field(le=LARGEST), AfterValidator(_no_dust)]
 PositiveSize = Annotated[PositiveFloat, Field(ge=1 / LARGEST, le=LARGEST)]
-Utility = (
-    Annotated[float, Field(ge=0, le=100), AfterValidator(_known_apart)] | Literal["inf"]
-)
+Utility = Annotated[float, Field(ge=0, le=100), AfterValidator(_known_apart)] | Literal["inf"]
 
 
 class Link(Frozen):

@@ -16,6 +16,7 @@ from optsched.families.bot.positions import Positions
 from optsched.families.bot.waves import ADAPTIVE, GRADIENT, MIX, NAIVE, NONE, iterate
 from optsched.problem import Frozen
 
+PORTION = 2**22  # pairs times iterations in one call of a kernel
 PROX = {"mix": MIX, "gradient": GRADIENT, "none": NONE}
 
 
@@ -154,9 +155,20 @@ class Negotiation:
             After each: the utility of the rates (which may overload; -inf is possible), and the
             largest load / capacity.
         """
-        p, s = self.positions, self.steps
+        totals = np.zeros((iterations, len(self.positions.size)))
+        overload = np.zeros(iterations)
+        portion = max(1, PORTION // self._rho.size)  # a signal waits until a kernel returns
+        for begin in range(0, iterations, portion):
+            part = slice(begin, begin + portion)
+            self._go_on(totals[part], overload[part])
+        return utilities(
+            self.inst.alpha, self.inst.weights[self.active], totals[:, self.active]
+        ), overload
+
+    def _go_on(self, totals: Floats, overload: Floats) -> None:
+        """Run as many iterations as there is place for their totals (T, K) and overload (T,)."""
+        p, s, iterations = self.positions, self.steps, len(overload)
         rho, tilde = p.by_place(self._rho), p.by_place(self._tilde)
-        totals, overload = np.zeros((iterations, len(p.size))), np.zeros(iterations)
         platform = (p.size, p.node, p.up, p.arc, p.present, p.flop, p.bytes, p.back, p.weights,
                     p.speed, p.bandwidth)  # fmt: skip
         algorithm = ADAPTIVE if s.algorithm == "adaptive" else NAIVE
@@ -181,11 +193,7 @@ class Negotiation:
             self.sent += iterations * int(2 * (p.size - 1)[self.active].sum())
         self._rho, self._tilde = p.by_node(rho), p.by_node(tilde)
         self.rounds += iterations
-        if iterations:
-            self.totals = totals[-1].copy()
-        return utilities(
-            self.inst.alpha, self.inst.weights[self.active], totals[:, self.active]
-        ), overload
+        self.totals = totals[-1].copy()
 
     @property
     def rho(self) -> Floats:

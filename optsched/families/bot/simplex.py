@@ -1,7 +1,7 @@
-"""Optima by linear programs: at once where the utility is linear, level by level for max-min, and
-by vertices for every other utility.
+"""Optima by linear programs.
 
-The vertices are those of the feasible rates. In turn, the gradient at the best mixture of those
+One is enough where the utility is linear; max-min takes one per level; every other utility is
+climbed from vertex to vertex. The vertices are those of the feasible rates. In turn, the gradient at the best mixture of those
 that are known asks a linear program for a further one, and the best mixture of all is found by
 Newton's method in as many variables as there are vertices. The duals of each program are prices,
 and so a bound. It needs many programs, but no program with cones, and no elimination whose

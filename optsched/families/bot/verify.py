@@ -23,7 +23,7 @@ from optsched.resources import EPS, exact
 
 FAR = 10**6  # exponents; the smallest rate to the power of -99 has one of 32000
 UPWARDS = Context(prec=60, rounding=ROUND_CEILING, Emax=FAR, Emin=-FAR)
-EXACT = Context(prec=1000, Emax=FAR, Emin=-FAR, traps=[Inexact])  # floats have 309 + 324 + 17 digits
+EXACT = Context(prec=1000, Emax=FAR, Emin=-FAR, traps=[Inexact])  # a sum of floats has 700 digits
 NEAREST = Context(prec=50, rounding=ROUND_HALF_EVEN, Emax=FAR, Emin=-FAR)
 FITS = 1 + Decimal(EPS.numerator) / Decimal(EPS.denominator)  # relative: nothing has a natural unit
 LARGEST = sys.float_info.max

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -199,3 +200,46 @@ def test_verify_takes_what_ratio_writes(call, tmp_path):
     status, said, _ = call("verify", result)
     assert status == 0
     assert "value -inf" in said
+
+
+def test_the_distance_of_max_min_holds_for_every_better_schedule():
+    # whoever has at least the rates of x below position i has at most T_i = x_i (1 + gap) there
+    seen = 0
+    for seed in range(40):
+        inst = wild(seed, "inf")
+        found = optsched.solve(inst)
+        assert found.status == "optimal", seed
+        best = sorted(totals(inst, found.schedule))
+        rng = np.random.default_rng([seed, 5])
+        for _ in range(5):
+            shares = tuple(
+                (n, k, r * float(f))
+                for (n, k, r), f in zip(
+                    found.schedule.rates,
+                    1 - 10.0 ** rng.uniform(-9, -0.1, len(found.schedule.rates)),
+                    strict=True,
+                )
+            )
+            schedule = BotSchedule(rates=shares)
+            x = sorted(totals(inst, schedule))
+            for levels in range(len(found.certificate.levels) + 1):
+                known = found.certificate.model_copy(
+                    update={"levels": found.certificate.levels[:levels]}
+                )
+                gap = distance(
+                    inst, schedule, float(x[0]), known if levels else None, found.bound * (1 + 1e-9)
+                )
+                for i, rate in enumerate(x):
+                    if all(best[j] >= x[j] for j in range(i)):
+                        seen += 1
+                        assert best[i] <= rate * (1 + Fraction(gap) + Fraction(1, 10**8)), seed
+    assert seen > 100
+
+
+def test_alpha_near_0_and_a_heavy_weight_heed_the_time():
+    inst = generate("heterogeneous", seed=1, nodes=20, alpha=1e-7)
+    heavy = inst.applications[0].model_copy(update={"weight": 10.0})
+    inst = inst.model_copy(update={"applications": (heavy, *inst.applications[1:])})
+    found = optsched.solve(inst, time_limit=20)
+    assert found.status == "optimal"  # its bound has powers with exponents of 1e7
+    assert found.seconds < 20

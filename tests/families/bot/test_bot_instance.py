@@ -86,11 +86,32 @@ def test_given_routes_on_a_cycle():
         ({"names": ("a",)}, "names has 1 entries, expected one per node: 3"),
         ({"applications": ()}, "at least 1 item"),
         ({"routes": ((-1, 0, 1),)}, "routes has 1 entries, expected one per application: 2"),
+        ({"speed": (1.0, 1e-31, 1.0)}, r"1e-31 is too small, expected 0 or at least 1e-30"),
+        ({"speed": (1.0, 1e31, 1.0)}, "less than or equal to 1000000"),
+        ({"alpha": 1 + 1e-12}, "is too near to 1, expected 1 or at least 1e-06 from it"),
+        ({"alpha": 1 - 1e-7}, "is too near to 1, expected 1 or at least 1e-06 from it"),
+        (
+            {"alpha": 100.0, "speed": (2e-5, 0.0, 0.0)},
+            r"alpha is 100.0, and rates of about 5e-06 tasks/s have utilities of about 10\^523",
+        ),
+        (
+            {
+                "alpha": 50.0,
+                "speed": (0.0, 1e10, 0.0),
+                "links": (link(0, 1, 1e12), link(1, 2, 1e12)),
+            },
+            r"alpha is 50.0, and rates of about 3e\+09 tasks/s have utilities of about 10\^-462",
+        ),
     ],
 )
 def test_bad_input_is_named(changes, message):
     with pytest.raises(ValidationError, match=message):
         instance(**changes)
+
+
+def test_the_nearest_alphas_to_1_are_taken():
+    for alpha in (0.999999, 1.000001, 1.0, 1e-300, 100.0):
+        assert instance(alpha=alpha).alpha == alpha
 
 
 def test_round_trip_and_public_part():

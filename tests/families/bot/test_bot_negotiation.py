@@ -5,6 +5,7 @@ import pytest
 from bot_reference import FILES, load, utility
 
 import optsched
+from optsched.families.bot import negotiation as negotiation_module
 from optsched.families.bot.convergence import convergence
 from optsched.families.bot.messages import _deliver
 from optsched.families.bot.negotiation import Negotiation, Steps, without
@@ -190,3 +191,16 @@ def test_convergence_by_hand():
     assert convergence(np.full(200, -np.inf), 0.0).variation is None
     spread = convergence(np.tile([1.0, 3.0], 100), 2.0)
     assert spread.variation == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("how", [{}, {"messages": True, "loss": 0.1, "delay": 2}, {"order": 1}])
+def test_portions_of_a_run_change_nothing(how, monkeypatch):
+    # a signal is heeded between two portions
+    inst = generate("heterogeneous", seed=3, nodes=12)
+    steps = ADAPTIVE.model_copy(update={"order": "equations"}) if "order" in how else ADAPTIVE
+    how = {k: v for k, v in how.items() if k != "order"}
+    whole = Negotiation(inst, steps, **how).run(50)
+    monkeypatch.setattr(negotiation_module, "PORTION", 7 * 3 * 12)
+    parts = Negotiation(inst, steps, **how).run(50)
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -94,6 +94,74 @@ def test_the_tolerance_is_exact(inst):
     assert not judge(alone, (0, 0, 2.0000000021)).feasible
 
 
+def test_the_smallest_and_the_largest_numbers_are_judged_exactly():
+    # loads far below and above all sums of floats
+    def made(bandwidth, size):
+        return BotInstance(
+            speed=(1.0, 1e30),
+            links=(Link(a=0, b=1, forward=bandwidth, backward=1.0),),
+            applications=(Application(master=0, flop=1.0, bytes=size, allowed=(1,)),),
+            alpha=0.0,
+        )
+
+    for bandwidth, size in ((1e-30, 1e-30), (1e30, 1e30)):
+        inst = made(bandwidth, size)
+        assert judge(inst, (1, 0, 1.0)).value == 1
+        assert judge(inst, (1, 0, 1.0000000009)).feasible
+        assert not judge(inst, (1, 0, 1.0000000011)).feasible
+    assert judge(made(1e-30, 1e-30), (1, 0, 5e-324)).value == 5e-324  # its load is no float
+    (violation,) = judge(made(1e-30, 1e30), (1, 0, 1.7e308)).violations[-1:]
+    assert math.isfinite(violation.amount)
+
+
+def test_bandwidth_0_lets_nothing_through():
+    inst = BotInstance(
+        speed=(1.0, 1.0),
+        links=(Link(a=0, b=1, forward=1e-30, backward=0.0),),
+        applications=(Application(master=0, flop=1.0, bytes=1.0),),
+    )
+    assert judge(inst, (1, 0, 1e-30)).feasible
+    assert "(10c)" in str(judge(inst, (1, 0, 1.5e-30)))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "rate"), [(50.0, 1e-5), (100.0, 1e-2), (100.0, 1e2), (3.0, 1e-30), (0.5, 1e20)]
+)
+def test_utilities_of_any_size(alpha, rate):
+    inst = BotInstance(
+        speed=(rate,), alpha=alpha, applications=(Application(master=0, flop=1.0, bytes=0.0),)
+    )
+    value = judge(inst, (0, 0, rate)).value
+    exponent = (1 - alpha) * math.log10(rate)
+    assert math.log10(abs(value * (1 - alpha))) == pytest.approx(exponent, abs=1e-9)
+    assert judge(inst, (0, 0, rate / 2)).value < value
+
+
+def test_a_utility_below_all_floats_is_minus_infinity():
+    inst = BotInstance(
+        speed=(1.0,), alpha=50.0, applications=(Application(master=0, flop=1.0, bytes=0.0),)
+    )
+    assert judge(inst, (0, 0, 1e-10)).value == -math.inf
+    assert judge(inst, (0, 0, 1e-6)).value == pytest.approx(-1e294 / 49, rel=1e-12)
+
+
+def test_the_value_is_that_of_exact_sums():
+    # 1e-20 is lost beside 1 in floats; a value is rounded once, in the end
+    inst = BotInstance(
+        speed=(1.0, 1.0),
+        links=(Link(a=0, b=1, forward=1.0, backward=1.0),),
+        alpha=0.0,
+        applications=(
+            Application(master=0, flop=1.0, bytes=1.0, weight=1e20),
+            Application(master=0, flop=1.0, bytes=1.0),
+            Application(master=0, flop=1.0, bytes=1.0, weight=1e20),
+        ),
+    )
+    assert judge(inst, (0, 0, 0.25), (0, 1, 0.5), (1, 2, 0.125)).value == 0.375e20
+    one = inst.model_copy(update={"alpha": 1.0, "applications": inst.applications[:1]})
+    assert judge(one, (0, 0, 0.5), (1, 0, 1e-17)).value == 1e20 * math.log(0.5)
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_reference_schedules(path):
     for alpha, key in ((1.0, None), (0.5, "0.5"), (2.0, "2.0")):
