@@ -23,7 +23,7 @@ from optsched.families.bot.interior import solve_tree
 from optsched.families.bot.loads import filled
 from optsched.families.bot.presets import generate
 from optsched.families.bot.verify import verify
-from optsched.models.bot import bot_program
+from optsched.models.bot import solver_program
 from optsched.solvers import solve_cvxpy
 
 TOLERANCE = 1e-8  # of the logarithm of the mean rate
@@ -70,11 +70,11 @@ def _certified(inst, found) -> tuple[float, float]:
 
 def _conic(inst) -> Row:
     began = time.perf_counter()
-    problem = bot_program(inst, "geometric")
+    problem = solver_program(inst, "geometric")
     outcome = solve_cvxpy(problem)
     geometric = time.perf_counter() - began
     began = time.perf_counter()
-    problem = bot_program(inst, "exponential")
+    problem = solver_program(inst, "exponential")
     try:
         problem.solve(solver=cp.CLARABEL)
         solved = problem.status == "optimal"

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import Annotated, NamedTuple, Self
 
@@ -32,6 +33,7 @@ from optsched.problem import Frozen
 from optsched.resources import exact
 
 LARGEST = 1e300  # price
+EXACT = Context(prec=1000, Emax=10**6, Emin=-(10**6), traps=[Inexact])  # floats have 700 digits
 
 Entry = tuple[NonNegativeInt, Annotated[float, Field(ge=0, le=LARGEST)]]
 """[node or arc, price]; a price that is not listed is 0."""
@@ -215,10 +217,12 @@ class _Market:
 
 
 def _whole(numbers: Sequence[float]) -> tuple[list[int], int]:
-    """Return numbers as integers over a common denominator."""
-    fractions = [exact(x) for x in numbers]
-    unit = math.lcm(*{f.denominator for f in fractions})
-    return [f.numerator * (unit // f.denominator) for f in fractions], unit
+    """Return numbers as integers over a common denominator, a power of ten."""
+    decimals = [Decimal(str(x)) for x in numbers]
+    places = max((-x.as_tuple().exponent for x in decimals), default=0)  # type: ignore[operator]
+    places = max(places, 0)
+    with localcontext(EXACT):
+        return [int(x.scaleb(places)) for x in decimals], 10**places
 
 
 def _dense(place: str, entries: Sequence[Entry], size: int) -> tuple[list[int], int]:

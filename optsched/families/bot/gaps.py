@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from operator import is_
 from typing import Any
 
 from optsched.families.bot.certificate import BotCertificate, Level, levels
@@ -106,7 +107,7 @@ def _shortfall(
 ) -> float:
     """Return the largest T_i / x_i - 1."""
     x = sorted(rates)
-    upper = [Fraction(alone(inst, k)) * ROUNDED for k in range(len(x))]  # U of everybody
+    upper = list(_alone(inst))  # U of everybody
     lower = [Fraction(0)] * len(x)  # L of those who are settled
     tops = sorted(upper)
     tops[0] = min(tops[0], bound)
@@ -133,6 +134,11 @@ def _shortfall(
     return max(_over(top, rate) for top, rate in zip(tops, x, strict=True))
 
 
+def _each_alone(inst: BotInstance) -> list[Fraction]:
+    """Return at least what each application could have alone, shape (K,)."""
+    return [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
+
+
 def _over(top: Fraction, rate: Fraction) -> float:
     if rate <= 0:
         return 0.0 if top <= 0 else math.inf
@@ -140,20 +146,19 @@ def _over(top: Fraction, rate: Fraction) -> float:
 
 
 class _Latest:
-    """Remembers what was computed of the last few pairs of objects, which never change."""
+    """Remembers what was computed of the last few objects, which never change."""
 
-    def __init__(self, compute: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, compute: Callable[..., Any]) -> None:
         self._compute = compute
-        self._known: list[tuple[Any, Any, Any]] = []
+        self._known: list[tuple[tuple[Any, ...], Any]] = []
 
-    def __call__(self, first: Any, second: Any) -> Any:
-        for a, b, found in self._known:
-            if a is first and b is second:
+    def __call__(self, *given: Any) -> Any:
+        for others, found in self._known:
+            if len(given) == len(others) and all(map(is_, given, others)):
                 return found
-        found = self._compute(first, second)
-        self._known = [(first, second, found), *self._known[:3]]
+        found = self._compute(*given)
+        self._known = [(given, found), *self._known[:3]]
         return found
 
 
-_levels = _Latest(levels)
-_totals = _Latest(totals)
+_levels, _totals, _alone = _Latest(levels), _Latest(totals), _Latest(_each_alone)

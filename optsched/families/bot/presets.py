@@ -17,8 +17,9 @@ KINDS = {  # flop, bytes per task
     "intermediate": (13.81e6, 8e6),  # sorting a million numbers
 }
 MIXES = {
-    "homogeneous": ("intermediate",),
+    "paper": ("cpu", "network", "intermediate"),
     "heterogeneous": ("cpu", "network", "intermediate"),
+    "homogeneous": ("intermediate",),
 }
 UNITS = {"sec6.5": 1e-3, "sec6.2": 1.0}  # what speeds are multiplied by
 NEAR = 10  # nodes nearest to the first master, among which the others are drawn at least
@@ -43,9 +44,9 @@ def generate(
 
     Parameters
     ----------
-    preset : {"heterogeneous", "homogeneous", "small"}
-        CPU-bound, network-bound and intermediate applications in turn; intermediate ones only; or
-        the first on 6 nodes.
+    preset : {"paper", "heterogeneous", "homogeneous", "small"}
+        CPU-bound, network-bound and intermediate applications in turn, under two names;
+        intermediate ones only; or the first on 6 nodes.
     seed : int
     nodes, applications : int
         N (20, `small`: 6) and K.

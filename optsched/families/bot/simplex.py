@@ -1,11 +1,11 @@
 """Optima by linear programs.
 
 One is enough where the utility is linear; max-min takes one per level; every other utility is
-climbed from vertex to vertex. The vertices are those of the feasible rates. In turn, the gradient at the best mixture of those
-that are known asks a linear program for a further one, and the best mixture of all is found by
-Newton's method in as many variables as there are vertices. The duals of each program are prices,
-and so a bound. It needs many programs, but no program with cones, and no elimination whose
-rounding grows with the range of the data: a simplex basis is solved anew.
+climbed from vertex to vertex of the feasible rates. In turn, the gradient at the best mixture of
+the vertices that are known asks a linear program for a further one, and the best mixture of all is
+found by Newton's method in as many variables as there are vertices. The duals of each program are
+prices, and so a bound. It needs many programs, but no program with cones, and no elimination whose
+rounding grows with the range of the data: the equations of a basis are solved anew.
 """
 
 from __future__ import annotations

@@ -28,6 +28,10 @@ def small(tmp_path):
 
 def test_generate_is_the_preset(small, tmp_path):
     assert load_instance(small) == generate("small", seed=3)
+    default = tmp_path / "default.json"
+    call("generate", "bot", "-o", default)
+    drawn = generate("heterogeneous", seed=0)
+    assert load_instance(default).applications == drawn.applications
     larger = tmp_path / "larger.json"
     said = call(
         *("generate", "bot", "--preset", "homogeneous", "--nodes", 12, "--applications", 2),
