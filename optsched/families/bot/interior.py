@@ -11,6 +11,7 @@ the prices prove.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,13 +77,14 @@ def solve_tree(
     best, best_node, best_row = x.copy(), np.zeros(n), np.zeros(2 * n)
     score = np.array([np.inf, 0.0, 0.0])  # the best gap, the iteration it is of, iterations
     rounds = max(1, int(OPERATIONS / (n * apps * apps)))
-    while not _advance(
-        tree.parent, tree.master, tree.inside, tree.a, tree.v, tree.present, tree.log_weights,
-        tree.alpha, x, z, node, row, best, best_node, best_row, score,
-        tolerance, limit, STALL + int(6 * tree.alpha), rounds,
-    ):  # fmt: skip
-        if stop():
-            break
+    with suppress(np.linalg.LinAlgError):  # rounding has gone too far: the best is the answer
+        while not _advance(
+            tree.parent, tree.master, tree.inside, tree.a, tree.v, tree.present, tree.log_weights,
+            tree.alpha, x, z, node, row, best, best_node, best_row, score,
+            tolerance, limit, STALL + int(6 * tree.alpha), rounds,
+        ):  # fmt: skip
+            if stop():
+                break
     rho, nodes, arcs = tree.natural(best, best_node, best_row)
     speed = np.array(inst.speed)
     nodes /= np.where(speed > 0, speed, 1.0)

@@ -87,7 +87,7 @@ def _sold(region: Region, worth: Floats, monitor: Progress, threads: int) -> Ver
     """Maximize the sum of ``worth`` times x; prices are raised to where no column gains."""
     size = region.matrix.shape[0]
     rows = (np.full(size, -np.inf), np.ones(size))
-    found = _solved(-worth, region.matrix, *rows, monitor, threads)
+    found = _solved(-worth, region.matrix, *rows, np.full(len(worth), 2.0), monitor, threads)
     if found is None:
         return None
     return Vertex(found.x, _raised(region, found.duals, worth))
@@ -103,10 +103,19 @@ def _raised(region: Region, duals: Floats, worth: Floats) -> Floats:
 
 
 def _solved(
-    cost: Floats, matrix: csc_array, low: Floats, high: Floats, monitor: Progress, threads: int
+    cost: Floats,
+    matrix: csc_array,
+    low: Floats,
+    high: Floats,
+    most: Floats,
+    monitor: Progress,
+    threads: int,
 ) -> Vertex | None:
-    """Minimize ``cost`` times x over rows within limits, x >= 0; None: stopped, or no optimum."""
-    n = len(cost)
+    """Minimize ``cost`` times x over rows within limits, 0 <= x <= ``most``; None: no optimum.
+
+    The rows keep x within half of ``most``, but where their entries are so small that they count
+    as 0.
+    """
     for strategy in STRATEGIES:
         h = solvers.highs(threads=threads)
         for name, value in (
@@ -118,7 +127,7 @@ def _solved(
             ("small_matrix_value", DROPPED),
         ):
             h.setOptionValue(name, value)
-        solvers.load(h, cost, matrix, low, high, np.zeros(n), np.full(n, np.inf))
+        solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
         until, status = 0.0, "Time limit reached"
         while status == "Time limit reached":
             if monitor.stop():
@@ -139,6 +148,8 @@ def _refined(
     """Solve the equations of the basis anew: HiGHS stops where they hold up to `ACCURACY`."""
     basis = h.getBasis()
     basic = [str(s).endswith("kBasic") for s in basis.col_status]
+    if any(str(s).endswith("kUpper") for s in basis.col_status):
+        return found
     tight = [not str(s).endswith("kBasic") for s in basis.row_status]
     columns, rows = np.flatnonzero(basic), np.flatnonzero(tight)
     square = csc_array(matrix[rows][:, columns])
@@ -226,6 +237,7 @@ def _level_in(
         csc_array(hstack([vstack([matrix, totals]), level])),
         np.concatenate([np.full(size, -np.inf), np.where(open_, 0.0, 1.0)]),
         np.concatenate([np.ones(size), np.full(len(units), np.inf)]),
+        np.append(2 * region.most / column, np.inf),
         monitor,
         threads,
     )
