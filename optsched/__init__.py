@@ -1,8 +1,17 @@
 """How far an online scheduler is from the best that hindsight allows."""
 
 from optsched.files import load_instance, save_instance
+from optsched.knowledge import statistic
 from optsched.optimum import Optimum, solve
-from optsched.problem import InputError, Instance, Policy, Schedule, Verdict, get_family
+from optsched.problem import (
+    InputError,
+    Instance,
+    Policy,
+    PolicyError,
+    Schedule,
+    Verdict,
+    get_family,
+)
 from optsched.simulation import Run, simulate
 
 __all__ = [
@@ -10,6 +19,7 @@ __all__ = [
     "Instance",
     "Optimum",
     "Policy",
+    "PolicyError",
     "Run",
     "Schedule",
     "Verdict",
@@ -18,4 +28,5 @@ __all__ = [
     "save_instance",
     "simulate",
     "solve",
+    "statistic",
 ]

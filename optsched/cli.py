@@ -19,14 +19,18 @@ from optsched.files import load_instance, plain, read_json, save_instance
 from optsched.optimum import solve
 from optsched.options import (
     FAMILY_HELP,
+    POLICY_HELP,
     Gap,
     Json,
     Method,
     Output,
     Pictures,
+    Sealed,
     Seed,
+    Statistics,
     Threads,
     TimeLimit,
+    load_statistics,
     takes_input,
     target_file,
     target_folder,
@@ -185,8 +189,10 @@ def solve_command(
 @takes_input
 def run(
     instance: Instance,
-    policy: Annotated[str, typer.Option("--policy", "-p", help="A name, or MODULE:CLASS.")],
+    policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     seed: Seed = 0,
+    sealed: Sealed = False,
+    statistics: Statistics = None,
     output: Output = None,
 ) -> None:
     """Run an online policy, which never sees the future.
@@ -194,6 +200,7 @@ def run(
     Example:  optsched run small.json --policy oasis -o run.json
     """
     target = output and target_file(output)
+    load_statistics(statistics)
     done = 0
 
     def progress(events: int) -> None:
@@ -203,7 +210,7 @@ def run(
 
     with CtrlC() as ctrl_c, Ticker(f"running {policy}") as ticker:
         try:
-            found = simulate(instance, policy, seed=seed, progress=progress)
+            found = simulate(instance, policy, seed=seed, sealed=sealed, progress=progress)
         except KeyboardInterrupt:
             print(f"optsched: interrupted after {done} events of {policy}", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
@@ -219,9 +226,7 @@ def ratio(
     instance: Instance,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
-            "--policy", "-p", help="A name, or MODULE:CLASS; may be repeated. Default: all."
-        ),
+        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
     ] = None,
     schedule: Annotated[
         Path | None, typer.Option(help="Judge this schedule, made elsewhere, beside them.")
@@ -231,6 +236,8 @@ def ratio(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
+    sealed: Sealed = False,
+    statistics: Statistics = None,
     output: Output = None,
     as_json: Json = False,
     plot: Pictures = None,
@@ -243,6 +250,7 @@ def ratio(
     """
     target, folder = output and target_file(output), plot and target_folder(plot)
     outside = load_schedule(schedule, instance) if schedule is not None else None
+    load_statistics(statistics)
     with CtrlC() as ctrl_c, Ticker("running the policies") as ticker:
         report = compare(
             instance,
@@ -253,6 +261,7 @@ def ratio(
             gap=gap,
             seed=seed,
             threads=threads,
+            sealed=sealed,
             watch=ticker.watch,
             tell=ticker.say,
         )

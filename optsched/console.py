@@ -22,6 +22,7 @@ from optsched.progress import Progress
 from optsched.ratios import Judged, RatioReport
 
 PATIENCE = 2.0  # seconds of silence before progress is shown
+LEFT = ("policy", "information", "sealed")  # columns of words
 PERIOD = 10.0  # seconds between two lines where stderr is no terminal
 
 
@@ -160,7 +161,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     rows = [_cells(row, report) for row in report.policies]
     table = Table()
     for name in rows[0] if rows else ():
-        table.add_column(name, justify="left" if name in ("policy", "information") else "right")
+        table.add_column(name, justify="left" if name in LEFT else "right")
     for row in rows:
         table.add_row(*row.values())
     console.print(table)
@@ -185,6 +186,9 @@ def _legend(report: RatioReport) -> str:
     if report.references:
         parts.append("regret: how much more a reference reaches.")
     parts.append("information: what a policy knew when it decided.")
+    if any(row.own for row in report.policies):
+        parts.append("own:...: it also knew a statistic from outside.")
+    parts.append("sealed: run in a process that was told events and nothing else.")
     if not all(row.obeys for row in report.policies):
         parts.append("*: leaves the model, so its ratio may be below 1.")
     return " ".join(parts)
@@ -209,5 +213,6 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
         "guarantee": "none" if promised is None else f"{promised:.4g}",
         "all decisions": "-" if row.seconds is None else f"{row.seconds:.3f} s",
         "slowest": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
-        "information": row.information,
+        "information": ", ".join([row.information, *map(escape, row.own)]),
+        "sealed": {"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal),
     }

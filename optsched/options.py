@@ -2,13 +2,14 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from optsched.inputs import open_input
+from optsched.plugins import import_beside
 from optsched.problem import InputError, Window, family_names
 
 Source = Annotated[
@@ -23,6 +24,18 @@ TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds; the best so far 
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
 Threads = Annotated[int, typer.Option(min=1, help="Threads of the solvers.")]
 Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]
+
+POLICY_HELP = "A name, MODULE:CLASS, or exec:COMMAND."
+Sealed = Annotated[
+    bool,
+    typer.Option("--sealed", help="Run it in a process that is told events and nothing else."),
+]
+Statistics = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE", help="Load statistics of your own (optsched.statistic); may be repeated."
+    ),
+]
 
 
 def _window(text: str, **more: Any) -> Any:
@@ -89,6 +102,12 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
     return wrapper
+
+
+def load_statistics(modules: Sequence[str] | None) -> None:
+    """Import the modules that register statistics, also from the folder of the command."""
+    for module in modules or ():
+        import_beside(module, f"statistics {module!r}")
 
 
 def target_file(path: Path) -> Path:

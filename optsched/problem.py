@@ -8,9 +8,7 @@ without a patch.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import math
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -46,6 +44,10 @@ Extended = Annotated[
 
 class InputError(ValueError):
     """The input is wrong; the message says what, where, and what would be right."""
+
+
+class PolicyError(InputError, RuntimeError):
+    """A policy from outside failed, broke the model or meddled; the message names it."""
 
 
 class Frozen(BaseModel):
@@ -173,16 +175,25 @@ class Implementation(StrEnum):
 
 
 class Policy(Protocol):
-    """An online algorithm: told event by event what has arrived, it answers for good."""
+    """An online algorithm: told event by event what has arrived, it answers for good.
+
+    It is never handed an instance. What it must know beforehand it names in ``knows``, and the
+    family computes it.
+    """
 
     name: str
     information: Information
 
-    def prior(self, instance: Any) -> Prior:
-        """Compute the declared knowledge beforehand (U, L, ...) from the whole instance."""
+    @property
+    def knows(self) -> Sequence[str]:
+        """Names of the family's `knowledge`, or ``own:NAME`` of a registered statistic."""
 
     def start(self, public: Any, prior: Prior, streams: Streams) -> None:
-        """Forget every earlier run. ``public`` is the instance without its jobs."""
+        """Forget every earlier run.
+
+        ``public`` is a copy of the instance without its jobs, ``prior`` has the value of every
+        name in ``knows``.
+        """
 
     def step(self, event: Any) -> Any:
         """Decide on one event; called once per event, in order."""
@@ -196,6 +207,27 @@ class Recorder(Protocol):
 
     def finish(self) -> tuple[Schedule, Verdict]:
         """Return what was decided, and the judge's verdict on it."""
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How events and decisions of a family are written as JSON, and taken down.
+
+    A sealed policy is told and answers by these; ``take`` alone serves one that runs here.
+    """
+
+    public: type[Frozen]
+    """What is public; written and read as in files."""
+    event: Callable[[Any], Any]
+    """Event -> JSON."""
+    read_event: Callable[[Any, Any], Any]
+    """(public, JSON) -> event."""
+    decision: Callable[[Any], Any]
+    """Decision -> JSON."""
+    read_decision: Callable[[Any, Any], Any]
+    """(public, JSON) -> decision; ValueError if it is none."""
+    take: Callable[[Any], Any]
+    """Decision -> a copy that the policy cannot reach; ValueError if it is none."""
 
 
 class Method(Protocol):
@@ -265,8 +297,10 @@ class Family:
     samples: Mapping[str, Any]  # what the word `sample` stands for: "source", fields of Window
     verify: Callable[..., Verdict]  # (instance, schedule, *, unfinished=False)
     check: Callable[[Any, Any], float]  # (instance, certificate) -> bound, or ValueError
-    events: Callable[[Any], Iterable[Any]]
+    events: Callable[..., Iterable[Any]]  # (instance, information="after")
     public: Callable[[Any], Any]  # the instance without its jobs
+    wire: Wire
+    knowledge: Mapping[str, Callable[..., Any]]  # name -> (instance, **options) -> JSON value
     assemble: Callable[
         [Any, Sequence[tuple[Any, Any]]], Schedule
     ]  # (instance, [(event, decision)])
@@ -292,6 +326,7 @@ class Family:
     empty: Callable[[Any], Schedule] | None = None  # the schedule that does nothing, if it is one
     opening: Callable[[Any], tuple[float, Frozen]] | None = None  # a bound at hand in a blink
     trim: Callable[[Any, Any], Schedule] | None = None  # leaves out the jobs that are unfinished
+    playable: Callable[[Any], None] = field(default=lambda _instance: None)  # InputError if not
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: judged at the end
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()
@@ -362,41 +397,3 @@ def get_family(name: str) -> Family:
 def family_of(instance: Instance) -> Family:
     """Return the family that ``instance`` belongs to."""
     return get_family(instance.family)
-
-
-def get_policy(family: Family, name: str) -> Policy:
-    """Return a new policy: one of the family's own, an entry point, or ``module:Class``.
-
-    Raises
-    ------
-    InputError
-        No such policy, or its module cannot be imported.
-    """
-    if name in family.policies:
-        return family.policies[name]()
-    plugged = {e.name: e for e in entry_points(group="optsched.policies")}
-    if name in plugged:
-        return _made(plugged[name].load(), name)
-    if ":" not in name:
-        known = ", ".join([*family.policies, *plugged])
-        raise InputError(f"unknown policy {name!r}, expected one of: {known}, or MODULE:CLASS")
-    module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:  # a policy in the user's own file, beside which the command is run
-        sys.path.insert(0, here)
-    try:
-        return _made(getattr(importlib.import_module(module), attribute), name)
-    except (ImportError, AttributeError) as err:
-        raise InputError(f"policy {name!r} cannot be loaded: {err}") from err
-
-
-def _made(factory: Callable[[], Policy], name: str) -> Policy:
-    policy = factory()
-    missing = [
-        m for m in ("name", "information", "prior", "start", "step") if not hasattr(policy, m)
-    ]
-    if missing:
-        raise InputError(
-            f"policy {name!r} lacks {', '.join(missing)}, expected the protocol optsched.Policy"
-        )
-    return policy

@@ -27,7 +27,7 @@ from optsched.problem import (
     family_of,
 )
 from optsched.progress import CLOSED, Progress, improves
-from optsched.simulation import Run, simulate
+from optsched.simulation import Original, Run, simulate
 
 __all__ = ["Facts", "Judged", "MeanRatio", "Ratio", "RatioReport", "compare", "mean_ratio"]
 
@@ -53,6 +53,10 @@ class Judged(Frozen):
 
     name: str
     information: str = Field(description="what it knew when it decided; 'unknown' from outside")
+    own: tuple[str, ...] = Field(default=(), description="statistics from outside that it knew")
+    seal: str = Field(
+        default="unknown", description="whether it was kept from everything else: 'sealed', ..."
+    )
     value: Signed
     obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
     completed: int | None = Field(description="jobs that were completed; None: none do")
@@ -65,7 +69,9 @@ class Judged(Frozen):
         promised = self.ratio.guarantee
         theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
         left = "" if self.obeys else "; it leaves the model"
-        return f"{self.name} reaches {self.value:.6g}, ratio {self.ratio}{theory}{left}"
+        knows = f"; knows {', '.join(self.own)}" if self.own else ""
+        said = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
+        return f"{self.name} reaches {self.value:.6g}, {said}"
 
 
 class Facts(Frozen):
@@ -170,6 +176,7 @@ def compare(
     gap: float = CLOSED,
     seed: int = 0,
     threads: int = 1,
+    sealed: bool = False,
     watch: Callable[[Progress], None] | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> RatioReport:
@@ -189,6 +196,8 @@ def compare(
         As in :func:`optsched.solve`.
     seed : int
         Of the policies and of the search.
+    sealed : bool
+        Run every policy in a process of its own, as in :func:`optsched.simulate`.
     tell : callable, optional
         Called with a sentence after each policy.
 
@@ -208,6 +217,7 @@ def compare(
     family = family_of(instance)
     if optimum is not None and optimum.instance_sha256 != instance.digest():
         raise InputError("the optimum belongs to another instance, expected one of this instance")
+    original = Original(instance)
     outside = None if schedule is None else _outside(family, instance, schedule)
     wanted = list(family.policies) if policies is None else list(policies)
     names = [p if isinstance(p, str) else p.name for p in wanted]
@@ -216,13 +226,15 @@ def compare(
     others = family.references
     try:
         for policy in [*wanted, *extra]:
-            runs.append(simulate(instance, policy, seed=seed))
+            runs.append(simulate(instance, policy, seed=seed, sealed=sealed))
             if tell is not None:
                 tell(str(runs[-1]))
     except KeyboardInterrupt:
         if not runs:
             raise
         optimum, others = optimum or _unknown(family, instance), {}
+    original.must_be_unchanged(", ".join(names))
+    instance = original.copy()  # no policy has ever seen this one
     limits: dict[str, Any] = {"time_limit": time_limit, "gap": gap, "threads": threads}
     look = partial(solve, instance, **limits, seed=seed, watch=watch)
     known = _known(family, instance, runs)
@@ -404,6 +416,8 @@ class _Scale:
         return Judged(
             name=run.policy,
             information=run.information,
+            own=run.own,
+            seal=run.seal,
             value=run.value,
             obeys=run.obeys,
             completed=_completed(run.completion),

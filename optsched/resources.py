@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,3 +150,16 @@ def equal_machines(capacities: Sequence[Sequence[float]]) -> list[list[int]]:
     for h, row in enumerate(capacities):
         groups.setdefault(tuple(row), []).append(h)
     return list(groups.values())
+
+
+def close(*arrays: NDArray[Any]) -> None:
+    """Make arrays that are shared read-only; what needs one to work in takes a copy."""
+    for array in arrays:
+        array.setflags(write=False)
+
+
+class Closed:
+    """A record whose arrays are read-only from the beginning."""
+
+    def __post_init__(self) -> None:
+        close(*(value for value in vars(self).values() if isinstance(value, np.ndarray)))

@@ -1,19 +1,30 @@
-"""The clock and the accounts of an online run; a policy cannot see the future."""
+"""The clock and the accounts of an online run; a policy cannot see the future.
+
+The instance is taken down as text before the policy is made. Copies are read from it: one from
+which the policy is shown its events, one that is looked at for what it knows beforehand, and one
+that records and judges. So nothing that a policy is shown is what its judge computes with.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from copy import deepcopy
 from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.knowledge import checked_prior, compute, own
+from optsched.plugins import checked_policy, get_policy
 from optsched.problem import (
     Family,
     Frozen,
     Information,
+    InputError,
     Instance,
     Policy,
+    PolicyError,
     Prior,
     Recorder,
     Schedule,
@@ -22,8 +33,9 @@ from optsched.problem import (
     completed,
     family_of,
     get_family,
-    get_policy,
 )
+from optsched.sealing.process import ANSWER_LIMIT, SEAL, SealedPolicy, is_program
+from optsched.sealing.trouble import explain
 from optsched.streams import Streams
 
 
@@ -43,7 +55,14 @@ class Run(Frozen):
     completion: tuple[int | None, ...] = Field(
         default=(), description="completion slot of each job; empty where no jobs complete"
     )
-    prior: dict[str, Any] = Field(description="declared knowledge beforehand")
+    prior: dict[str, Any] = Field(
+        description="what the policy knew beforehand, by the names it asked for; own:... is a "
+        "statistic from outside"
+    )
+    sealed: bool = Field(default=False, description="it ran in a process of its own")
+    guards: tuple[str, ...] = Field(
+        default=(), description="what the sealed process was kept from: files, memory, ..."
+    )
     guarantee: float | None = Field(description="the theory's bound on the ratio for this instance")
     seconds: float = Field(description="time that the policy took for all decisions")
     slowest: float = Field(description="time of its slowest decision, s")
@@ -62,8 +81,24 @@ class Run(Frozen):
             f"{self.family}: {self.policy} reaches {self.value:.6g}",
             *completed(self.completion),
             f"decided in {self.seconds:.3f} s",
+            self.seal,
         ]
+        if self.own:
+            parts.append(f"knows {', '.join(self.own)}")
         return ", ".join(parts)
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Statistics from outside that the policy knew."""
+        return own(self.prior)
+
+    @property
+    def seal(self) -> str:
+        """Whether it was sealed, in words; what it was not kept from is said."""
+        open_to = [guard for guard in SEAL if guard not in self.guards]
+        if not self.sealed:
+            return "not sealed"
+        return f"sealed but for {' and '.join(open_to)}" if open_to else "sealed"
 
 
 class _Collector:
@@ -87,6 +122,8 @@ def simulate(
     *,
     seed: int = 0,
     prior: Prior | None = None,
+    sealed: bool = False,
+    answer_limit: float = ANSWER_LIMIT,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Run ``policy`` online on ``instance``.
@@ -95,12 +132,17 @@ def simulate(
     ----------
     instance : Instance
     policy : Policy or str
-        A policy, or the name of one.
+        A policy, or the name of one. ``exec:COMMAND`` is a program in any language.
     seed : int
         Seed of the policy's random streams.
     prior : mapping, optional
-        The declared knowledge beforehand; by default the policy computes it from the whole
-        instance.
+        Values for exactly the names that the policy asks for; by default the family computes them.
+        With a prior that is handed in, no guarantee is stated.
+    sealed : bool
+        Run the policy in a process of its own, which is told events and nothing else. Takes the
+        name of a policy; a program is always sealed.
+    answer_limit : float
+        Seconds that a sealed policy has for each answer.
     progress : callable, optional
         Called with the number of events done.
 
@@ -111,43 +153,126 @@ def simulate(
 
     Raises
     ------
-    RuntimeError
-        The judge rejects what the policy did.
+    InputError
+        The instance cannot be played, or the policy asks for what nobody knows.
+    PolicyError
+        The policy fails, breaks the model or changes the instance.
     """
     family = family_of(instance)
-    if isinstance(policy, str):
-        policy = get_policy(family, policy)
-    known = dict(policy.prior(instance) if prior is None else prior)
-    policy.start(family.public(instance), known, Streams(seed))
+    original = Original(instance)
+    family.playable(instance)
+    with ExitStack() as stack:
+        if sealed or is_program(policy):
+            chosen: Policy = stack.enter_context(
+                SealedPolicy(family, policy, answer_limit=answer_limit)
+            )
+        elif isinstance(policy, str):
+            chosen = get_policy(family, policy)
+        else:
+            chosen = checked_policy(policy, getattr(policy, "name", type(policy).__name__))
+        return _run(family, original, chosen, seed, prior, progress)
+
+
+class Original:
+    """An instance as it was before any policy ran, as text."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance, self._text = instance, instance.model_dump_json()
+        self.digest = instance.digest()
+
+    def copy(self) -> Instance:
+        """Read the instance from the text: nobody else has this one."""
+        return type(self._instance).model_validate_json(self._text)
+
+    def must_be_unchanged(self, policy: str) -> None:
+        """Refuse to go on with an instance that is another one now.
+
+        Raises
+        ------
+        PolicyError
+            Its digest is another one.
+        """
+        if self._instance.digest() != self.digest:
+            raise PolicyError(f"policy {policy} has changed the instance, expected it to be left")
+
+
+def _run(
+    family: Family,
+    original: Original,
+    policy: Policy,
+    seed: int,
+    prior: Prior | None,
+    progress: Callable[[int], None] | None,
+) -> Run:
+    name, information = str(policy.name), policy.information
+    if prior is None:
+        known = compute(family, policy.knows, original.copy, name)
+    else:
+        known = checked_prior(prior, policy.knows, name)
+    shown, judged = original.copy(), original.copy()
+    ours, sealed = _is_ours(family, policy), isinstance(policy, SealedPolicy)
+    with _explained(ours, f"policy {name}: start"):
+        policy.start(family.public(shown), deepcopy(known), Streams(seed))
     record: Recorder = (
-        _Collector(family, instance)
-        if family.recorder is None
-        else family.recorder(instance, policy)
+        _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
     )
     seconds, slowest = 0.0, 0.0
-    for done, event in enumerate(family.events(instance)):
+    told = family.events(shown, information)
+    for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
+        place = f"policy {name}: event {done}"
         began = time.perf_counter()
-        decision = policy.step(event)
+        with _explained(ours, place):
+            decision = policy.step(event)
         took = time.perf_counter() - began
         seconds, slowest = seconds + took, max(slowest, took)
-        record.take(event, decision)
+        try:
+            taken = decision if sealed else family.wire.take(decision)
+        except (ValueError, TypeError) as err:
+            raise PolicyError(f"{place}: the decision {err}") from err
+        record.take(true_event, taken)
         if progress is not None:
             progress(done + 1)
-    schedule, verdict = record.finish()
+    original.must_be_unchanged(name)
+    try:
+        schedule, verdict = record.finish()
+    except ValueError as err:
+        raise PolicyError(f"policy {name}: {err}") from err
     if verdict.value is None:
-        raise RuntimeError(f"policy {policy.name} broke the model: {verdict}")
+        raise PolicyError(f"policy {name} broke the model: {verdict}")
     return Run(
         family=family.name,
-        instance_sha256=instance.digest(),
-        policy=policy.name,
-        information=policy.information,
+        instance_sha256=original.digest,
+        policy=name,
+        information=information,
         seed=seed,
         schedule=schedule,
         value=verdict.value,
         obeys=verdict.obeys,
         completion=verdict.completion,
         prior=known,
-        guarantee=family.guarantee(instance, policy.name, known),
+        sealed=sealed,
+        guards=getattr(policy, "guards", ()) if sealed else (),
+        guarantee=family.guarantee(judged, name, known) if ours and prior is None else None,
         seconds=seconds,
         slowest=slowest,
     )
+
+
+def _is_ours(family: Family, policy: Policy) -> bool:
+    """Whether a policy is one of the family's own: theorems are about these only."""
+    if isinstance(policy, SealedPolicy):
+        return policy.called in family.policies
+    return type(policy) in {type(make()) for make in family.policies.values()}
+
+
+@contextmanager
+def _explained(ours: bool, place: str) -> Iterator[None]:
+    """Turn what goes wrong in a policy from outside into one message, with its own lines."""
+    try:
+        yield
+    except (InputError, KeyboardInterrupt):
+        raise
+    except Exception as err:
+        if ours:
+            raise  # a defect of this package keeps its traceback
+        raise PolicyError(f"{place}: {explain(err)}") from err

@@ -53,6 +53,24 @@ def test_page_on_families_names_every_field_and_member():
 
 
 @pytest.mark.parametrize("name", families())
+def test_page_on_families_names_all_that_can_be_known(name):
+    text = (DOCS / "families.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| `{name}` \| (.*)\|$", text, re.MULTILINE)
+    for word in get_family(name).knowledge:
+        assert f"`{word}`" in row, word
+
+
+def test_statistic_of_the_page_on_families_can_be_known():
+    names = {}
+    exec(blocks("families.md")[0], names)
+    exec(blocks("families.md")[1], names)
+    instance = get_family("oasis").generate("small", seed=1)
+    policy = names["OneByOne"]()
+    policy.knows = ("own:mean_epochs",)
+    assert simulate(instance, policy).prior == {"own:mean_epochs": names["mean_epochs"](instance)}
+
+
+@pytest.mark.parametrize("name", families())
 def test_page_on_a_family_names_every_policy_method_and_preset(name):
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     family = get_family(name)

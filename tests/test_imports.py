@@ -12,18 +12,12 @@ import optsched
 
 ROOT = Path(optsched.__file__).parent
 BOTTOM = {
-    "problem",
-    "resources",
-    "magnitudes",
-    "utility",
-    "streams",
-    "files",
-    "provenance",
-    "drawing",
+    *("problem", "plugins", "knowledge", "resources", "magnitudes", "utility"),
+    *("streams", "files", "provenance", "drawing"),
 }
 FLOORS = [
     BOTTOM,
-    {"scheduling", "solvers"},
+    {"scheduling", "solvers", "sealing"},
     {"branch", "search", "colgen", "interior_master", "progress"},
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from optsched.problem import Frozen
+from optsched.problem import Frozen, Information
 from optsched.resources import exact
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
@@ -47,10 +48,19 @@ class Arrivals:
     jobs: Mapping[int, ChunkedJob]
 
 
-def arrivals_by_slot(jobs: Sequence[ChunkedJob], horizon: int) -> Iterator[Arrivals]:
-    """Walk the horizon slot by slot, handing over every job in the slot in which it arrives."""
+def arrivals_by_slot(
+    jobs: Sequence[ChunkedJob], horizon: int, information: Information = "after"
+) -> Iterator[Arrivals]:
+    """Walk the horizon slot by slot, handing over every job in the slot in which it arrives.
+
+    Whoever decides before a slot's arrivals is handed those of the slot before.
+    """
+    known: list[dict[int, ChunkedJob]] = [{} for _ in range(horizon + 1)]
+    shift = 1 if information == "before" else 0
+    for i, job in enumerate(jobs):
+        known[job.arrival + shift][i] = job
     for t in range(horizon):
-        yield Arrivals(t, {i: job for i, job in enumerate(jobs) if job.arrival == t})
+        yield Arrivals(t, MappingProxyType(known[t]))
 
 
 MOST_NAMED = 3  # jobs whose trouble is told in full

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from optsched.problem import InputError
+from optsched.resources import close
 from optsched.scheduling.slots import (
     Floats,
     Ints,
@@ -56,7 +57,10 @@ class Request:
     worker_demand: Floats  # (R,)
     ps_demand: Floats  # (R,)
     ps_needed: Ints  # (N + 1,) PS that 0, 1, ... workers need
-    utility: Floats  # (T,) if it completes in slot t
+    utility: Floats  # (T,) if it completes in slot t; read-only, as that of an instance
+
+    def __post_init__(self) -> None:
+        close(self.utility)
 
 
 @dataclass(frozen=True)
@@ -125,7 +129,8 @@ def compile_kernels() -> None:
         np.ones(1),
         Machines(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones(1, np.int64)),
     )
-    units = np.arange(2)
+    units, utility = np.arange(2), np.full(1, 9.0)
+    close(utility)
     best_schedule(
         0,
         1,
@@ -133,7 +138,7 @@ def compile_kernels() -> None:
         demand,
         demand,
         units,
-        np.full(1, 9.0),
+        utility,
         side.price,
         side.free,
         side.count,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from knowing import prior_of
 from oasis_reference import FILES, load
 
 from optsched.families.oasis.capacity_blocks import over_slots
@@ -28,7 +29,7 @@ def by_machine(capacity):
 def test_payoffs_of_the_reference(path, granularity):
     inst, reference = load(path)
     a, policy = inst.arrays, Oasis(granularity=granularity)
-    policy.start(inst.platform(), policy.prior(inst), Streams(0))
+    policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
     for job in inst.jobs:  # the units are those of all jobs
         policy.request(job)
     for prices in reference["oracle"]:

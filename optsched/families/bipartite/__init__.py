@@ -7,8 +7,9 @@ from typing import Any
 
 from optsched.families.bipartite.certificate import BipartiteCertificate, check, scope
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
-from optsched.families.bipartite.online import POLICIES, Recorder, assemble, events, verify
+from optsched.families.bipartite.online import POLICIES, WIRE, Recorder, assemble, events, verify
 from optsched.families.bipartite.opening import empty, opening
+from optsched.families.bipartite.policy import KNOWLEDGE
 from optsched.families.bipartite.reference import METHODS
 from optsched.families.bipartite.shadow import shadow_prices
 from optsched.families.bipartite.sources import (
@@ -60,6 +61,8 @@ FAMILY = Family(
     check=check,
     events=events,
     public=BipartiteInstance.platform,
+    wire=WIRE,
+    knowledge=KNOWLEDGE,
     assemble=assemble,
     policies=POLICIES,
     methods=METHODS,

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from optsched.families.bipartite.instance import Floats, Slot
 from optsched.families.bipartite.instance_gang import GangInstance
 from optsched.families.bipartite.online import events
-from optsched.families.bipartite.policy import OgaSched
+from optsched.families.bipartite.policy import KNOWLEDGE, OgaSched
 from optsched.families.bipartite.verify import Judge
-from optsched.problem import Verdict, Violation
+from optsched.problem import Information, Verdict, Violation
 from optsched.streams import Streams
 
 CLOSE = 1e-9
@@ -77,7 +77,7 @@ class GangOga:
     """
 
     name = "gang-ogasched"
-    information = "before"
+    information: Information = "before"
 
     def __init__(self, learner: OgaSched | None = None) -> None:
         self._learner = OgaSched("theory") if learner is None else learner
@@ -87,7 +87,8 @@ class GangOga:
         a = inst.base.arrays
         self._inst = inst
         platform = inst.base.platform()
-        self._learner.start(platform, self._learner.prior(platform), Streams(0))
+        known = {name: KNOWLEDGE[name](platform) for name in self._learner.knows}
+        self._learner.start(platform, known, Streams(0))
         resource = np.repeat(np.arange(len(a.capacity)) % a.resources, np.diff(a.start))
         self._channels = [
             [np.flatnonzero((a.port == p) & (resource == k)) for k in range(a.resources)]
@@ -95,7 +96,7 @@ class GangOga:
         ]
 
     def step(self, event: Slot) -> Floats:
-        """Return the gang decision made before ``event``; then learn from it."""
+        """Learn from the jobs of the slot before, which the event shows; return the decision."""
         return self._dealt(self._learner.step(event))
 
     def _dealt(self, y: Floats) -> Floats:
@@ -136,6 +137,6 @@ def run_gangs(inst: GangInstance, policy: GangOga) -> tuple[Verdict, list[float]
     """Run ``policy`` on all slots; return the verdict and the rewards."""
     policy.start(inst)
     judge = GangJudge(inst)
-    for event in events(inst.base):
-        judge.slot(event.slot, event.jobs, policy.step(event))
+    for event in events(inst.base, policy.information):
+        judge.slot(event.slot, inst.base.jobs[event.slot], policy.step(event))
     return judge.verdict(), judge.rewards

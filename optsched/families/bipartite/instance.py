@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, NamedTuple, Self, TypeVar
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from optsched.families.bipartite.instance_utilities import (
     gain,
 )
 from optsched.problem import Frozen, Instance, Schedule
+from optsched.resources import Closed, close
 
 __all__ = [
     "KINDS",
@@ -63,7 +64,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-AnyArray = TypeVar("AnyArray", bound=NDArray[Any])
 
 MOST_CHANNELS = 10_000_000
 MOST_JOBS = 1_000_000_000  # slots x copies: whether there is a job is one byte each
@@ -201,12 +201,16 @@ class BipartiteInstance(Platform, Instance):
         """Whether each copy has a job in each slot, shape (T, C)."""
         a = self.arrays
         counts = np.array(self.arrivals, np.int64).reshape(self.horizon, len(self.ports))
-        return _kept(counts[:, a.port_of] > a.nth)
+        jobs = counts[:, a.port_of] > a.nth
+        close(jobs)
+        return jobs
 
     @cached_property
     def counts(self) -> Ints:
         """n: slots in which each copy has a job, shape (C,)."""
-        return _kept(np.asarray(self.jobs.sum(axis=0), dtype=np.int64))
+        counts = np.asarray(self.jobs.sum(axis=0), dtype=np.int64)
+        close(counts)
+        return counts
 
     @cached_property
     def patterns(self) -> tuple[NDArray[np.bool_], Ints]:
@@ -217,17 +221,13 @@ class BipartiteInstance(Platform, Instance):
         order = np.argsort(first, kind="stable")  # in order of first appearance
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        return _kept(self.jobs[first[order]]), _kept(rank[inverse.ravel()])
-
-
-def _kept(array: AnyArray) -> AnyArray:
-    """Return ``array``, which nobody can write into any more: an instance never changes."""
-    array.setflags(write=False)
-    return array
+        patterns, which = self.jobs[first[order]], rank[inverse.ravel()]
+        close(patterns, which)
+        return patterns, which
 
 
 @dataclass(frozen=True, eq=False)
-class BipartiteArrays:
+class BipartiteArrays(Closed):
     """The platform as arrays, with ports unfolded into copies; none of them can be written into."""
 
     copies: int  # C
@@ -242,11 +242,6 @@ class BipartiteArrays:
     start: Ints  # (R * K + 1,) first channel of each row
     port: Ints  # (N,) copy of each channel
     upper: Floats  # (N,) request of each channel
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            if isinstance(array, np.ndarray):
-                _kept(array)
 
     @classmethod
     def of(cls, platform: Platform) -> BipartiteArrays:
@@ -303,7 +298,7 @@ class Slot(NamedTuple):
     def without_jobs(cls, copies: int) -> Slot:
         """Return a slot in which nothing arrives: kernels are compiled with it."""
         jobs = np.zeros(copies, np.bool_)
-        jobs.setflags(write=False)
+        close(jobs)
         return cls(0, jobs)
 
 

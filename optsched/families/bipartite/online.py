@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,13 +13,14 @@ from optsched.families.bipartite.instance import (
     BipartiteInstance,
     BipartiteSchedule,
     Floats,
+    Platform,
     Record,
     Slot,
 )
-from optsched.families.bipartite.policy import OgaSched
+from optsched.families.bipartite.policy import KNOWLEDGE, OgaSched
 from optsched.families.bipartite.verify import Judge
 from optsched.families.bipartite.verify import verify as verify_decisions
-from optsched.problem import Policy, Verdict, Violation
+from optsched.problem import Information, Policy, Verdict, Violation, Wire
 from optsched.streams import Streams
 
 POLICIES: Mapping[str, Callable[..., Policy]] = {
@@ -29,12 +31,82 @@ POLICIES: Mapping[str, Callable[..., Policy]] = {
     **BASELINES,
 }
 
+SHORT = 100  # amounts that are written as a list
 KEPT = 250_000  # numbers of decisions up to which a run keeps them all
 
 
-def events(inst: BipartiteInstance) -> Iterator[Slot]:
-    """Hand over the jobs slot by slot."""
-    return map(Slot, range(inst.horizon), inst.jobs)
+def events(inst: BipartiteInstance, information: Information = "after") -> Iterator[Slot]:
+    """Hand over the jobs slot by slot; whoever decides before them sees those of the slot before.
+
+    Every event has an array of its own: no other slot can be reached from it.
+    """
+    shown = Slot.without_jobs(inst.arrays.copies).jobs
+    for t, jobs in enumerate(inst.jobs):
+        if information == "before":
+            yield Slot(t, shown)
+        shown = jobs.copy()
+        shown.setflags(write=False)
+        if information != "before":
+            yield Slot(t, shown)
+
+
+def _take(decision: Any) -> Floats:
+    taken = np.array(decision, np.float64)
+    taken.setflags(write=False)
+    return taken
+
+
+def _write(decision: Any) -> Any:
+    """Return a decision as JSON: all amounts, as bytes where a list would take long to write."""
+    y = _take(decision)
+    if y.ndim != 1 or len(y) <= SHORT:
+        return y.tolist()
+    return {"float64": base64.b64encode(y.astype("<f8").tobytes()).decode()}
+
+
+def _read(public: Platform, content: Any) -> Floats:
+    """Return the decision that was written.
+
+    Raises
+    ------
+    ValueError
+        It is no list of numbers, no bytes of them, and does not name channels with amounts.
+    """
+    if isinstance(content, list):
+        return _take(content)
+    if isinstance(content, dict) and isinstance(content.get("float64"), str):
+        return _take(np.frombuffer(base64.b64decode(content["float64"], validate=True), "<f8"))
+    if not isinstance(content, dict) or set(content) != {"channels", "amounts"}:
+        raise ValueError(
+            f'is {content!r:.60}, expected a list of amounts, or {{"channels": [...], '
+            '"amounts": [...]}}'
+        )
+    y = np.zeros(public.arrays.channels)
+    channels, amounts = content["channels"], content["amounts"]
+    if len(channels) != len(amounts):
+        raise ValueError(f"has {len(amounts)} amounts, expected one per channel: {len(channels)}")
+    if any(not isinstance(i, int) or not 0 <= i < len(y) for i in channels):
+        raise ValueError(f"has channels that are not in 0..{len(y) - 1}")
+    y[channels] = amounts
+    return _take(y)
+
+
+def _read_event(public: Platform, content: Any) -> Slot:
+    jobs = np.zeros(public.arrays.copies, np.bool_)
+    jobs[:] = content["jobs"]
+    jobs.setflags(write=False)
+    return Slot(content["slot"], jobs)
+
+
+WIRE = Wire(
+    public=Platform,
+    event=lambda event: {"slot": event.slot, "jobs": event.jobs.astype(int).tolist()},
+    read_event=_read_event,
+    decision=_write,
+    read_decision=_read,
+    take=_take,
+)
+"""Events show whether each copy of a port has a job, 1 or 0."""
 
 
 class Recorder:
@@ -50,7 +122,7 @@ class Recorder:
         """Judge the decision of one slot."""
         self._judge.slot(event.slot, event.jobs, decision)
         if self._keep:
-            self._decisions.append(np.array(decision, float))
+            self._decisions.append(decision)
 
     def finish(self) -> tuple[BipartiteSchedule, Verdict]:
         """Return the decisions, or what is needed to repeat them, and the verdict."""
@@ -123,8 +195,9 @@ def repeat(inst: BipartiteInstance, record: Record) -> Judge:
     """Run the policy of a record again, before the judge."""
     options: dict[str, Any] = dict(record.options)
     policy = POLICIES[record.policy](**options)
-    policy.start(inst.platform(), policy.prior(inst), Streams(0))  # no policy here draws anything
+    known = {name: KNOWLEDGE[name](inst) for name in policy.knows}
+    policy.start(inst.platform(), known, Streams(0))  # no policy here draws anything
     judge = Judge(inst)
-    for event in events(inst):
-        judge.slot(event.slot, event.jobs, policy.step(event))
+    for event in events(inst, policy.information):
+        judge.slot(event.slot, inst.jobs[event.slot], policy.step(event))
     return judge

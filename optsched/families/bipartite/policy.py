@@ -2,8 +2,8 @@
 
     y(t+1) = Proj_Y( y(t) + eta_t grad q(x(t), y(t)) )                      (31)
 
-A decision is made before the jobs of its slot are known (``information = "before"``); they only
-shape the next one. Step sizes:
+A decision is made before the jobs of its slot are known (``information = "before"``): the event of
+a slot shows the jobs of the slot before, from which it learns. Step sizes:
 
     decay       eta_1 = eta, eta_{t+1} = decay eta_t           Table II: 25 and 0.9999
     constant    eta
@@ -14,6 +14,7 @@ shape the next one. Step sizes:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -61,20 +62,13 @@ class OgaSched:
         self.options: dict[str, Any] = {"step": step, "eta": eta, "decay": decay}
         self._first = start_at
 
-    def prior(self, instance: Platform) -> Prior:
-        """Return the step rule and, beside the theory's step only, the bound (41) on the regret.
-
-        Only the platform and the number of slots enter.
-        """
-        step = self.options["step"]
-        if step in ("decay", "constant"):
-            return {n: self.options[n] for n in ("eta", "decay")[: 1 + (step == "decay")]}
-        diam, gradient = diameter(instance), gradient_bound(instance)
-        root = math.sqrt(instance.horizon)
-        if step == "adaptive":
-            return {"diameter": diam, "slots": instance.horizon}
-        eta = diam / (gradient * root) if gradient > 0 else 0.0
-        return {"eta": eta, "regret_guarantee": diam * gradient * root}
+    @property
+    def knows(self) -> tuple[str, ...]:
+        """Constants of the theory, of which only the platform and the number of slots know."""
+        return {
+            "theory": ("diameter", "gradient_bound", "regret_guarantee"),
+            "adaptive": ("diameter",),
+        }.get(self.options["step"], ())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take y(1)."""
@@ -90,18 +84,19 @@ class OgaSched:
         self._totals = np.zeros((a.resources, a.copies))
         add_up(self._y, *self._live.graph[:3], self._totals)
         self._rho = np.zeros(self._live.rows)
-        self._eta = float(prior.get("eta", 0.0))
-        self._factor = float(prior.get("decay", 1.0))
+        step = self.options["step"]
+        self._eta, self._factor = float(self.options["eta"]), 1.0
+        if step == "decay":
+            self._factor = float(self.options["decay"])
+        elif step == "theory":
+            steepest = prior["gradient_bound"] * math.sqrt(public.horizon)
+            self._eta = prior["diameter"] / steepest if steepest > 0 else 0.0
         nobody = Slot.without_jobs(a.copies).jobs
         ascend(  # compiled before decisions are timed; moves nothing
             self._y, self._y.copy(), nobody, 0.0, self._totals.copy(),
             self._rho.copy(), *self._live.graph, *self._live.limits,
         )  # fmt: skip
-        self._scale = (
-            float(prior["diameter"]) / math.sqrt(prior["slots"])
-            if self.options["step"] == "adaptive"
-            else None
-        )
+        self._scale = prior["diameter"] / math.sqrt(public.horizon) if step == "adaptive" else None
         if self._scale is not None:
             gradient_norm(
                 self._y, nobody, self._totals, self._live.rest,
@@ -109,16 +104,20 @@ class OgaSched:
             )  # fmt: skip
 
     def step(self, event: Slot) -> Floats:
-        """Return the decision made before ``event``; then learn from it."""
-        y, live, jobs = self._y, self._live, event.jobs
-        decision, after = live.spread(y), np.empty_like(y)
-        eta = self._eta
+        """Learn from the jobs of the slot before, which the event shows; return the next y."""
+        if event.slot > 0:
+            self._learn(event.jobs)
+        return self._live.spread(self._y)
+
+    def _learn(self, jobs: NDArray[np.bool_]) -> None:
+        """Go one step up the gradient at the last decision."""
+        y, live = self._y, self._live
+        after, eta = np.empty_like(y), self._eta
         if self._scale is not None:
             norm = gradient_norm(y, jobs, self._totals, live.rest, *live.graph)
             eta = self._scale / norm if norm > 0 else 0.0
         ascend(y, after, jobs, eta, self._totals, self._rho, *live.graph, *live.limits)
         self._y, self._eta = after, eta * self._factor
-        return decision
 
 
 def diameter(platform: Platform) -> float:
@@ -141,3 +140,13 @@ def gradient_bound(platform: Platform) -> float:
 def regret_guarantee(platform: Platform) -> float:
     """Return H_G sqrt(T), (41) and (54): holds for the constant step of the theory only."""
     return diameter(platform) * gradient_bound(platform) * math.sqrt(platform.horizon)
+
+
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "diameter": diameter,
+    "gradient_bound": gradient_bound,
+    "regret_guarantee": regret_guarantee,
+    "jobs": lambda inst: int(inst.counts.sum()),
+    "jobs_per_port": lambda inst: np.array(inst.arrivals).sum(axis=0).tolist(),
+}
+"""The bounds (53), (50) and (41), and how many jobs come."""

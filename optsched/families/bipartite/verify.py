@@ -170,7 +170,8 @@ class Judge:
     def _look(self, t: int, jobs: NDArray[np.bool_], decision: Floats) -> None:
         """Write what the decision is worth to each copy with a job; 0 if it breaks the model."""
         a, limits = self._arrays, self._limits
-        y = np.ascontiguousarray(decision, dtype=np.float64)
+        y = np.ascontiguousarray(decision, dtype=np.float64).view()
+        y.setflags(write=False)  # as decisions of policies are: compiled once for both
         if y.shape != (a.channels,):
             place = f"slot {t}: decision of shape {y.shape}, expected ({a.channels},)"
             self._broken("4", place, abs(y.size - a.channels))

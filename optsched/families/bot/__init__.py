@@ -11,9 +11,9 @@ from optsched.families.bot.facts import describe, guarantee, headline, shadow_pr
 from optsched.families.bot.fairness import measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import BotInstance, BotSchedule
-from optsched.families.bot.online import assemble, events
+from optsched.families.bot.online import WIRE, assemble, events
 from optsched.families.bot.outset import modest, opening
-from optsched.families.bot.policy import Adaptive, Naive
+from optsched.families.bot.policy import KNOWLEDGE, Adaptive, Naive
 from optsched.families.bot.presets import PRESETS
 from optsched.families.bot.reference import METHODS
 from optsched.families.bot.sources import generate, open_trace
@@ -51,6 +51,8 @@ FAMILY = Family(
     check=check,
     events=events,
     public=BotInstance.platform,
+    wire=WIRE,
+    knowledge=KNOWLEDGE,
     assemble=assemble,
     policies={Adaptive.name: Adaptive, Naive.name: Naive, **BASELINES},
     methods=METHODS,

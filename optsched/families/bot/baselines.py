@@ -17,11 +17,8 @@ class _Shared:
 
     name = ""
     information: Information = "local"
+    knows: tuple[str, ...] = ()
     rule: Callable[[BotInstance], Floats]
-
-    def prior(self, instance: BotInstance) -> Prior:  # noqa: ARG002
-        """Nothing is known beforehand."""
-        return {}
 
     def start(self, public: BotPlatform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take over the platform."""

@@ -35,7 +35,7 @@ from pydantic import (
 
 from optsched.families.bot.instance_alone import alone, single
 from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import exact
+from optsched.resources import Closed, close, exact
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -368,9 +368,12 @@ class Held:
 
     array: Any
 
+    def __post_init__(self) -> None:
+        close(*(self.array if isinstance(self.array, tuple) else (self.array,)))
+
 
 @dataclass(frozen=True, eq=False)
-class Deployment:
+class Deployment(Closed):
     """The routes of one application."""
 
     order: Ints  # nodes that a route leads to, the master first, each after the one before it

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from optsched.families.bot.instance import Application, BotInstance, BotSchedule
-from optsched.problem import Frozen
+from pydantic import ValidationError
+
+from optsched.families.bot.instance import Application, BotInstance, BotPlatform, BotSchedule
+from optsched.files import first_error
+from optsched.problem import Frozen, Information, InputError, Wire
 
 
 class Bags(Frozen):
@@ -15,11 +19,39 @@ class Bags(Frozen):
     routes: tuple[tuple[int, ...], ...] | None
 
 
-def events(inst: BotInstance) -> Iterator[Bags]:
-    """Hand over all bags at once: they have no end, and rates are those of the steady state."""
+def events(inst: BotInstance, information: Information = "local") -> Iterator[Bags]:
+    """Hand over all bags at once: they have no end, and rates are those of the steady state.
+
+    Raises
+    ------
+    InputError
+        A policy wants to decide before them: there is nothing else.
+    """
+    if information == "before":
+        raise InputError('information is "before", expected "after" or "local" in family bot')
     yield Bags(applications=inst.applications, routes=inst.routes)
 
 
 def assemble(inst: BotInstance, played: Sequence[tuple[Bags, BotSchedule]]) -> BotSchedule:  # noqa: ARG001
     """Return the rates that were agreed on."""
     return played[-1][1]
+
+
+def _take(decision: Any) -> BotSchedule:
+    """Take down rates; they are checked again, and nobody else holds them."""
+    if isinstance(decision, BotSchedule):
+        decision = decision.model_dump()
+    try:
+        return BotSchedule.model_validate(decision)
+    except ValidationError as err:
+        raise ValueError(f"is no schedule: {first_error(err)}") from err
+
+
+WIRE = Wire(
+    public=BotPlatform,
+    event=lambda event: event.model_dump(mode="json"),
+    read_event=lambda _public, content: Bags.model_validate(content),
+    decision=lambda decision: _take(decision).model_dump(mode="json"),
+    read_decision=lambda _public, content: _take(content),
+    take=_take,
+)

@@ -7,11 +7,13 @@ divided by one factor such that nothing is overloaded.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from optsched.families.bot.instance import BotInstance, BotPlatform, BotSchedule
 from optsched.families.bot.negotiation import Negotiation, Steps
 from optsched.families.bot.online import Bags
+from optsched.knowledge import asked
 from optsched.problem import Information, Prior
 from optsched.streams import Streams
 
@@ -31,25 +33,22 @@ class _Negotiated:
         self.iterations = iterations
         self.given = steps
 
-    def defaults(self, nodes: int) -> dict[str, Any]:
-        """Return the step sizes for a platform of so many nodes."""
-        raise NotImplementedError
-
-    def prior(self, instance: BotInstance) -> Prior:
-        """Choose step sizes by the number of nodes, which is all that is asked of the instance."""
-        known = self.defaults(len(instance.speed)) | self.given
-        steps = Steps(algorithm=self.name, **known)
-        return {"iterations": self.iterations, "steps": steps.model_dump()}
+    @property
+    def knows(self) -> tuple[str, ...]:
+        """The step sizes for a platform of this size."""
+        return (asked("steps", algorithm=self.name),)
 
     def start(self, public: BotPlatform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take over the platform and the step sizes."""
-        self.platform, self.known = public, prior
+        self.platform = public
+        (known,) = (prior[name] for name in self.knows)
+        self.steps = Steps(algorithm=self.name, **(known | self.given))
 
     def step(self, event: Bags) -> BotSchedule:
         """Negotiate, and scale back."""
         inst = instance_of(self.platform, event)
-        negotiation = Negotiation(inst, Steps.model_validate(self.known["steps"]))
-        negotiation.run(self.known["iterations"])
+        negotiation = Negotiation(inst, self.steps)
+        negotiation.run(self.iterations)
         return BotSchedule.of(negotiation.feasible())
 
 
@@ -66,10 +65,6 @@ class Adaptive(_Negotiated):
 
     name = "adaptive"
 
-    def defaults(self, nodes: int) -> dict[str, Any]:
-        """Return the step sizes for a platform of so many nodes."""
-        return {"rho": min(LARGEST_STEP, 1 / nodes), "tilde": 0.05, "lam": 0.7, "mu": 0.7}
-
 
 class Naive(_Negotiated):
     """The naive algorithm (11) with the normalized step (19).
@@ -83,9 +78,27 @@ class Naive(_Negotiated):
 
     name = "naive"
 
-    def defaults(self, nodes: int) -> dict[str, Any]:  # noqa: ARG002
-        """Return the step sizes of Sec. 6.5.3."""
+
+def usual_steps(inst: BotInstance, algorithm: str = Adaptive.name) -> dict[str, float]:
+    """Return the usual step sizes of an algorithm, by the number of nodes.
+
+    Raises
+    ------
+    ValueError
+        No such algorithm.
+    """
+    if algorithm == Adaptive.name:
+        return {"rho": min(LARGEST_STEP, 1 / len(inst.speed)), "tilde": 0.05, "lam": 0.7, "mu": 0.7}
+    if algorithm == Naive.name:
         return {"rho": 1e-3, "tilde": 1e-3, "lam": 1e-13, "mu": 1e-15}
+    raise ValueError(f"algorithm is {algorithm!r}, expected 'adaptive' or 'naive'")
+
+
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "steps": usual_steps,
+    "applications": lambda inst: len(inst.applications),
+}
+"""Step sizes of both algorithms, and how many applications there are."""
 
 
 def instance_of(platform: BotPlatform, bags: Bags) -> BotInstance:

@@ -8,8 +8,8 @@ from typing import Any
 from optsched.families.completion.baselines import BASELINES
 from optsched.families.completion.certificate import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
-from optsched.families.completion.online import assemble, events
-from optsched.families.completion.policy import AOnline, guarantee
+from optsched.families.completion.online import WIRE, assemble, events
+from optsched.families.completion.policy import KNOWLEDGE, AOnline, guarantee, must_run
 from optsched.families.completion.reference import METHODS
 from optsched.families.completion.shadow import shadow_prices
 from optsched.families.completion.sources import (
@@ -65,6 +65,9 @@ FAMILY = Family(
     check=check,
     events=events,
     public=CompletionInstance.platform,
+    wire=WIRE,
+    knowledge=KNOWLEDGE,
+    playable=must_run,
     assemble=assemble,
     policies=POLICIES,
     methods=METHODS,

@@ -40,6 +40,7 @@ from pydantic import (
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.resources import (
     Amount,
+    Closed,
     MachineClass,
     Units,
     ceil_multiples,
@@ -243,7 +244,7 @@ class CompletionInstance(Platform, Instance):
 
 
 @dataclass(frozen=True, eq=False)
-class PlatformArrays:
+class PlatformArrays(Closed):
     """The platform as arrays. Demands and capacities are integers in ``resources.Units``."""
 
     worker_demand: Ints  # (M, R)

@@ -9,9 +9,9 @@ blocks begin when those of the round before have ended in which a job was placed
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from optsched.families.completion.instance import (
 from optsched.families.completion.max_weight import Order, max_weight
 from optsched.families.completion.modes import Cluster, Task
 from optsched.families.completion.oracle import PricedServers, best_schedule
+from optsched.knowledge import asked
 from optsched.problem import Information, InputError, Prior
 from optsched.resources import exact, floor_tol
 from optsched.scheduling.jobs import Arrivals
@@ -67,21 +68,23 @@ class AOnline:
         self.bound, self.order, self.printed = bound, order, printed
         self.most_workers = most_workers
         self.name = "a_online" if order == "arrival" else "a_online-density"
+        given = {} if bound is None else {"F": bound}
+        self.asks = {"lambda": asked("lambda", **given), "alpha": asked("alpha", **given)}
+        if bound is None:
+            self.asks["F"] = "F"
+        if order != "arrival" or most_workers is not None:
+            del self.asks["alpha"]  # another algorithm: the theorem says nothing
 
-    def prior(self, instance: CompletionInstance) -> Prior:
-        """Compute F, lambda and the competitive parameter alpha from the whole instance."""
-        must_run(instance)
-        f = weight_bound(instance) if self.bound is None else self.bound
-        lam = price_base(instance, f)
-        weights = [job.weight for job in instance.jobs]
-        alpha = blocks(weights, lam) if weights else 1
-        return {"F": f, "lambda": lam, "alpha": alpha}
+    @property
+    def knows(self) -> tuple[str, ...]:
+        """Lambda of (11), with F; and the competitive parameter alpha where Theorem 5 holds."""
+        return tuple(self.asks.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with empty servers."""
         self.cluster = Cluster(public)
         self.horizon = public.horizon
-        self.lam = float(prior["lambda"])
+        self.lam = float(prior[self.asks["lambda"]])
         self.waiting: dict[int, Task] = {}
         self.arrived: dict[int, int] = {}  # the slot of arrival
         self.tau = 1
@@ -191,7 +194,31 @@ def weight_bound(inst: CompletionInstance) -> float:
     return worst
 
 
+def _price_base(inst: CompletionInstance, F: float | None = None) -> float:  # noqa: N803
+    return price_base(inst, weight_bound(inst) if F is None else F)
+
+
+def _alpha(inst: CompletionInstance, F: float | None = None) -> int | None:  # noqa: N803
+    """Return the competitive parameter; None where F is below what (11) asks for."""
+    least = weight_bound(inst)
+    if F is not None and least > F:
+        return None
+    weights = [job.weight for job in inst.jobs]
+    return blocks(weights, price_base(inst, least if F is None else F)) if weights else 1
+
+
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "F": weight_bound,
+    "lambda": _price_base,
+    "alpha": _alpha,
+    "jobs": lambda inst: len(inst.jobs),
+}
+"""F and lambda of (11), alpha of Theorem 5; the last two also for an F that is handed in."""
+
+
 def guarantee(inst: CompletionInstance, policy: str, prior: Prior) -> float | None:  # noqa: ARG001
     """Return 4 alpha of Theorem 5 for a run of A_online, else None."""
-    alpha = prior.get("alpha") if policy == "a_online" else None
+    if policy != "a_online":
+        return None
+    alpha = next((prior[name] for name in prior if name.startswith("alpha")), None)
     return None if alpha is None else 4 * float(alpha)

@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from optsched.families.dmlrs.baselines import BASELINES
+from optsched.families.dmlrs.baselines.oasis import KNOWLEDGE as HALVES
 from optsched.families.dmlrs.certificate import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
-from optsched.families.dmlrs.online import assemble, events
+from optsched.families.dmlrs.online import WIRE, assemble, events
 from optsched.families.dmlrs.opening import empty, opening, trim
-from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized, guarantee
+from optsched.families.dmlrs.policy import (
+    KNOWLEDGE,
+    PdOrs,
+    PdOrsRandomized,
+    guarantee,
+    refuse_links,
+)
 from optsched.families.dmlrs.reference import METHODS
 from optsched.families.dmlrs.shadow import shadow_prices
 from optsched.families.dmlrs.sources import describe, generate, open_trace, warnings
@@ -55,6 +62,9 @@ FAMILY = Family(
     check=check,
     events=events,
     public=DmlrsInstance.platform,
+    wire=WIRE,
+    knowledge={**KNOWLEDGE, **HALVES},
+    playable=refuse_links,
     assemble=assemble,
     policies={PdOrs.name: PdOrs, PdOrsRandomized.name: PdOrsRandomized, **BASELINES},
     methods=METHODS,

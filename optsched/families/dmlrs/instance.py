@@ -45,6 +45,7 @@ from optsched.families.dmlrs.instance_work import (
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.resources import (
     Amount,
+    Closed,
     MachineClass,
     Units,
     ceil_multiples,
@@ -345,7 +346,7 @@ def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class DmlrsArrays:
+class DmlrsArrays(Closed):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 
     worker_demand: NDArray[np.int64]  # (I, R)

@@ -17,6 +17,7 @@ import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance, linked_table
 from optsched.families.dmlrs.oracle_kernels import best_schedule, place_schedule, slot_places
+from optsched.resources import close
 from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints
 
@@ -33,8 +34,11 @@ class Request:
     ps_demand: Floats  # (R,)
     ps_inner: Ints  # (K + 1,) PS that 0, 1, ... workers need at the inner rate; below 0: impossible
     ps_outer: Ints  # (K + 1,)
-    utility: Floats  # (T,) if it completes in slot t
+    utility: Floats  # (T,) if it completes in slot t; read-only, as that of an instance
     linked: Ints | None = None  # (K + 1, K + 1), link by link: PS of workers beside them, elsewhere
+
+    def __post_init__(self) -> None:
+        close(self.utility)
 
 
 @dataclass(frozen=True)
@@ -172,13 +176,14 @@ def new_scratch(machines: int, most: int) -> Scratch:
 @cache
 def compile_kernels() -> None:
     """Compile what an oracle runs, so that no decision is timed with it."""
-    demand, table = np.ones(1), np.arange(3)
+    demand, table, utility = np.ones(1), np.arange(3), np.full(1, 9.0)
+    close(utility)
     price = np.ones((1, 1, 2))
     free = np.full((1, 1, 2), 4.0)
     count = np.ones(2, np.int64)
     amount = np.zeros(1, np.int64)
     job = (demand, demand, table, table)
-    first: list[Any] = [0, 2, (1, 1), *job, np.full(1, 9.0), price, free, count, 0.0, 0.0, amount]
+    first: list[Any] = [0, 2, (1, 1), *job, utility, price, free, count, 0.0, 0.0, amount]
     best_schedule(*first, *list[Any](new_scratch(2, 2)))
     for kind in (4, 5):
         amount[0] = kind

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,7 @@ from optsched.families.dmlrs.instance import (
 )
 from optsched.families.dmlrs.oracle import Best, Oracle, Request
 from optsched.families.dmlrs.prices import PRINTED, SAFE, ln_bounds, theorem_ratio
+from optsched.knowledge import asked
 from optsched.problem import Information, InputError, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.ledger import Ledger
@@ -78,32 +81,25 @@ class PdOrs:
         self.how, self.upper_price, self.shift_lower = oracle, U, math.log(L_scale)
         self.gain, self.most_rounds, self.delta = gain, most_rounds, delta
         self.oracle: Oracle
+        price = {} if U == SAFE else {"price": U}
+        self.asks = {"ln_U": asked("ln_U", **price), "ln_L": "ln_L", "most_workers": "most_workers"}
+        if L_scale == 1 and U == SAFE:
+            rounding = {"gain": gain, "delta": delta} if oracle == "randomized" else {}
+            self.asks["theorem_3"] = asked("theorem_3", **rounding)
 
-    def prior(self, instance: DmlrsInstance) -> Prior:
-        """Compute ln U and ln L of (3.13), (3.14); ``alpha`` where Theorem 3 holds for them."""
-        refuse_links(instance)
-        upper, lower = ln_bounds(instance, self.upper_price)
-        spans = [u - lower for u in upper if u is not None and lower is not None]
-        if lower is not None:
-            known = [u for u in upper if u is not None]
-            lower = min([lower + self.shift_lower, *known])
-        proved = self.shift_lower == 0 and self.upper_price == SAFE
-        return {
-            "ln_U": upper,
-            "ln_L": lower,
-            "alpha": max([1.0, *spans]) if proved else None,
-            "oracle": self.how,
-            "gain": self.gain,
-            "delta": self.delta,
-            "most_workers": max((job.chunks for job in instance.jobs), default=1),
-        }
+    @property
+    def knows(self) -> tuple[str, ...]:
+        """U and L of (3.13), (3.14) as logarithms, the most workers; Theorem 3 if it holds."""
+        return tuple(self.asks.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:
         """Open the prices at L."""
-        refuse_links(public)
         self.platform, self.streams = public, streams
+        upper, lower = prior[self.asks["ln_U"]], prior["ln_L"]
+        if lower is not None:
+            lower = min([lower + self.shift_lower, *(u for u in upper if u is not None)])
         self.ledger = Ledger(public.capacity, public.horizon)
-        self.prices = PostedPrices(self.ledger, prior["ln_U"], prior["ln_L"])
+        self.prices = PostedPrices(self.ledger, upper, lower)
         self.ones = np.ones(len(public.capacity), np.int64)
         size = (public.horizon, len(public.capacity), prior["most_workers"])
         if self.how == "exact":
@@ -199,6 +195,16 @@ def refuse_links(platform: Platform) -> None:
         )
 
 
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "ln_U": lambda inst, price=SAFE: ln_bounds(inst, price)[0],
+    "ln_L": lambda inst: ln_bounds(inst, SAFE)[1],
+    "theorem_3": theorem_ratio,
+    "most_workers": lambda inst: max((job.chunks for job in inst.jobs), default=1),
+    "jobs": lambda inst: len(inst.jobs),
+}
+"""ln U and ln L of (3.13), (3.14), the ratio of Theorem 3, sizes."""
+
+
 def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:
     """Return what a run of PD-ORS with the true U and L guarantees; None if nothing is proved.
 
@@ -206,7 +212,5 @@ def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:
     says of demands as large as they are. With rounding, the theorem is about most runs, and so is
     no guarantee of one.
     """
-    if policy != PdOrs.name or prior["oracle"] != "exact":
-        return None
-    theorem = theorem_ratio(prior, prior["oracle"])
+    theorem = prior.get("theorem_3") if policy == PdOrs.name else None
     return None if theorem is None else proved(inst, theorem)

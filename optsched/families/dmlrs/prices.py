@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from optsched.families.dmlrs.instance import DmlrsInstance, batch_slots, worker_slots
-from optsched.problem import Prior
 from optsched.resources import ceil_tol
 from optsched.scheduling.posted_prices import ln_or_none
 
@@ -62,16 +61,17 @@ def theorem_gain(delta: float) -> float:
     return 1 + x + math.sqrt(x * x + 2 * x)
 
 
-def theorem_ratio(prior: Prior, oracle: str) -> float | None:
-    """Return Theorem 3's ratio for the prior of a run: 2 alpha, with rounding (6 G / delta) alpha.
+def theorem_ratio(
+    inst: DmlrsInstance, gain: float | None = None, delta: float | None = None
+) -> float | None:
+    """Return Theorem 3's ratio: 2 alpha, with rounding (6 G / delta) alpha.
 
-    As printed it takes a minimum over the resources; the proof needs the maximum. None where the
-    theorem does not hold: another L, or a gain below that of Theorem 2.
+    As printed alpha takes a minimum over the resources; the proof needs the maximum. None where the
+    theorem does not hold: a gain below that of Theorem 2.
     """
-    alpha = prior.get("alpha")
-    if alpha is None:
-        return None
-    if oracle == "exact":
-        return float(2 * alpha)
-    gain, delta = prior["gain"], prior["delta"]
-    return float(6 * gain / delta * alpha) if gain >= theorem_gain(delta) else None
+    upper, lower = ln_bounds(inst, SAFE)
+    spans = [u - lower for u in upper if u is not None and lower is not None]
+    alpha = max([1.0, *spans])
+    if gain is None or delta is None:
+        return 2 * alpha
+    return 6 * gain / delta * alpha if gain >= theorem_gain(delta) else None

@@ -8,9 +8,9 @@ from typing import Any
 from optsched.families.oasis.baselines import BASELINES
 from optsched.families.oasis.certificate import OasisCertificate, check
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
-from optsched.families.oasis.online import assemble, events
+from optsched.families.oasis.online import WIRE, assemble, events
 from optsched.families.oasis.opening import empty, opening, trim
-from optsched.families.oasis.policy import Oasis, guarantee
+from optsched.families.oasis.policy import KNOWLEDGE, Oasis, guarantee
 from optsched.families.oasis.reference import METHODS
 from optsched.families.oasis.shadow import shadow_prices
 from optsched.families.oasis.sources import describe, generate, open_trace, warnings
@@ -55,6 +55,8 @@ FAMILY = Family(
     check=check,
     events=events,
     public=OasisInstance.platform,
+    wire=WIRE,
+    knowledge=KNOWLEDGE,
     assemble=assemble,
     policies={Oasis.name: Oasis, **BASELINES},
     methods=METHODS,

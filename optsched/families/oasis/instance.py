@@ -28,6 +28,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.resources import (
     Amount,
+    Closed,
     MachineClass,
     Units,
     ceil_multiples,
@@ -248,7 +249,7 @@ def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> i
 
 
 @dataclass(frozen=True, eq=False)
-class OasisArrays:
+class OasisArrays(Closed):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 
     worker_demand: NDArray[np.int64]  # (I, R)

@@ -1,14 +1,14 @@
 """OASiS, Algorithm 1: posted prices, and for every arriving job its best schedule at them.
 
-Paper: Bao et al., Sec. IV. The prior is ln U and ln L of (23)-(26). Two slips are mended: the
-utility of the fastest completion is f(D - 1), D = ceil(W / N); and L uses the smallest positive
+Paper: Bao et al., Sec. IV. Known beforehand are ln U and ln L of (23)-(26). Two slips are mended:
+the utility of the fastest completion is f(D - 1), D = ceil(W / N); and L uses the smallest positive
 utility that a completion within the horizon can earn.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from optsched.families.oasis.instance import (
     ps_table,
     room,
 )
+from optsched.knowledge import asked
 from optsched.problem import Information, Prior
 from optsched.resources import ceil_tol, exact
 from optsched.scheduling.competitive import PostedPrice, proved_ratio
@@ -70,50 +71,45 @@ class Oasis:
             raise ValueError(f"U_factor {U_factor}, L_factor {L_factor}: expected factors above 0")
         if granularity not in ("exact", "chunk"):
             raise ValueError(f"granularity is {granularity!r}, expected 'exact' or 'chunk'")
-        self.floor = L_floor
         self.shift_upper = math.log(U_factor)
         self.shift_lower = math.log(L_factor)
         self.granularity = granularity
-        true = L_floor == 0 and U_factor == L_factor == 1
-        self.true_prior = true and granularity == "exact"  # else Theorem 4 is about other schedules
-
-    def prior(self, instance: OasisInstance) -> Prior:
-        """Compute ln U and ln L of (23)-(26); ``alpha`` where Theorem 4 holds for them."""
-        upper1, lower1 = _ln_bounds(instance, "worker", self.floor)
-        upper2, lower2 = _ln_bounds(instance, "ps", self.floor)
-        spans = [
-            u - low
-            for upper, low in ((upper1, lower1), (upper2, lower2))
-            if low is not None
-            for u in upper
-            if u is not None
-        ]
-        return {
-            "ln_U1": [None if u is None else u + self.shift_upper for u in upper1],
-            "ln_L1": None if lower1 is None else lower1 + self.shift_lower,
-            "ln_U2": [None if u is None else u + self.shift_upper for u in upper2],
-            "ln_L2": None if lower2 is None else lower2 + self.shift_lower,
-            "alpha": max([1.0, *spans]) if self.true_prior else None,
-            "most_workers": max(
-                (_most(j, instance, self.granularity) for j in instance.jobs), default=1
-            ),
-            "most_work": max(
-                (_size(j, instance, self.granularity) for j in instance.jobs), default=1
-            ),
+        floor = {"floor": L_floor} if L_floor > 0 else {}
+        grain = {} if granularity == "exact" else {"granularity": granularity}
+        self.asks = {
+            "ln_U1": "ln_U1",
+            "ln_L1": asked("ln_L1", **floor),
+            "ln_U2": "ln_U2",
+            "ln_L2": asked("ln_L2", **floor),
+            "most_workers": asked("most_workers", **grain),
+            "most_work": asked("most_work", **grain),
         }
+        if L_floor == 0 and U_factor == L_factor == 1 and granularity == "exact":
+            self.asks["alpha"] = "alpha"  # else Theorem 4 is about other schedules
+
+    @property
+    def knows(self) -> tuple[str, ...]:
+        """U and L of (23)-(26) as logarithms, and how large jobs are at most."""
+        return tuple(self.asks.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Open the prices at L."""
         self.platform = public
+        known = {name: prior[text] for name, text in self.asks.items()}
         self.scheduler = SeparatedScheduler(
             public.worker_capacity,
             public.ps_capacity,
             public.horizon,
-            (prior["ln_U1"], prior["ln_L1"]),
-            (prior["ln_U2"], prior["ln_L2"]),
-            prior["most_workers"],
-            prior["most_work"],
+            self._estimates(known["ln_U1"], known["ln_L1"]),
+            self._estimates(known["ln_U2"], known["ln_L2"]),
+            known["most_workers"],
+            known["most_work"],
         )
+
+    def _estimates(self, ln_upper: list[float | None], ln_lower: float | None) -> LnBounds:
+        """Return the bounds times the factors of wrong estimates."""
+        upper = [None if u is None else u + self.shift_upper for u in ln_upper]
+        return upper, None if ln_lower is None else ln_lower + self.shift_lower
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
         """Decide on the arrivals; run what was planned for this slot."""
@@ -142,6 +138,36 @@ class Oasis:
         )
 
 
+def ratio_parameter(inst: OasisInstance) -> float:
+    """Return alpha of Theorem 4 for the true U and L."""
+    sides = [_ln_bounds(inst, side) for side in ("worker", "ps")]
+    spans = [u - low for upper, low in sides if low is not None for u in upper if u is not None]
+    return max([1.0, *spans])
+
+
+def most_workers(inst: OasisInstance, granularity: str = "exact") -> int:
+    """Return the most workers, or units of work if those are finer, of any job in a slot."""
+    return max((_most(job, inst, granularity) for job in inst.jobs), default=1)
+
+
+def most_work(inst: OasisInstance, granularity: str = "exact") -> int:
+    """Return the most work of any job, in units of the dynamic program."""
+    return max((_size(job, inst, granularity) for job in inst.jobs), default=1)
+
+
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "ln_U1": lambda inst: _ln_bounds(inst, "worker")[0],
+    "ln_L1": lambda inst, floor=0.0: _ln_bounds(inst, "worker", floor)[1],
+    "ln_U2": lambda inst: _ln_bounds(inst, "ps")[0],
+    "ln_L2": lambda inst, floor=0.0: _ln_bounds(inst, "ps", floor)[1],
+    "alpha": ratio_parameter,
+    "most_workers": most_workers,
+    "most_work": most_work,
+    "jobs": lambda inst: len(inst.jobs),
+}
+"""ln U and ln L of (23)-(26) for workers (1) and PS (2), alpha of Theorem 4, sizes."""
+
+
 def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:
     """Return what a run of OASiS with the true U and L guarantees; None if nothing is proved.
 
@@ -164,7 +190,7 @@ def guarantee(inst: OasisInstance, policy: str, prior: Prior) -> float | None:
 
 def _posted(inst: OasisInstance, side: str) -> Iterator[PostedPrice]:
     """Yield the prices of one side, for every resource that is demanded."""
-    upper, lower = _ln_bounds(inst, side, 0.0)
+    upper, lower = _ln_bounds(inst, side)
     machines = inst.worker_machines if side == "worker" else inst.ps_machines
     for r, u in enumerate(upper):
         if u is None or lower is None:
@@ -211,7 +237,7 @@ def _units(
     return np.array(units, np.int64)
 
 
-def _ln_bounds(inst: OasisInstance, side: str, floor: float) -> LnBounds:
+def _ln_bounds(inst: OasisInstance, side: str, floor: float = 0.0) -> LnBounds:
     """Return ln U^r of (23)/(24) for every resource, and ln L of (25)/(26)."""
     jobs = [
         Prospect(getattr(job, f"{side}_demand"), work, shortest, job.arrival, job.utility.log)

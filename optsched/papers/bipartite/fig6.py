@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from optsched.drawing import new_figure
 from optsched.families.bipartite.online import POLICIES, events
 from optsched.families.bipartite.pictures import bars, split
+from optsched.families.bipartite.policy import KNOWLEDGE
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Outcome, Row, grouped
 from optsched.streams import Streams
@@ -36,12 +37,13 @@ def run(cell: Cell, _time_limit: float) -> Row:
     parts = {}
     for name in common.SCHEMES:
         policy = POLICIES[name]()
-        policy.start(inst.platform(), policy.prior(inst), Streams(0))
+        known = {name: KNOWLEDGE[name](inst) for name in policy.knows}
+        policy.start(inst.platform(), known, Streams(0))
         seen = []
-        for event in events(inst):
+        for event in events(inst, policy.information):
             decision = policy.step(event)
             if event.slot % EVERY == EVERY - 1:
-                seen.append(split(inst, decision, event.jobs))
+                seen.append(split(inst, decision, inst.jobs[event.slot]))
         parts[name] = np.mean(seen, axis=0).tolist()
     return {"parts": parts}
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bipartite_reference import FILES, content, decision, load
+from knowing import prior_of
 
 from optsched.families.bipartite.baselines import BinPacking, Drf, Fairness, Spreading
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port, Slot
@@ -37,11 +38,12 @@ BASELINES = {
 
 def played(inst, policy):
     """Return the decisions of all slots, the rewards and the value."""
-    policy.start(inst.platform(), policy.prior(inst), Streams(0))
+    policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
     recorder, decisions = Recorder(inst, policy), []
-    for event in events(inst):
+    told = events(inst, policy.information)
+    for event, true_event in zip(told, events(inst), strict=True):
         decisions.append(policy.step(event))
-        recorder.take(event, decisions[-1])
+        recorder.take(true_event, decisions[-1])
     schedule, verdict = recorder.finish()
     assert verdict.feasible, verdict
     return decisions, np.array(schedule.rewards), verdict.value
@@ -164,9 +166,9 @@ def test_no_policy_sees_the_future(name):
 def test_policies_leave_their_decisions_alone(name):
     inst = generate("small", seed=0)
     policy = POLICIES[name]()
-    policy.start(inst.platform(), policy.prior(inst), Streams(0))
+    policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
     decisions, copies = [], []
-    for event in events(inst):
+    for event in events(inst, policy.information):
         decisions.append(policy.step(event))
         copies.append(decisions[-1].copy())
     np.testing.assert_array_equal(decisions, copies)

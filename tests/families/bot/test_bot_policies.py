@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from knowing import prior_of
 
 import optsched
 from optsched.families.bot.instance import Application, BotInstance, Link
@@ -67,12 +68,14 @@ def test_a_policy_is_the_negotiation_scaled_back():
     for n, k, rate in run.schedule.rates:
         rho[k, n] = rate
     assert np.array_equal(rho, negotiation.feasible())
-    assert run.prior["steps"] == steps.model_dump()
+    usual = {"rho": 1e-3, "tilde": 1e-3, "lam": 1e-13, "mu": 1e-15}
+    assert run.prior == {"steps(algorithm=naive)": usual}
 
 
 def test_step_sizes_depend_on_the_number_of_nodes_only():
     for nodes, rho in ((10, 0.05), (100, 0.01), (500, 0.002)):
-        assert Adaptive().prior(generate(seed=0, nodes=nodes))["steps"]["rho"] == rho
+        steps = prior_of(generate(seed=0, nodes=nodes), Adaptive())["steps(algorithm=adaptive)"]
+        assert steps["rho"] == rho
 
 
 def test_no_policy_sees_another_number_than_that_of_its_platform():

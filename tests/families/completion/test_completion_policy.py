@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from completion_reference import FILES, load, schedule
+from knowing import prior_of
 
 from optsched.families.completion import FAMILY
 from optsched.families.completion.baselines import AntMan, Drf, Fifo, Tiresias
@@ -13,7 +14,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.max_weight import max_weight
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.online import assemble, events
-from optsched.families.completion.policy import AOnline, blocks, weight_bound
+from optsched.families.completion.policy import AOnline, blocks, price_base, weight_bound
 from optsched.families.completion.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.problem import InputError
@@ -32,7 +33,7 @@ def test_a_online_replays_the_known_runs(path):
     inst, known = load(path)
     answer = known["online"]["earliest"]
     policy = AOnline()
-    made = play(inst, policy, policy.prior(inst))
+    made = play(inst, policy, prior_of(inst, policy))
     verdict = verify(inst, made, unfinished=True)
     assert made == schedule(answer["schedule"])
     assert verdict.value == answer["value"]
@@ -42,7 +43,7 @@ def test_a_online_replays_the_known_runs(path):
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_prior_and_guarantee_are_the_known_ones(path):
     inst, known = load(path)
-    prior = AOnline().prior(inst)
+    prior = prior_of(inst, AOnline())
     assert prior["F"] == pytest.approx(known["F"])
     assert prior["lambda"] == pytest.approx(known["lam"])
     assert FAMILY.guarantee(inst, "a_online", prior) == known["guarantee"]
@@ -57,8 +58,14 @@ def test_alpha_by_hand():
 
 def test_f_can_be_handed_in():
     inst = generate("small", seed=3)
-    assert AOnline(50.0).prior(inst)["F"] == 50.0
-    assert AOnline().prior(inst)["F"] == weight_bound(inst)
+    least = weight_bound(inst)
+    assert prior_of(inst, AOnline())["F"] == least
+    prior = prior_of(inst, AOnline(50.0))
+    assert least <= 50
+    assert prior["lambda(F=50.0)"] == price_base(inst, 50.0)
+    assert simulate(inst, AOnline(50.0)).guarantee == 4 * prior["alpha(F=50.0)"]
+    assert simulate(inst, AOnline(least / 2)).guarantee is None  # too small for (11)
+    assert simulate(inst, AOnline(most_workers=1)).guarantee is None  # another algorithm
     with pytest.raises(ValueError, match="F is 0"):
         AOnline(0)
 
@@ -78,7 +85,7 @@ def test_policies_keep_to_their_rules(name, architecture):
 def test_no_policy_sees_the_future(name):
     inst = generate("mid", seed=5)
     policy = FAMILY.policies[name]()
-    prior = policy.prior(inst)
+    prior = prior_of(inst, policy)
     cut = 3  # decisions before this slot must not depend on who arrives from then on
     early = tuple(job for job in inst.jobs if job.arrival < cut)
     order = [j for j, job in enumerate(inst.jobs) if job.arrival < cut]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dmlrs_reference import FILES, load
+from knowing import prior_of
 
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.baselines import BASELINES
@@ -14,11 +15,12 @@ from optsched.families.dmlrs.baselines.common import Task
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized
 from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.prices import theorem_gain, theorem_ratio
+from optsched.families.dmlrs.prices import theorem_gain
 from optsched.families.dmlrs.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.problem import InputError
 from optsched.resources import MachineClass
 from optsched.simulation import simulate
+from optsched.streams import Streams
 
 POLICIES = list(FAMILY.policies)
 
@@ -33,8 +35,10 @@ def contended():
 def test_known_runs(file):
     inst, reference = load(file)
     policy = PdOrs(U="printed")
-    prior = policy.prior(inst)
-    assert prior["ln_U"] == [u if u is None else pytest.approx(u) for u in reference["lnU"]]
+    prior = prior_of(inst, policy)
+    assert prior["ln_U(price=printed)"] == [
+        u if u is None else pytest.approx(u) for u in reference["lnU"]
+    ]
     lower = reference["lnL"]
     assert prior["ln_L"] == (lower if lower is None else pytest.approx(lower))
     run = simulate(inst, policy)
@@ -49,26 +53,31 @@ def test_the_ratio_of_the_theorem():
     inst, reference = load(FILES[0])
     exact = simulate(inst, "pd-ors")
     spans = [u - exact.prior["ln_L"] for u in exact.prior["ln_U"]]
-    theorem = theorem_ratio(exact.prior, "exact")
+    theorem = exact.prior["theorem_3"]
     assert theorem == pytest.approx(2 * max(1.0, *spans))  # the maximum, not the minimum
     assert exact.guarantee is None  # a job may fill a machine
-    assert reference["alpha"] <= exact.prior["alpha"]  # the safe U is above the printed one
+    assert 2 * reference["alpha"] <= theorem  # the safe U is above the printed one
     assert simulate(inst, PdOrs(L_scale=10.0)).guarantee is None
     assert simulate(inst, PdOrs(U="printed")).guarantee is None
     assert simulate(inst, "pd-ors-randomized").guarantee is None  # the gain is too small
     gain = theorem_gain(1.0)
     assert gain == pytest.approx(5.4, abs=0.05)
     randomized = simulate(inst, PdOrsRandomized(gain=gain))
-    assert theorem_ratio(randomized.prior, "randomized") == pytest.approx(3 * gain * theorem)
+    (most_runs,) = (randomized.prior[n] for n in randomized.prior if n.startswith("theorem_3"))
+    assert most_runs == pytest.approx(3 * gain * theorem)
     assert randomized.guarantee is None  # that is about most runs, not about this one
 
 
 def test_l_scale_raises_the_lowest_price():
     inst, _ = load(FILES[0])
-    low, high = PdOrs().prior(inst), PdOrs(L_scale=100.0).prior(inst)
-    assert high["ln_L"] == pytest.approx(low["ln_L"] + math.log(100))
-    capped = PdOrs(L_scale=1e300).prior(inst)
-    assert capped["ln_L"] == pytest.approx(min(capped["ln_U"]))
+    lower = []
+    for scale in (1.0, 100.0, 1e300):
+        policy = PdOrs(L_scale=scale)
+        prior = prior_of(inst, policy)
+        policy.start(inst.platform(), prior, Streams(0))
+        lower.append(policy.prices.lower[0, 0])
+    assert lower[1] == pytest.approx(lower[0] + math.log(100))
+    assert lower[2] == pytest.approx(min(prior["ln_U"]))  # no higher than U
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from knowing import prior_of
 from oasis_reference import FILES, load, schedule
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
@@ -63,7 +64,7 @@ def sorted_rows(found):
 @by_file
 def test_the_prior_is_that_of_the_reference(path):
     inst, reference = load(path)
-    prior = Oasis().prior(inst)
+    prior = prior_of(inst, Oasis())
     for key in ("ln_U1", "ln_U2"):
         known = reference[key.replace("_", "")]
         assert [u is None for u in prior[key]] == [u is None for u in known]
@@ -85,14 +86,14 @@ def test_the_run_is_that_of_the_reference(path):
     assert list(run.completion) == known["completion"]
     assert sorted_rows(run.schedule) == sorted_rows(schedule(known["schedule"]))
     assert run.value == pytest.approx(known["value"])
-    assert run.prior == Oasis().prior(inst)
+    assert run.prior == prior_of(inst, Oasis())
 
 
 @by_file
 def test_payoffs_when_jobs_are_admitted(path):
     inst, reference = load(path)
     policy = Oasis()
-    policy.start(inst.platform(), policy.prior(inst), Streams(0))
+    policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
     order = sorted(range(len(inst.jobs)), key=lambda i: (inst.jobs[i].arrival, i))
     payoffs = {i: policy.admit(i, inst.jobs[i]) for i in order}
     for i, known in enumerate(reference["online"]["payoffs"]):
@@ -103,7 +104,7 @@ def test_payoffs_when_jobs_are_admitted(path):
 @pytest.mark.parametrize("options", [{}, {"granularity": "chunk"}, {"L_floor": 0.1}], ids=str)
 def test_it_does_not_see_the_future(path, options):
     inst, _ = load(path)
-    prior = Oasis(**options).prior(inst)
+    prior = prior_of(inst, Oasis(**options))
     whole = simulate(inst, Oasis(**options), prior=prior)
     for now in sorted({j.arrival for j in inst.jobs})[:-1]:
         known = [i for i, j in enumerate(inst.jobs) if j.arrival <= now]
@@ -141,7 +142,7 @@ def test_a_run_by_hand():
     assert run.completion == (0, 1, None, 0, 1, None)
     assert run.value == 8 + 8 + 8 + 4
     policy = Oasis()
-    policy.start(inst.platform(), policy.prior(inst), Streams(0))
+    policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
     payoffs = [policy.admit(i, j) for i, j in enumerate(jobs)]
     assert payoffs == [pytest.approx(8 - 1 / 16)] * 2 + [
         None,
@@ -162,7 +163,7 @@ def test_the_utility_must_beat_the_cost_by_more_than_rounding():
     # one job alone: U = f / 1, L = f / 4; it pays 2 L = f / 2 on a machine of its size in one slot
     inst = instance(constant(8), horizon=1, workers=1, ps=1)
     policy = Oasis()
-    prior = dict(policy.prior(inst))
+    prior = dict(prior_of(inst, policy))
     assert prior["ln_L1"] == pytest.approx(math.log(2))
     for factor, admitted in ((2 * (1 - ADMISSION / 2), False), (2 * (1 - 3 * ADMISSION), True)):
         shift = math.log(factor)
@@ -177,25 +178,29 @@ def test_the_utility_must_beat_the_cost_by_more_than_rounding():
 def test_l_counts_utilities_above_the_floor_only():
     fading = {"kind": "table", "values": [8, 4, 0.5]}
     inst = instance(job(**fading), horizon=3)
-    least = Oasis().prior(inst)["ln_L1"]
+    least = prior_of(inst, Oasis())["ln_L1"]
     # 1 / eta = 1 / (3 * 2)
     assert least == pytest.approx(math.log(0.5 / 4 / 6))
-    assert Oasis(L_floor=0.05).prior(inst)["ln_L1"] == pytest.approx(least)
-    assert Oasis(L_floor=0.5).prior(inst)["ln_L1"] == pytest.approx(math.log(4 / 4 / 6))
-    assert Oasis(L_floor=1).prior(inst)["ln_L2"] == pytest.approx(math.log(8 / 4 / 6))
+    for side, floor, logarithm in (
+        (1, 0.05, least),
+        (1, 0.5, math.log(4 / 4 / 6)),
+        (2, 1, math.log(8 / 4 / 6)),
+    ):
+        prior = prior_of(inst, Oasis(L_floor=floor))
+        assert prior[f"ln_L{side}(floor={floor})"] == pytest.approx(logarithm)
 
 
 def test_zero_utilities_do_not_count_in_l():
     inst = instance(job(kind="table", values=[8, 4, 0, 0]), horizon=4)
-    assert Oasis().prior(inst)["ln_L1"] == pytest.approx(math.log(4 / 4 / 8))
-    assert Oasis().prior(instance(constant(0)))["ln_L1"] is None
+    assert prior_of(inst, Oasis())["ln_L1"] == pytest.approx(math.log(4 / 4 / 8))
+    assert prior_of(instance(constant(0)), Oasis())["ln_L1"] is None
 
 
 def test_time_critical_jobs_keep_their_logarithms():
     critical = {"kind": "sigmoid", "scale": 1, "decay": 6, "target": 1}
     inst = instance(job(**critical), horizon=200)
     # f(199) = exp(-6 * 198), far below the smallest float
-    assert Oasis().prior(inst)["ln_L1"] == pytest.approx(-6 * 198 - math.log(4 * 400))
+    assert prior_of(inst, Oasis())["ln_L1"] == pytest.approx(-6 * 198 - math.log(4 * 400))
     assert simulate(inst, "oasis").completion == (0,)
 
 
@@ -204,12 +209,17 @@ def test_time_critical_jobs_keep_their_logarithms():
 )
 def test_wrong_estimates_shift_the_logarithms_and_void_the_guarantee(options):
     inst = instance(constant(8), constant(4))
-    true, wrong = Oasis().prior(inst), Oasis(**options).prior(inst)
     shift = {k: math.log(options.get(f"{k}_factor", 1)) for k in "UL"}
-    for side in "12":
-        assert wrong[f"ln_U{side}"] == [pytest.approx(true[f"ln_U{side}"][0] + shift["U"])]
-        assert wrong[f"ln_L{side}"] == pytest.approx(true[f"ln_L{side}"] + shift["L"])
-    assert wrong["alpha"] is None
+    true, wrong = Oasis(), Oasis(**options)
+    for policy in (true, wrong):
+        policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
+    for prices, right in (
+        (wrong.scheduler.worker_prices, true.scheduler.worker_prices),
+        (wrong.scheduler.ps_prices, true.scheduler.ps_prices),
+    ):
+        assert prices.lower == pytest.approx(right.lower + shift["L"])
+        assert prices.span == pytest.approx(right.span + shift["U"] - shift["L"])
+    assert "alpha" not in wrong.knows
     assert simulate(inst, Oasis(**options)).guarantee is None
 
 
@@ -229,7 +239,7 @@ def test_chunks_round_every_slot_up():
     exact, chunk = (simulate(inst, Oasis(granularity=g)) for g in ("exact", "chunk"))
     assert exact.schedule.jobs[0].workers == ((0, 0, 2), (1, 0, 1))
     assert chunk.schedule.jobs[0].workers == ((0, 0, 2), (1, 0, 2))
-    assert chunk.prior["most_work"] == 4
+    assert chunk.prior["most_work(granularity=chunk)"] == 4
     # W = ceil(2 * 3 * 0.75) = 5; 4 chunks take 3 worker-slots, so that 6 chunks take 3 + 2
     inst = instance(job(epochs=2, chunks=3, time=0.75), horizon=3, workers=4, ps=4)
     chunk = simulate(inst, Oasis(granularity="chunk"))

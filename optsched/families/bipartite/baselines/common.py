@@ -16,13 +16,10 @@ class Baseline:
 
     name: str
     information: Information = "after"
+    knows: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self.options: dict[str, Any] = {}
-
-    def prior(self, instance: Platform) -> Prior:  # noqa: ARG002
-        """Return nothing: all that is needed is public."""
-        return {}
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take the platform."""

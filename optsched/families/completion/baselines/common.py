@@ -15,7 +15,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from optsched.families.completion.instance import (
-    CompletionInstance,
     CompletionJob,
     Ints,
     Piece,
@@ -29,7 +28,6 @@ from optsched.families.completion.oracle import (
     piece_of,
     placement,
 )
-from optsched.families.completion.policy import must_run
 from optsched.problem import Information, Prior
 from optsched.resources import ceil_tol, slack
 from optsched.scheduling.jobs import Arrivals
@@ -49,13 +47,9 @@ class Baseline(ABC):
 
     name: str
     information: Information = "after"
+    knows: tuple[str, ...] = ()
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Settings that are tried for every free parameter."""
-
-    def prior(self, instance: CompletionInstance) -> Prior:
-        """Return nothing: a baseline knows nothing beforehand."""
-        must_run(instance)
-        return {}
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with empty servers."""
@@ -66,12 +60,13 @@ class Baseline(ABC):
         self.waiting: dict[int, int] = {}  # job -> slot since which it waits, in order of arrival
         self.running: dict[int, Held] = {}
         self.left: dict[int, Fraction] = {}  # mini-batches
-        self.out: dict[int, list[Piece]] = {}
+        self.slot = 0  # of the event
+        self.out: dict[int, list[Piece]] = {}  # what jobs do from then on
 
     def step(self, event: Arrivals) -> dict[int, list[Piece]]:
         """Let the clock go to the slot of the event; after the last slot, until all is done."""
         self.out = {}
-        t = event.slot
+        t = self.slot = event.slot
         changed = self._end(t)
         for j, job in event.jobs.items():
             self.tasks[j] = self.cluster.task(cast(CompletionJob, job))
@@ -128,8 +123,7 @@ class Baseline(ABC):
         piece = piece.model_copy(update={"duration": self._rest(j, piece)})
         load = self._load(found, workers, ps)
         self.free -= load
-        self.running[j] = Held(piece, load)
-        del self.waiting[j]
+        self._run(j, Held(piece, load))
         return True
 
     def stop(self, j: int, t: int) -> Held:
@@ -137,8 +131,13 @@ class Baseline(ABC):
         held = self.running.pop(j)
         self.free += held.load
         self.waiting[j] = t
-        if t > held.piece.start:
-            self._did(j, held.piece.model_copy(update={"duration": t - held.piece.start}))
+        self._did(j, held.piece, t - held.piece.start)
+        said = self.out.setdefault(j, [])
+        if said and said[-1].start == held.piece.start:
+            said.pop()
+        begin = max(held.piece.start, self.slot)
+        if t > begin:
+            said.append(held.piece.model_copy(update={"start": begin, "duration": t - begin}))
         return held
 
     def resume(self, j: int, t: int, held: Held) -> bool:
@@ -148,21 +147,25 @@ class Baseline(ABC):
         piece = held.piece.model_copy(update={"start": t})
         piece = piece.model_copy(update={"duration": self._rest(j, piece)})
         self.free -= held.load
-        self.running[j] = Held(piece, held.load)
-        del self.waiting[j]
+        self._run(j, Held(piece, held.load))
         return True
+
+    def _run(self, j: int, held: Held) -> None:
+        """Say from when to when a waiting job runs; :meth:`stop` takes back what is left."""
+        self.running[j] = held
+        self.out.setdefault(j, []).append(held.piece)
+        del self.waiting[j]
 
     def _end(self, t: int) -> bool:
         done = [j for j, held in self.running.items() if held.piece.end <= t]
         for j in done:
             held = self.running.pop(j)
             self.free += held.load
-            self._did(j, held.piece)
+            self._did(j, held.piece, held.piece.duration)
         return bool(done)
 
-    def _did(self, j: int, piece: Piece) -> None:
-        self.left[j] -= piece.duration * self._speed(j, piece)
-        self.out.setdefault(j, []).append(piece)
+    def _did(self, j: int, piece: Piece, slots: int) -> None:
+        self.left[j] -= slots * self._speed(j, piece)
 
     def _speed(self, j: int, piece: Piece) -> Fraction:
         """Return mini-batches per slot."""

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsJob, Needs, Platform
-from optsched.families.dmlrs.policy import refuse_links
 from optsched.problem import Information, Prior
 from optsched.scheduling.filling import Request, compile_kernels
 from optsched.scheduling.jobs import Arrivals
@@ -153,17 +152,12 @@ class Baseline(ABC):
 
     name: str
     information: Information = "after"
+    knows: tuple[str, ...] = ()
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Settings that are tried for every free parameter."""
 
-    def prior(self, instance: Platform) -> Prior:
-        """Return nothing: a baseline knows nothing beforehand."""
-        refuse_links(instance)
-        return {}
-
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with an empty cluster."""
-        refuse_links(public)
         compile_kernels()
         self.platform, self.streams = public, streams
         self.machines = Machines(public.capacity)

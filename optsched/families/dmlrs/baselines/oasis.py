@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,12 +15,11 @@ from optsched.families.dmlrs.instance import (
     ps_table,
     worker_slots,
 )
-from optsched.families.dmlrs.policy import refuse_links
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.oracle import Request
 from optsched.scheduling.placement import Placement
-from optsched.scheduling.separated import Prospect, SeparatedScheduler, ln_bounds
+from optsched.scheduling.separated import LnBounds, Prospect, SeparatedScheduler, ln_bounds
 from optsched.streams import Streams
 
 
@@ -33,35 +33,17 @@ class Oasis:
 
     name = "oasis"
     information: Information = "after"
-
-    def prior(self, instance: DmlrsInstance) -> Prior:
-        """Compute ln U and ln L of OASiS's (23)-(26) for both halves."""
-        refuse_links(instance)
-        known: dict[str, list[Prospect]] = {"worker": [], "ps": []}
-        for job in instance.jobs:
-            work = worker_slots(job, job.outer_bandwidth, instance.slot_seconds)
-            for side, demand in (("worker", job.worker_demand), ("ps", job.ps_demand)):
-                prospect = Prospect(
-                    demand, work, -(-work // job.chunks), job.arrival, job.utility.log
-                )
-                known[side].append(prospect)
-        halves = dict(zip(("worker", "ps"), _halves(instance), strict=True))
-        bounds = {
-            side: ln_bounds(jobs, halves[side], instance.horizon) if halves[side] else ([], None)
-            for side, jobs in known.items()
-        }
-        return {
-            "ln_U1": bounds["worker"][0],
-            "ln_L1": bounds["worker"][1],
-            "ln_U2": bounds["ps"][0],
-            "ln_L2": bounds["ps"][1],
-            "most_workers": max((job.chunks for job in instance.jobs), default=1),
-            "most_work": max((p.work for p in known["worker"]), default=1),
-        }
+    knows: tuple[str, ...] = (
+        "halves_ln_U1",
+        "halves_ln_L1",
+        "halves_ln_U2",
+        "halves_ln_L2",
+        "most_workers",
+        "most_work",
+    )
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Open the prices at L."""
-        refuse_links(public)
         self.platform = public
         workers, ps = _halves(public)
         self.scheduler: SeparatedScheduler | None = None
@@ -70,8 +52,8 @@ class Oasis:
                 workers,
                 ps,
                 public.horizon,
-                (prior["ln_U1"], prior["ln_L1"]),
-                (prior["ln_U2"], prior["ln_L2"]),
+                (prior["halves_ln_U1"], prior["halves_ln_L1"]),
+                (prior["halves_ln_U2"], prior["halves_ln_L2"]),
                 prior["most_workers"],
                 prior["most_work"],
             )
@@ -105,6 +87,34 @@ class Oasis:
             utility=utility,
         )
 
+
+def _halves_ln_bounds(inst: DmlrsInstance, side: int) -> LnBounds:
+    """Return ln U^r and ln L of OASiS's (23)-(26) for the half of the workers (0) or PS (1)."""
+    prospects = []
+    for job in inst.jobs:
+        work = worker_slots(job, job.outer_bandwidth, inst.slot_seconds)
+        demand = (job.worker_demand, job.ps_demand)[side]
+        prospects.append(
+            Prospect(demand, work, -(-work // job.chunks), job.arrival, job.utility.log)
+        )
+    half = _halves(inst)[side]
+    return ln_bounds(prospects, half, inst.horizon) if half else ([], None)
+
+
+def _most_work(inst: DmlrsInstance) -> int:
+    """Return the most worker-slots of any job at the outer rate."""
+    needs = (worker_slots(job, job.outer_bandwidth, inst.slot_seconds) for job in inst.jobs)
+    return max(needs, default=1)
+
+
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "halves_ln_U1": lambda inst: _halves_ln_bounds(inst, 0)[0],
+    "halves_ln_L1": lambda inst: _halves_ln_bounds(inst, 0)[1],
+    "halves_ln_U2": lambda inst: _halves_ln_bounds(inst, 1)[0],
+    "halves_ln_L2": lambda inst: _halves_ln_bounds(inst, 1)[1],
+    "most_work": _most_work,
+}
+"""ln U and ln L of OASiS where every other machine hosts workers (1) or PS (2)."""
 
 Capacity = tuple[tuple[float, ...], ...]
 

@@ -120,12 +120,9 @@ class Baseline(ABC):
 
     name: str
     information: Information = "after"
+    knows: tuple[str, ...] = ()
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Settings that are tried for every free parameter; see benchmarks/oasis_baseline_grid.py."""
-
-    def prior(self, instance: object) -> Prior:  # noqa: ARG002
-        """Return nothing: a baseline knows nothing beforehand."""
-        return {}
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with an empty cluster."""

@@ -1,0 +1,86 @@
+"""Policies found by name: a family's own, entry points, and modules beside the command."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, get_args
+
+from optsched.problem import Family, Information, InputError, Policy
+
+
+def get_policy(family: Family, name: str) -> Policy:
+    """Return a new policy: one of the family's own, an entry point, or ``module:Class``.
+
+    Raises
+    ------
+    InputError
+        No such policy, or its module cannot be imported.
+    """
+    if name in family.policies:
+        return family.policies[name]()
+    plugged = {e.name: e for e in entry_points(group="optsched.policies")}
+    if name in plugged:
+        return _made(plugged[name].load(), name)
+    if ":" not in name:
+        known = ", ".join([*family.policies, *plugged])
+        raise InputError(f"unknown policy {name!r}, expected one of: {known}, or MODULE:CLASS")
+    module, _, attribute = name.partition(":")
+    found = import_beside(module, f"policy {name!r}")
+    if not hasattr(found, attribute):
+        raise InputError(
+            f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
+        )
+    return _made(getattr(found, attribute), name)
+
+
+def import_beside(module: str, what: str) -> Any:
+    """Import a module that is installed, or lies in the folder in which the command is run.
+
+    Raises
+    ------
+    InputError
+        It cannot be imported; the message begins with ``what``.
+    """
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return importlib.import_module(module)
+    except (ImportError, SyntaxError, ValueError) as err:
+        raise InputError(f"{what} cannot be loaded: {err}") from err
+
+
+def _made(factory: Callable[[], Policy], name: str) -> Policy:
+    return checked_policy(factory(), name)
+
+
+def checked_policy(policy: Any, name: str) -> Policy:
+    """Return ``policy`` if it has all that the protocol asks for.
+
+    Raises
+    ------
+    InputError
+        Something is missing, or is no knowledge or information.
+    """
+    missing = [
+        m for m in ("name", "information", "knows", "start", "step") if not hasattr(policy, m)
+    ]
+    if missing:
+        raise InputError(
+            f"policy {name!r} lacks {', '.join(missing)}, expected the protocol optsched.Policy"
+        )
+    known = get_args(Information)
+    if policy.information not in known:
+        raise InputError(
+            f"policy {name!r}: information is {policy.information!r}, "
+            f"expected one of: {', '.join(known)}"
+        )
+    names = policy.knows
+    if isinstance(names, str) or not all(isinstance(n, str) for n in names):
+        raise InputError(f"policy {name!r}: knows is {names!r}, expected a tuple of names")
+    made: Policy = policy
+    return made

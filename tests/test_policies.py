@@ -1,0 +1,504 @@
+"""What a policy can see, keep and change: nothing that is to come, and nothing that is judged."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from knowing import prior_of
+
+import optsched
+import optsched.console
+from optsched.families.bipartite.baselines import Drf
+from optsched.families.completion.instance import Piece
+from optsched.families.oasis.baselines import Fifo
+from optsched.families.oasis.policy import Oasis
+from optsched.knowledge import asked
+from optsched.problem import InputError, PolicyError, families, get_family
+from optsched.ratios import compare
+from optsched.scheduling.placement import Placement
+from optsched.simulation import simulate
+from optsched.streams import Streams
+
+POLICIES = [(family, name) for family in families() for name in get_family(family).policies]
+
+
+@pytest.fixture
+def oasis():
+    return get_family("oasis").generate("small", seed=1)
+
+
+@pytest.fixture
+def bipartite():
+    return get_family("bipartite").generate("small", seed=1, slots=6)
+
+
+class Blind:
+    """Knows nothing, does nothing; the cheats below change that."""
+
+    name = "blind"
+    information = "after"
+    knows = ()
+
+    def start(self, public, _prior, _streams):
+        self.public = public
+
+    def step(self, _event):
+        return {}
+
+
+# --- looking ahead ---
+
+
+def later(inst, cut):
+    """Return the instance with other jobs after slot ``cut``; their numbers stay the same."""
+    family = inst.family
+    if family == "bipartite":
+        arrivals = [
+            row if t <= cut else [int(not x) for x in row] for t, row in enumerate(inst.arrivals)
+        ]
+        change = {"arrivals": arrivals}
+    else:
+        jobs = [job.model_dump() for job in inst.jobs]
+        for job in jobs:
+            if job["arrival"] > cut:
+                job["epochs"], job["chunks"] = job["epochs"] + 1, max(1, job["chunks"] - 1)
+        change = {"jobs": jobs}
+    return type(inst).model_validate(inst.model_dump() | change)
+
+
+def decisions(inst, policy, prior):
+    """Return what a policy decides, event by event, as JSON."""
+    family, made = get_family(inst.family), []
+    policy.start(family.public(inst), prior, Streams(0))
+    for event in family.events(inst, policy.information):
+        made.append(json.dumps(family.wire.decision(policy.step(event))))
+    return made
+
+
+@pytest.mark.parametrize(("family", "name"), [p for p in POLICIES if p[0] != "bot"])
+def test_what_comes_later_changes_no_decision_before_it(family, name):
+    preset = {"bipartite": "counts", "completion": "mid"}.get(family, "small")
+    inst = get_family(family).generate(preset, seed=5)
+    policy = get_family(family).policies[name]()
+    prior = prior_of(inst, policy)
+    whole = decisions(inst, policy, prior)
+    slots = range(inst.horizon) if family == "bipartite" else {job.arrival for job in inst.jobs}
+    slots = sorted(slots)[:-1]
+    for cut in {slots[0], slots[len(slots) // 2], slots[-1]}:
+        other = later(inst, cut)
+        assert other != inst
+        seen = cut + 1 + (policy.information == "before")  # events that tell of the same jobs
+        assert decisions(other, policy, prior)[:seen] == whole[:seen]
+
+
+def test_bags_of_tasks_come_all_at_once():
+    inst = get_family("bot").generate("small", seed=1)
+    assert len(list(get_family("bot").events(inst))) == 1
+    with pytest.raises(InputError, match='information is "before"'):
+        list(get_family("bot").events(inst, "before"))
+
+
+@pytest.mark.parametrize("family", ["oasis", "dmlrs", "completion", "bipartite"])
+def test_who_decides_before_a_slot_is_told_of_the_slot_before(family):
+    inst = get_family(family).generate("small", seed=1)
+    events = get_family(family).events
+
+    def shown(information):
+        write = get_family(family).wire.event
+        return [write(event)["jobs"] for event in events(inst, information)]
+
+    after, before = shown("after"), shown("before")
+    assert before[1:] == after[:-1]
+    assert not any(before[0].values() if isinstance(before[0], dict) else before[0])
+
+
+def test_no_other_slot_can_be_reached_from_an_event(bipartite):
+    seen = []
+
+    class Peeks(Blind):
+        def step(self, event):
+            array = event.jobs
+            while array.base is not None:
+                array = array.base
+            seen.append(array.shape)
+            return np.zeros(self.public.arrays.channels)
+
+    simulate(bipartite, Peeks())
+    assert set(seen) == {(bipartite.arrays.copies,)}
+
+
+def test_who_asks_for_an_instance_gets_none(oasis):
+    class Clairvoyant(Blind):
+        def prior(self, _instance):
+            raise AssertionError("was shown the instance")
+
+    policy = Clairvoyant()
+    assert simulate(oasis, policy).value == 0
+    policy.knows = ("instance",)
+    with pytest.raises(InputError, match="asks for 'instance', but family oasis publishes"):
+        simulate(oasis, policy)
+
+
+def test_late_answers_come_too_late(oasis):
+    class LateAnswers(Blind):
+        def start(self, public, prior, streams):
+            super().start(public, prior, streams)
+            self.answers, self.placements = [], []
+
+        def step(self, event):
+            answer, placement = {}, Placement({}, {})
+            self.answers.append(answer)
+            for i in event.jobs:
+                answer[i] = placement
+                self.placements.append(placement)
+            if event.slot == self.public.horizon - 1:
+                for old in self.answers:
+                    old[0] = Placement({0: 1}, {0: 1})
+                for old in self.placements:
+                    old.workers[0] = old.ps[0] = 1
+            return {}
+
+    run = simulate(oasis, LateAnswers())
+    assert run.value == 0
+    assert not any(run.schedule.jobs)
+
+
+def test_late_numbers_come_too_late(bipartite):
+    class LateNumbers(Blind):
+        def start(self, public, prior, streams):
+            super().start(public, prior, streams)
+            self.answer = np.zeros(public.arrays.channels)
+
+        def step(self, event):
+            self.answer[0] = 1e-3 * event.slot
+            return self.answer
+
+    run = simulate(bipartite, LateNumbers())
+    assert [run.schedule.decisions[d][0] for d in run.schedule.used] == [
+        pytest.approx(1e-3 * t) for t in range(bipartite.horizon)
+    ]
+
+
+def test_nothing_is_decided_for_slots_that_are_over():
+    inst = get_family("completion").generate("small", seed=1)
+    honest = simulate(inst, "fifo")
+
+    class Backdates(Blind):
+        def step(self, event):
+            if event.slot < inst.horizon:
+                return {}
+            return {j: list(pieces) for j, pieces in enumerate(honest.schedule.jobs)}
+
+    with pytest.raises(PolicyError, match=r"a piece of job 0 begins in slot \d+, expected none"):
+        simulate(inst, Backdates())
+
+
+def test_a_later_decision_takes_the_place_of_what_has_not_been_done():
+    inst = get_family("completion").generate("small", seed=1)
+    run = simulate(inst, "fifo")
+    piece = run.schedule.jobs[0][0]
+    family = get_family("completion")
+    events = list(family.events(inst))
+    early = piece.model_copy(update={"duration": 5})
+    stop, again = piece.start + 2, piece.model_copy(update={"start": piece.start + 4})
+    played = [
+        (events[piece.start], {0: (early,)}),
+        (events[stop], {0: ()}),
+        (events[stop + 1], {0: (again,)}),
+    ]
+    found = family.assemble(inst, played).jobs[0]
+    assert [(p.start, p.duration) for p in found] == [
+        (piece.start, 2),
+        (piece.start + 4, piece.duration),
+    ]
+
+
+@pytest.mark.parametrize("family", ["oasis", "dmlrs", "completion"])
+def test_nobody_decides_on_a_job_that_has_not_come(family):
+    inst = get_family(family).generate("small", seed=1)
+    last = max(range(len(inst.jobs)), key=lambda i: inst.jobs[i].arrival)
+    piece = Piece(start=9, duration=1, worker_type=0, ps_type=0, workers=((0, 1),), ps=((0, 1),))
+
+    class Guesses(Blind):
+        def step(self, event):
+            if event.slot:
+                return {}
+            return {last: [piece] if family == "completion" else Placement({0: 1}, {0: 1})}
+
+    assert inst.jobs[last].arrival > 0
+    with pytest.raises(PolicyError, match=f"decides on job {last}, which has not arrived"):
+        simulate(inst, Guesses())
+
+
+# --- bending what is judged ---
+
+
+def test_what_a_policy_is_shown_cannot_be_written(bipartite):
+    class Headroom(Drf):
+        name = "headroom"
+
+        def prepare(self):
+            free = self.arrays.capacity
+            free *= 0.9
+            super().prepare()
+
+    with pytest.raises(
+        PolicyError, match=r"read-only\n.*test_policies.py, line \d+, prepare: free"
+    ):
+        simulate(bipartite, Headroom())
+
+
+class Headroom(Drf):
+    """Keeps 10 % free, by force."""
+
+    name = "headroom"
+
+    def prepare(self):
+        free = self.arrays.capacity
+        free.setflags(write=True)
+        free *= 0.9
+        super().prepare()
+
+
+class Bends(Drf):
+    """Makes the machines large, and uses them."""
+
+    name = "bends"
+
+    def prepare(self):
+        for array in (self.arrays.capacity, self.arrays.request, self.arrays.upper):
+            array.setflags(write=True)
+            array[:] = 1e6
+        super().prepare()
+
+
+class Accident(Blind):
+    """An honest ledger in place."""
+
+    name = "accident"
+
+    def start(self, public, _prior, _streams):
+        self.arrays, self.free = public.arrays, public.arrays.capacity
+        self.free.setflags(write=True)
+
+    def step(self, event):
+        a, y = self.arrays, np.zeros(self.arrays.channels)
+        for row in range(len(a.capacity)):
+            for i in range(a.start[row], a.start[row + 1]):
+                if event.jobs[a.port[i]]:
+                    y[i] = min(a.upper[i], self.free[row]) * 0.5
+                    self.free[row] -= y[i]
+        return y
+
+
+def test_writing_into_capacities_changes_neither_optimum_nor_judge(bipartite):
+    best = compare(bipartite, ["drf"], time_limit=60)
+    for policy in (Headroom(), Accident()):
+        report = compare(bipartite, [policy], time_limit=60)
+        assert report.optimum.value == best.optimum.value
+        assert report.optimum.bound == best.optimum.bound
+        assert report.policies[0].value <= best.optimum.value
+        assert report.policies[0].ratio.low >= 1
+    with pytest.raises(PolicyError, match=r"bends broke the model: rejected"):
+        compare(bipartite, [Bends()], time_limit=60)
+
+
+def test_writing_into_jobs_changes_neither_optimum_nor_judge(oasis):
+    class Work(Fifo):
+        name = "work"
+
+        def step(self, event):
+            for job in event.jobs.values():
+                job.__dict__["epochs"] = 1
+                job.__dict__["arrival"] = 0
+            self.platform.__dict__["worker_machines"] = ()
+            object.__setattr__(event, "slot", 0)
+            return super().step(event)
+
+    honest = compare(oasis, ["fifo"], time_limit=60)
+    bent = compare(oasis, [Work()], time_limit=60)
+    assert bent.optimum.value == honest.optimum.value
+    assert bent.optimum.bound == honest.optimum.bound
+    assert oasis.digest() == bent.optimum.instance_sha256
+    assert bent.policies[0].value <= honest.optimum.value
+
+
+def test_caches_of_an_instance_lift_no_result(oasis):
+    """What is written beside the fields is forgotten: everybody works on a copy of the fields."""
+    honest = compare(oasis, ["fifo"], time_limit=60)
+    oasis.__dict__["work"] = (1,) * len(oasis.jobs)
+    bent = compare(oasis, ["fifo"], time_limit=60)
+    assert bent.policies[0].value == honest.policies[0].value
+    assert bent.optimum.value == honest.optimum.value
+
+
+def test_a_changed_instance_is_an_error_that_names_the_policy(oasis):
+    class Reaches(Blind):
+        name = "reaches"
+
+        def step(self, _event):
+            oasis.jobs[0].__dict__["epochs"] = 1  # by whatever way it got there
+            return {}
+
+    with pytest.raises(PolicyError, match="policy reaches has changed the instance"):
+        simulate(oasis, Reaches())
+
+
+# --- what is known beforehand ---
+
+
+def test_knowledge_is_computed_by_the_family_and_stored(oasis):
+    class Knows(Blind):
+        knows = ("jobs", asked("ln_L1", floor=0.5))
+
+        def start(self, _public, prior, _streams):
+            self.known = prior
+
+    policy = Knows()
+    run = simulate(oasis, policy)
+    assert run.prior == policy.known == prior_of(oasis, policy)
+    assert run.prior["jobs"] == len(oasis.jobs)
+    policy.known["jobs"] = 99
+    assert run.prior["jobs"] == len(oasis.jobs)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (("ln_U9",), "asks for 'ln_U9', but family oasis publishes: ln_U1, ln_L1"),
+        (("ln_L1(roof=1)",), r"asks for 'ln_L1\(roof=1\)': .*roof"),
+        (("own:mean",), "'own:mean', which is not registered for family oasis"),
+        ("jobs", "knows is 'jobs', expected a tuple of names"),
+        ((1,), "expected a tuple of names"),
+    ],
+)
+def test_unknown_knowledge_is_refused(oasis, names, message):
+    policy = Blind()
+    policy.knows = names
+    with pytest.raises(InputError, match=message):
+        simulate(oasis, policy)
+
+
+def test_a_prior_that_is_handed_in_has_the_names_that_are_asked_for(oasis):
+    prior = prior_of(oasis, Oasis())
+    run = simulate(oasis, "oasis", prior=prior)
+    assert run.guarantee is None
+    assert simulate(oasis, "oasis").guarantee is not None
+    with pytest.raises(
+        InputError, match=r"policy blind: the prior has ln_U1, .*, expected nothing"
+    ):
+        simulate(oasis, Blind(), prior=prior)
+    policy = Blind()
+    policy.knows = ("jobs",)
+    with pytest.raises(InputError, match="jobs is no data that JSON can hold"):
+        simulate(oasis, policy, prior={"jobs": oasis})
+
+
+def test_theorems_are_about_the_familys_own_policies_only(oasis):
+    class Namesake(Oasis):
+        def step(self, _event):
+            return {}
+
+    run = simulate(oasis, Namesake())
+    assert run.policy == "oasis"
+    assert run.guarantee is None
+
+
+def test_own_statistics_are_marked_everywhere(oasis, capsys):
+    handed = []
+
+    @optsched.statistic("oasis", "mean_work")
+    def mean_work(instance):
+        handed.append(instance)
+        instance.__dict__["work"] = (1,)
+        return np.mean([job.epochs for job in instance.jobs])
+
+    policy = Blind()
+    policy.knows = ("own:mean_work",)
+    report = compare(oasis, [policy, "fifo"], time_limit=30)
+    assert report.runs[0].prior == {"own:mean_work": np.mean([j.epochs for j in oasis.jobs])}
+    assert handed[0] is not oasis
+    assert report.runs[0].own == report.policies[0].own == ("own:mean_work",)
+    assert report.policies[1].own == ()
+    assert "knows own:mean_work" in str(report)
+    assert report.summary()["policies"][0]["own"] == ["own:mean_work"]
+    optsched.console.show_ratios(optsched.console.out(), report)
+    said = capsys.readouterr().out
+    assert "after, own:mean_work" in said
+    assert "it also knew a statistic from outside" in said
+
+
+def test_a_statistic_hands_on_data_and_no_objects(oasis):
+    @optsched.statistic("oasis", "everything")
+    def everything(instance):
+        return {"the instance": instance}
+
+    policy = Blind()
+    policy.knows = ("own:everything",)
+    with pytest.raises(InputError, match="own:everything is no data that JSON can hold"):
+        simulate(oasis, policy)
+    with pytest.raises(InputError, match="unknown family 'bags'"):
+        optsched.statistic("bags", "x")
+    with pytest.raises(InputError, match="expected letters, digits"):
+        optsched.statistic("oasis", "a b")
+
+
+# --- what goes wrong ---
+
+
+def test_an_error_of_a_policy_shows_its_own_lines(oasis):
+    class Divides(Blind):
+        name = "divides"
+
+        def step(self, event):
+            return self.share(event)
+
+        def share(self, event):
+            return 1 / len(()) + event.slot
+
+    with pytest.raises(PolicyError) as caught:
+        simulate(oasis, Divides())
+    said = str(caught.value).splitlines()
+    assert said[0] == "policy divides: event 0: ZeroDivisionError: division by zero"
+    assert [line.split(": ", 1)[1] for line in said[1:]] == [
+        "return self.share(event)",
+        "return 1 / len(()) + event.slot",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("family", "answer", "message"),
+    [
+        ("oasis", None, "the decision is a NoneType, expected a mapping from jobs"),
+        ("oasis", {0: 3}, "the decision has a int for job 0, expected a Placement"),
+        ("oasis", {-1: Placement()}, "has -1 as a job, expected a whole number >= 0"),
+        ("oasis", {0: Placement({0: 1.5}, {})}, "has 1.5 as a number"),
+        ("dmlrs", {True: Placement()}, "has True as a job"),
+        ("completion", {0: 7}, "has a int for job 0, expected a list of pieces"),
+        ("completion", {0: [{"start": -1}]}, "has a wrong piece for job 0: start"),
+        ("bipartite", {}, "the decision"),
+        ("bot", {"rates": 1}, "the decision is no schedule: rates"),
+    ],
+)
+def test_a_decision_that_is_none_is_named(family, answer, message):
+    inst = get_family(family).generate("small", seed=1)
+
+    class Babbles(Blind):
+        def step(self, _event):
+            return answer
+
+    with pytest.raises(PolicyError, match=message):
+        simulate(inst, Babbles())
+
+
+def test_a_decision_that_breaks_the_model_names_policy_and_equation(oasis):
+    class Greedy(Blind):
+        name = "greedy"
+
+        def step(self, event):
+            return {i: Placement({0: 10**6}, {0: 1}) for i in event.jobs}
+
+    with pytest.raises(PolicyError, match=r"policy greedy broke the model: rejected.*\n +\(\d"):
+        simulate(oasis, Greedy())

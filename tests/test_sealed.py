@@ -1,0 +1,409 @@
+"""Sealed policies: what they gain by cheating, what they answer, and in which language."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import optsched
+from optsched.files import save_instance
+from optsched.problem import InputError, PolicyError, families, get_family
+from optsched.ratios import compare
+from optsched.simulation import simulate
+
+DOCS = Path(__file__).parents[1] / "docs"
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="guards are those of Linux")
+
+CHEATS = """
+import ctypes, gc, os, sys
+from optsched.families.oasis.instance import OasisInstance
+
+NEEDLE = "-".join(["needle", "in", "a", "haystack"])
+PATH = {path!r}
+
+
+def kept(policy):
+    return hasattr(policy, "instance")
+
+
+def collected():
+    return any(isinstance(o, OasisInstance) for o in gc.get_objects())
+
+
+def framed():
+    frame = sys._getframe()
+    while frame:
+        if any(isinstance(o, OasisInstance) for o in frame.f_locals.values()):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def remembered(pid):
+    with open(f"/proc/{{pid}}/maps") as maps, open(f"/proc/{{pid}}/mem", "rb") as memory:
+        for line in maps:
+            if "rw-p" not in line:
+                continue
+            begin, end = (int(x, 16) for x in line.split()[0].split("-"))
+            memory.seek(begin)
+            try:
+                if NEEDLE.encode() in memory.read(end - begin):
+                    return True
+            except (OSError, ValueError, OverflowError):
+                pass
+    return False
+
+
+def copied(pid):
+    libc = ctypes.CDLL(None, use_errno=True)
+    here = (ctypes.c_size_t * 2)(ctypes.addressof(ctypes.create_string_buffer(8)), 8)
+    there = (ctypes.c_size_t * 2)(8, 8)  # nothing is there, which only those learn who may look
+    libc.process_vm_readv(pid, here, 1, there, 1, 0)
+    return ctypes.get_errno() == 14  # EFAULT, not EPERM
+
+
+def opened(path):
+    return NEEDLE in open(path).read()
+
+
+def inherited():
+    handles = [os.readlink(f"/proc/self/fd/{{n}}") for n in os.listdir("/proc/self/fd")]
+    return any(map(os.path.isfile, handles))
+
+
+def sampled():
+    import optsched
+    folder = os.path.join(os.path.dirname(optsched.__file__), "samples")
+    return bool(open(os.path.join(folder, "jobs.csv")).read())
+
+
+def killed(pid):
+    os.kill(pid, 0)
+    return True
+
+
+def tried(how, *given):
+    try:
+        return how(*given)
+    except Exception:
+        return False
+
+
+class Cheats:
+    name, information, knows = "cheats", "after", ()
+
+    def prior(self, instance):
+        self.instance = instance
+
+    def start(self, public, prior, streams):
+        self.horizon = public.horizon
+
+    def step(self, event):
+        if event.slot == 0:
+            pid = os.getppid()
+            found = {{
+                "keep": tried(kept, self),
+                "collector": tried(collected),
+                "frames": tried(framed),
+                "memory": tried(remembered, pid),
+                "trace": tried(copied, pid),
+                "file": tried(opened, PATH),
+                "folder": tried(opened, f"/proc/{{pid}}/cwd/" + os.path.basename(PATH)),
+                "inherited": tried(inherited),
+                "samples": tried(sampled),
+                "signal": tried(killed, pid),
+                "environment": "OPTSCHED_TEST_SECRET" in os.environ,
+            }}
+            print("FOUND", *(name for name in found if found[name]), file=sys.stderr)
+        return {{}}
+
+
+if __name__ == "__main__":
+    ways = {{"memory": remembered, "trace": copied, "signal": killed}}
+    print(*(name for name, how in ways.items() if tried(how, int(sys.argv[1]))))
+"""
+
+LATE = """
+from optsched.scheduling.placement import Placement
+
+
+class Late:
+    name, information, knows = "late", "after", ()
+
+    def start(self, public, prior, streams):
+        self.answers, self.jobs, self.last = [], {}, public.horizon - 1
+
+    def step(self, event):
+        self.jobs.update(event.jobs)
+        self.answers.append({})
+        if event.slot == self.last:
+            for slot, answer in enumerate(self.answers[:-1]):
+                answer.update({i: Placement({0: 1}, {0: 1}) for i in self.jobs})
+        return self.answers[-1]
+"""
+
+
+@pytest.fixture
+def inst():
+    made = get_family("oasis").generate("small", seed=1)
+    return made.model_copy(update={"source": "-".join(["needle", "in", "a", "haystack"])})
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder in which a command is run, and whose modules nobody has imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = {*sys.modules}
+    yield tmp_path
+    for name in {*sys.modules} - before:
+        if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+@linux
+def test_six_cheats_gain_nothing(inst, folder, capsys, monkeypatch):
+    monkeypatch.setenv("OPTSCHED_TEST_SECRET", "x")
+    path = folder / "instance.json"
+    save_instance(inst, path)
+    (folder / "cheats.py").write_text(CHEATS.format(path=str(path)))
+    simulate(inst, "cheats:Cheats")
+    unsealed = {*capsys.readouterr().err.split()}  # so the cheats are none that never work
+    assert {"collector", "frames", "file", "samples", "environment"} <= unsealed
+    assert "keep" not in unsealed
+    run = simulate(inst, "cheats:Cheats", sealed=True)
+    assert run.sealed
+    found = {*capsys.readouterr().err.split()} - {"FOUND"}
+    if "files" in run.guards:
+        assert not found
+        assert run.seal == "sealed"
+    else:
+        assert found <= {"file", "folder", "samples", "signal"}
+        assert run.seal.startswith("sealed but for files")
+
+
+@linux
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="root sees everything")
+def test_the_cheat_by_memory_works_where_nothing_is_sealed(inst, folder):
+    (folder / "cheats.py").write_text(CHEATS.format(path="x"))
+    assert inst.source
+    command = [sys.executable, str(folder / "cheats.py"), str(os.getpid())]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert {*said.stdout.split()} == {"memory", "trace", "signal"}
+
+
+def test_late_answers_gain_nothing(inst, folder):
+    (folder / "late.py").write_text(LATE)
+    run = simulate(inst, "late:Late", sealed=True)
+    assert not any(run.schedule.jobs)
+    assert run.value == 0
+
+
+@pytest.mark.parametrize("family", families())
+def test_sealed_policies_decide_the_same(family):
+    inst = get_family(family).generate("small", seed=1)
+    name = next(iter(get_family(family).policies))
+    here, there = simulate(inst, name), simulate(inst, name, sealed=True)
+    changes = {"sealed": True, "guards": there.guards}
+    changes |= {"seconds": there.seconds, "slowest": there.slowest}
+    assert there == here.model_copy(update=changes)
+
+
+def test_tables_say_who_was_sealed(inst):
+    report = compare(inst, ["fifo"], sealed=True, time_limit=20)
+    assert report.policies[0].seal.startswith("sealed")
+    assert report.runs[0].sealed
+    assert compare(inst, ["fifo"], time_limit=20).policies[0].seal == "not sealed"
+    assert report.summary()["policies"][0]["seal"].startswith("sealed")
+    assert "sealed" in str(report)
+
+
+def test_a_policy_with_helpers_and_a_package(inst, folder):
+    """What it imports from its folder is there; what is not Python is not."""
+    (folder / "pack").mkdir()
+    (folder / "pack" / "__init__.py").write_text("from pack.inner import SHARE\n")
+    (folder / "pack" / "inner.py").write_text("SHARE = 1\n")
+    (folder / "helper.py").write_text("from pack import SHARE\n")
+    (folder / "mine.py").write_text(
+        "import helper\nfrom optsched.families.oasis.baselines import Fifo\n\n\n"
+        'class Mine(Fifo):\n    name = f"mine {helper.SHARE}"\n'
+    )
+    run = simulate(inst, "mine:Mine", sealed=True)
+    assert run.policy == "mine 1"
+    assert run.value == simulate(inst, "fifo").value
+    assert run.guarantee is None
+
+
+def test_own_kernels_are_compiled_in_the_sealed_process(inst, folder):
+    (folder / "compiled.py").write_text(
+        "from numba import njit\nfrom optsched.families.oasis.baselines import Fifo\n\n\n"
+        "@njit(cache=True)\ndef twice(x):\n    return 2 * x\n\n\n"
+        'class Compiled(Fifo):\n    name = f"compiled {twice(21)}"\n'
+    )
+    assert simulate(inst, "compiled:Compiled", sealed=True).policy == "compiled 42"
+
+
+def test_statistics_are_computed_outside(inst, folder):
+    @optsched.statistic("oasis", "longest")
+    def longest(instance):
+        return max(job.epochs for job in instance.jobs)
+
+    (folder / "knowing_one.py").write_text(
+        "from optsched.families.oasis.baselines import Fifo\n\n\n"
+        'class Knows(Fifo):\n    name = "knows"\n    knows = ("own:longest", "jobs")\n\n'
+        "    def start(self, public, prior, streams):\n"
+        '        assert prior["own:longest"] > 0 and prior["jobs"] == 6, prior\n'
+        "        super().start(public, prior, streams)\n"
+    )
+    run = simulate(inst, "knowing_one:Knows", sealed=True)
+    assert run.own == ("own:longest",)
+    assert "own:longest" in str(run)
+
+
+# --- programs ---
+
+PROGRAM = """
+import json, sys, time
+for line in sys.stdin:
+    kind = next(iter(json.loads(line)))
+    if kind == "hello":
+        print(json.dumps({"policy": {"name": "p", "knows": []}}), flush=True)
+    elif kind == "start":
+        print(json.dumps({"ready": True}), flush=True)
+    else:
+        STEP
+"""
+
+
+@pytest.fixture
+def program(folder):
+    def write(step):
+        (folder / "program.py").write_text(PROGRAM.replace("STEP", step))
+        return f"exec:'{sys.executable}' -S program.py"
+
+    return write
+
+
+def test_a_program_that_does_nothing(inst, program):
+    run = simulate(inst, program('print("{\\"decision\\": {}}", flush=True)'))
+    assert run.policy == "p"
+    assert run.value == 0
+    assert run.sealed
+
+
+@pytest.mark.parametrize(
+    ("step", "message"),
+    [
+        ('print("hello", flush=True)', r"policy p: event 0: answers 'hello', expected one line"),
+        ('print("{}", flush=True)', "answers '{}', expected one line"),
+        ('print("[" * 100000, flush=True)', r"answers '\[\[\["),
+        ('print("{\\"decision\\": NaN}", flush=True)', "answers '.*NaN"),
+        ('print("{\\"decision\\": 1}", flush=True)', "the decision is a int, expected a mapping"),
+        ('print("{\\"decision\\": {\\"0\\": 1}}", flush=True)', "has 1 for job 0"),
+        ('print("{\\"decision\\": {}}\\n{\\"decision\\": {}}", flush=True)', "without being asked"),
+        ('print("{\\"error\\": \\"no idea\\"}", flush=True)', "policy p: event 0: no idea"),
+        ("sys.exit(3)", r"its process has ended \(exit status 3\)"),
+        ("import os; os.kill(os.getpid(), 9)", r"its process has ended \(SIGKILL\)"),
+        ('print("{\\"dec", end="", flush=True); sys.exit(0)', "exit status 0.*after saying"),
+        ("time.sleep(60)", "has not answered within 1.5 s"),
+    ],
+)
+def test_a_program_that_misbehaves_is_named(inst, program, step, message):
+    command = program(step)
+    with pytest.raises(PolicyError, match=message):
+        simulate(inst, command, answer_limit=1.5 if "sleep" in step else 60)
+
+
+def test_what_a_program_says_on_stderr_passes_through(inst, program, capsys):
+    simulate(
+        inst, program('print("so far", file=sys.stderr); print("{\\"decision\\": {}}", flush=True)')
+    )
+    assert capsys.readouterr().err.count("so far\n") == inst.horizon
+
+
+def test_a_program_is_locked_too(inst, program, folder, capsys):
+    path = folder / "instance.json"
+    save_instance(inst, path)
+    step = (
+        f"\n        try: print(open({str(path)!r}).read(), file=sys.stderr)"
+        '\n        except OSError: print("closed", file=sys.stderr)'
+        '\n        print("{\\"decision\\": {}}", flush=True)'
+    )
+    run = simulate(inst, program(step))
+    said = capsys.readouterr().err
+    assert ("closed" in said) == ("files" in run.guards)
+
+
+def test_wrong_names_are_refused(inst, folder):
+    with pytest.raises(InputError, match="there is no such program"):
+        simulate(inst, "exec:./nothing --here")
+    with pytest.raises(InputError, match="unknown policy 'lifo'"):
+        simulate(inst, "lifo", sealed=True)
+    with pytest.raises(InputError, match=r"expected its name \(MODULE:CLASS\), not a Fifo"):
+        simulate(inst, get_family("oasis").policies["fifo"](), sealed=True)
+    with pytest.raises(InputError, match="answer_limit is 0"):
+        simulate(inst, "fifo", sealed=True, answer_limit=0)
+    (folder / "broken.py").write_text("1 / 0\n")
+    with pytest.raises(PolicyError, match=r"ZeroDivisionError.*\n.*broken.py, line 1"):
+        simulate(inst, "broken:Policy", sealed=True)
+
+
+def test_the_example_in_another_language_runs(inst, folder):
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    text = (DOCS / "sealed.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```js\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (folder / "policy.js").write_text(code)
+    run = simulate(inst, "exec:node policy.js")
+    assert run.policy == "one-worker"
+    assert run.value > 0
+    workers = [number for job in run.schedule.jobs if job for _, _, number in job.workers]
+    assert set(workers) == {1}
+
+
+def test_a_policy_in_perl(inst, folder):
+    """The language that is there wherever Debian is; without a library for JSON."""
+    if shutil.which("perl") is None:
+        pytest.skip("perl is not installed")
+    (folder / "policy.pl").write_text(
+        "$| = 1;\n"
+        "while (<STDIN>) {\n"
+        '    if (/^\\{"hello"/) { print qq({"policy": {"name": "perl", "knows": ["jobs"]}}\\n); }\n'
+        '    elsif (/^\\{"start".*"jobs":(\\d+)/) { $n = $1; print qq({"ready": true}\\n); }\n'
+        '    else { print STDERR "$n jobs\\n"; print qq({"decision": {}}\\n); }\n'
+        "}\n"
+    )
+    run = simulate(inst, "exec:perl policy.pl")
+    assert (run.policy, run.information, run.prior) == ("perl", "after", {"jobs": len(inst.jobs)})
+
+
+def test_commands_seal(folder, inst, call):
+    save_instance(inst, folder / "small.json")
+    (folder / "mine.py").write_text(
+        "import optsched\nfrom optsched.families.oasis.baselines import Fifo\n\n\n"
+        'class Mine(Fifo):\n    name = "mine"\n    knows = ("own:horizon",)\n'
+    )
+    (folder / "stats.py").write_text(
+        'import optsched\n\n\n@optsched.statistic("oasis", "horizon")\n'
+        "def horizon(instance):\n    return instance.horizon\n"
+    )
+    status, said, _ = call(
+        "run", "small.json", "-p", "mine:Mine", "--sealed", "--statistics", "stats"
+    )
+    assert status == 0
+    assert "sealed" in said
+    assert "knows own:horizon" in said
+    status, _, complaint = call("run", "small.json", "-p", "fifo", "--statistics", "nothing")
+    assert status == 2
+    assert "statistics 'nothing' cannot be loaded" in complaint
+    status, said, _ = call("ratio", "small.json", "-p", "fifo", "--sealed", "--time-limit", 20)
+    assert status == 0
+    assert re.search(r"┃ sealed\s+┃", said)
+    assert re.search(r"│ after\s+│ yes", said)
