@@ -104,7 +104,8 @@ class SealedPolicy:
     def __enter__(self) -> Self:
         self._home = tempfile.mkdtemp(prefix="optsched-")
         try:
-            os.chmod(self._home, 0o777)  # the child may be another user
+            if os.geteuid() == 0:
+                os.chmod(self._home, 0o777)  # the child may be another user
             command = _program(self) if is_program(self.called) else _python(self)
             self._process = subprocess.Popen(
                 command,
