@@ -129,13 +129,15 @@ class BranchAndPrice:
         self.stuck: list[int] = []  # leaves that nothing is left to split of
 
     def run(self) -> bool:
-        """Work until every leaf is done (True), or until told to stop."""
+        """Work until every leaf is done (True), or until told to stop; called again, go on."""
         follow: int | None = None
         depth = 0
         self.proved(self.tree)
         while self.open or follow is not None:
             self._report(follow)
             if self.stop():
+                if follow is not None:
+                    self._push(follow)
                 return False
             if follow is None or depth >= DIVE:
                 if follow is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -230,12 +230,16 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     def apart(bound: float | None) -> float | None:
         return family.gap(instance, value, bound, schedule, certificate)
 
+    impossible = sides.certified is not None and math.isinf(sides.certified)
+    if sides.bound is not None and math.isinf(sides.bound):  # there is no schedule at all
+        sides = replace(sides, bound=None, certified=None)
     gap = apart(sides.bound)
     if value is not None:
         closed = gap is not None and gap <= CLOSED
         status = Status.OPTIMAL if closed else Status.FEASIBLE
     else:
-        status = Status.INFEASIBLE if progress.infeasible else Status.NO_SCHEDULE
+        none = progress.infeasible or impossible
+        status = Status.INFEASIBLE if none else Status.NO_SCHEDULE
     return Optimum(
         family=family.name,
         sense=family.sense,
@@ -247,7 +251,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         bound=sides.bound,
         gap=gap,
         value_level=None if value is None else Level.CERTIFIED,
-        bound_level=Level.CLAIMED if status is Status.INFEASIBLE else sides.level,
+        bound_level=_level(status, impossible, sides.level),
         certified_bound=sides.certified,
         certified_gap=apart(sides.certified),
         schedule=schedule,
@@ -258,6 +262,13 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         if certificate is not None
         else (),
     )
+
+
+def _level(status: Status, impossible: bool, level: Level | None) -> Level | None:
+    """Return how far the bound was checked, or that no schedule exists."""
+    if status is not Status.INFEASIBLE:
+        return level
+    return Level.CERTIFIED if impossible else Level.CLAIMED
 
 
 @dataclass(frozen=True)

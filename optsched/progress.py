@@ -160,5 +160,6 @@ class Progress:
             self.watch(self)
 
     def _record(self) -> None:
-        self.history.append(Point(seconds=self.seconds(), value=self.value, bound=self.bound))
+        bound = self.bound if self.bound is not None and math.isfinite(self.bound) else None
+        self.history.append(Point(seconds=self.seconds(), value=self.value, bound=bound))
         self.tick()

@@ -7,6 +7,7 @@ schedule    {"schedule"}, made by anybody
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -150,7 +151,9 @@ class Recheck(Frozen):
             parts = []
             if self.value is not None:
                 parts.append(f"value {self.value:.9g} ({self.value_level})")
-            if self.bound is not None:
+            if self.bound is not None and math.isinf(self.bound):
+                parts.append(f"no schedule exists ({self.bound_level})")
+            elif self.bound is not None:
                 parts.append(f"bound {self.bound:.9g} ({self.bound_level})")
             if self.gap is not None:
                 parts.append(f"gap {shown_gap(self.gap)}")
@@ -242,7 +245,8 @@ def _recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: s
     if said.status is Status.INFEASIBLE:
         if value is not None or family.empty is not None:
             complaints.append("it is said that no schedule exists, but there is one")
-        unchecked.append(f"no schedule exists ({said.bound_level})")
+        if bound is None or not math.isinf(bound):
+            unchecked.append(f"no schedule exists ({said.bound_level})")
     closed = gap is not None and gap <= CLOSED
     if said.bound is not None and said.bound_level is not Level.CERTIFIED:
         if refuted(family, instance, value, said.bound):
