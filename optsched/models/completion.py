@@ -15,8 +15,8 @@ A mode k of a job is a worker type m, a PS type p, a locality q, a number of wor
 duration d that (2f) allows; (2b), (2c) and (2g) hold by its choice, (2j) since no start lies before
 the arrival. u_jkth says whether server h hosts PS: (2d) for q = 1 puts all workers on the one host,
 (15a) on one server. A placement on one server under a mode with q = 0 is slower than it might be,
-so it is not excluded. Starts end where the horizon does, so the program may be infeasible where
-jobs may run on after it.
+so it is not excluded. Where jobs may run on after T, the starts reach as far as any job of a better
+schedule than a known one can.
 
 The maximum weighted schedule problem has the same constraints, all jobs present, and
 
@@ -29,7 +29,7 @@ The maximum weighted schedule problem has the same constraints, all jobs present
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ def modes_by_job(inst: CompletionInstance) -> list[list[Mode]]:
 
 def completion_ilp(
     inst: CompletionInstance,
-    horizon: int | None = None,
+    ends: Sequence[int] | None = None,
     watch: Callable[[], None] | None = None,
 ) -> pyo.ConcreteModel:
     """Build (2), or (15) for a ring.
@@ -85,14 +85,16 @@ def completion_ilp(
     Parameters
     ----------
     inst : CompletionInstance
-    horizon : int, optional
-        The slot by which all jobs end; by default T.
+    ends : sequence of int, optional
+        The slot by which each job ends; by default T. Where jobs may run on after T, that is another
+        problem: `families.completion.horizon.latest_ends` says how far to go.
     watch : callable, optional
         Called again and again while the model is built, which takes long; it may raise.
     """
-    end = inst.horizon if horizon is None else horizon
     jobs, modes = inst.jobs, modes_by_job(inst)
-    model = _schedules(inst, modes, [job.arrival for job in jobs], end, watch or (lambda: None))
+    if ends is None:
+        ends = [inst.horizon] * len(jobs)
+    model = _schedules(inst, modes, [job.arrival for job in jobs], ends, watch or (lambda: None))
 
     @model.Objective(sense=pyo.minimize, doc="(2) weighted completion time")
     def eq2_weighted_completion(model):
@@ -112,7 +114,7 @@ def completion_ilp(
 def max_weight_ilp(inst: CompletionInstance, tau: int) -> pyo.ConcreteModel:
     """Build (7), or (16) for a ring: the most weight that ends by ``tau``, all jobs present."""
     jobs, modes = inst.jobs, modes_by_job(inst)
-    model = _schedules(inst, modes, [0] * len(jobs), tau, lambda: None)
+    model = _schedules(inst, modes, [0] * len(jobs), [tau] * len(jobs), lambda: None)
 
     @model.Objective(sense=pyo.maximize, doc="(7), (16) weight of the jobs that end in time")
     def eq7_weight(model):
@@ -138,8 +140,8 @@ def _by_job(model: pyo.ConcreteModel) -> defaultdict[int, list[Any]]:
 def _schedules(
     inst: CompletionInstance,
     modes: list[list[Mode]],
-    arrival: list[int],
-    end: int,
+    arrival: Sequence[int],
+    ends: Sequence[int],
     look: Callable[[], None],
 ) -> pyo.ConcreteModel:
     """Build the variables, and the constraints on how jobs are placed while they run."""
@@ -150,7 +152,7 @@ def _schedules(
         dimen=3,
         initialize=[
             (j, k, t)
-            for j, first in enumerate(arrival)
+            for j, (first, end) in enumerate(zip(arrival, ends, strict=True))
             for k, mode in enumerate(modes[j])
             for t in range(first, end - mode.d + 1)
         ],
@@ -218,7 +220,7 @@ def _schedules(
     @model.Constraint(
         model.H,
         pyo.RangeSet(0, len(inst.resources) - 1),
-        pyo.RangeSet(0, end - 1),
+        pyo.RangeSet(0, max(ends, default=0) - 1),
         doc=f"{name} capacity of a server",
     )
     def eq2h_capacity(model, h, r, slot):

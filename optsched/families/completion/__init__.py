@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from optsched.families.completion.baselines import BASELINES
+from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.certificate import CompletionCertificate, check
+from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.online import WIRE, assemble, events
+from optsched.families.completion.opening import opening
 from optsched.families.completion.policy import KNOWLEDGE, AOnline, guarantee, must_run
 from optsched.families.completion.reference import METHODS
 from optsched.families.completion.shadow import shadow_prices
@@ -26,7 +29,8 @@ from optsched.problem import Family, Policy
 def _program(inst: CompletionInstance) -> Any:
     from optsched.models.completion import completion_ilp  # here, since Pyomo takes a while
 
-    return completion_ilp(inst)
+    jobs = Jobs(inst)
+    return completion_ilp(inst, None if jobs.impossible() is not None else latest_ends(jobs))
 
 
 def _pictures(
@@ -79,4 +83,5 @@ FAMILY = Family(
     pictures=_pictures,
     second={"compact": "cpsat", "cpsat": "compact"},
     shadow_prices=shadow_prices,
+    opening=opening,
 )

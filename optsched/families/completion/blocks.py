@@ -8,7 +8,7 @@ The engine maximizes: a column's value is the negative of its weighted completio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,10 @@ class Jobs:
         return load
 
 
+class StoppedError(Exception):
+    """There is no time to ask the oracle for all jobs."""
+
+
 class ServerBlocks:
     """The decomposition on a time grid.
 
@@ -83,6 +87,7 @@ class ServerBlocks:
 
     def __init__(self, jobs: Jobs, slots: int, span: int = 1) -> None:
         self.jobs, self.span = jobs, span
+        self.stop: Callable[[], bool] = lambda: False  # asked from job to job
         spans = -(-slots // span)
         self.slots = spans * span
         if jobs.inst.deadline is not None:
@@ -97,6 +102,9 @@ class ServerBlocks:
         shortest = [modes.shortest or 0 for modes in jobs.modes]
         dearest = jobs.weight * (jobs.arrival + self.slots + np.array(shortest))
         self.penalty = 10.0 * float(dearest.max(initial=1.0))
+        if jobs.inst.deadline is not None:
+            # so dear that a share of 1 % that finds no room proves that nothing does
+            self.penalty = max(self.penalty, 100.0 * jobs.inst.deadline * float(jobs.weight.sum()))
 
     def per_slot(self, prices: Floats) -> Floats:
         """Return prices by slot, shape (L, C, R)."""
@@ -122,6 +130,8 @@ class ServerBlocks:
         best = np.empty(len(self.copies))
         columns = []
         for j in range(best.size):
+            if self.stop():
+                raise StoppedError
             found = self.cheapest(j, servers, -float(duals[j]))
             if found is None:
                 best[j] = duals[j]

@@ -29,17 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.completion.certificate_kernels import least_values, modes_of
-from optsched.families.completion.instance import CompletionInstance, float_below
+from optsched.families.completion.certificate_prices import LARGEST_PRICE, UNLIMITED, Evaluation
+from optsched.families.completion.instance import LATEST, CompletionInstance, float_below
 from optsched.problem import Frozen
 from optsched.resources import exact
 
 Ints = NDArray[np.int64]
 
 LARGEST = 20_000_000  # characters of a certificate's JSON text
-MOST = 2**62
+MOST_BITS = 400  # of the grid of prices, and as many below 0
 ATTRIBUTES = ("start", "completion", "worker_type", "workers", "together")
-UNLIMITED = 2**40
 
 
 class Leaf(Frozen):
@@ -55,13 +54,15 @@ class Split(Frozen):
     node: Literal["split"] = "split"
     job: NonNegativeInt
     attribute: Literal["start", "completion", "worker_type", "workers", "together"]
-    at: NonNegativeInt
+    at: NonNegativeInt = Field(le=LATEST)
     left: NonNegativeInt = Field(description="index of the node of the first half")
     right: NonNegativeInt = Field(description="index of the node of the second half")
 
 
 Node = Annotated[Leaf | Split, Field(discriminator="node")]
-PriceList = tuple[tuple[NonNegativeInt, NonNegativeInt, NonNegativeInt, NonNegativeInt], ...]
+Slot = Annotated[int, Field(ge=0, le=LATEST)]
+Price = Annotated[int, Field(ge=0, lt=LARGEST_PRICE)]
+PriceList = tuple[tuple[Slot, NonNegativeInt, NonNegativeInt, Price], ...]
 
 
 class CompletionCertificate(Frozen):
@@ -69,7 +70,9 @@ class CompletionCertificate(Frozen):
 
     instance_sha256: str
     grid_bits: int = Field(
-        ge=0, le=60, description="prices are integers, in cost units times 2**grid_bits"
+        ge=-MOST_BITS,
+        le=MOST_BITS,
+        description="prices are integers, in cost units times 2**-grid_bits",
     )
     prices: tuple[PriceList, ...] = Field(
         description="lists of [slot, class of servers, resource, price of one demand unit]"
@@ -90,7 +93,7 @@ class CompletionCertificate(Frozen):
 
 def to_grid(prices: NDArray[np.float64], grid_bits: int) -> Ints:
     """Round prices to the grid; negative ones become 0."""
-    return np.rint(np.clip(prices * 2.0**grid_bits, 0, 2.0**60)).astype(np.int64)
+    return np.rint(np.clip(prices * 2.0**grid_bits, 0, LARGEST_PRICE / 2)).astype(np.int64)
 
 
 def sparse(prices: Ints) -> PriceList:
@@ -105,7 +108,7 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
     Returns
     -------
     float
-        A bound that no schedule goes below, rounded downwards.
+        A bound that no schedule goes below, rounded downwards; infinite if no schedule exists.
 
     Raises
     ------
@@ -116,10 +119,17 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
     size = len(certificate.model_dump_json())
     if size > LARGEST:
         raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
-    bounds = [b for b in leaf_bounds(inst, certificate) if b is not None]
-    if not bounds:
-        raise ValueError("no leaf holds a schedule: the instance is infeasible, it has no bound")
-    return max(0.0, float_below(round_up(inst, min(bounds))))
+    least = min((b for b in leaf_bounds(inst, certificate) if b is not None), default=None)
+    if least is None or least > latest_cost(inst):
+        return math.inf
+    return max(0.0, float_below(round_up(inst, least)))
+
+
+def latest_cost(inst: CompletionInstance) -> Fraction | float:
+    """Return what no schedule exceeds: all jobs end at the deadline; infinity without one."""
+    if inst.deadline is None:
+        return math.inf
+    return inst.deadline * sum((exact(job.weight) for job in inst.jobs), Fraction(0))
 
 
 def round_up(inst: CompletionInstance, bound: Fraction) -> Fraction:
@@ -150,108 +160,49 @@ def leaf_bounds(
             f"the certificate belongs to instance {certificate.instance_sha256}, "
             f"this instance is {inst.digest()}"
         )
-    nodes = certificate.nodes
     _check_tree(inst, certificate)
-    scale = 2**certificate.grid_bits
-    evaluate = _Evaluation(inst, certificate)
+    nodes = certificate.nodes
+    splits = [node.at + 1 for node in nodes if isinstance(node, Split)]
+    evaluation = Evaluation(inst, max(splits, default=0))
+    last, priced = -1, None
+    for limits, which in _leaves(inst, nodes):
+        if priced is None or which != last:
+            last = which
+            priced = evaluation.priced(
+                certificate.prices[which], certificate.grid_bits, f"price list {which}"
+            )
+        yield evaluation.bound(limits, priced)
+
+
+def _leaves(inst: CompletionInstance, nodes: Sequence[Leaf | Split]) -> Iterator[tuple[Ints, int]]:
+    """Walk the leaves; yield their limits (J, 5, 2), which change afterwards, and price lists."""
     limits = np.zeros((len(inst.jobs), len(ATTRIBUTES), 2), np.int64)
     limits[:, :, 1] = UNLIMITED
     if inst.deadline is not None:
         limits[:, ATTRIBUTES.index("completion"), 1] = inst.deadline
-    stack = [(0, limits)]
-    while stack:
-        k, limits = stack.pop()
+    # a place in the limits is set to a value before node k is looked at; -1: nothing is looked at
+    stack: list[tuple[int, tuple[int, int, int], int]] = []
+    k = 0
+    while True:
         node = nodes[k]
         if isinstance(node, Leaf):
-            bound = evaluate.leaf(limits, node.prices)
-            yield None if bound is None else Fraction(bound, scale)
-            continue
-        column = ATTRIBUTES.index(node.attribute)
-        left, right = limits.copy(), limits.copy()
-        left[node.job, column, 1] = min(limits[node.job, column, 1], node.at)
-        right[node.job, column, 0] = max(limits[node.job, column, 0], node.at + 1)
-        stack += [(node.right, right), (node.left, left)]
-
-
-class _Evaluation:
-    """The bound of a leaf, in units of 2**-grid_bits."""
-
-    def __init__(self, inst: CompletionInstance, certificate: CompletionCertificate) -> None:
-        self.inst, self.certificate = inst, certificate
-        a = inst.arrays
-        self.members = [c[0] for c in a.classes]
-        self.count = np.array([len(c) for c in a.classes], np.int64)
-        self.capacity = a.capacity[self.members]  # (C, R) of one server
-        self.modes = [modes_of(inst.durations(job), inst.ring) for job in inst.jobs]
-        scale = 2**certificate.grid_bits
-        weights = [int(exact(job.weight) * scale) for job in inst.jobs]  # rounded down
-        if max(weights, default=0) >= MOST // UNLIMITED * 2**20:
-            raise ValueError(
-                f"grid_bits is {certificate.grid_bits}, too fine for the weights, expected less"
-            )
-        self.weights = np.array(weights, np.int64)
-        self.dense: dict[int, tuple[Ints, Ints, int]] = {}
-
-    def leaf(self, limits: Ints, which: int) -> int | None:
-        worker, ps, worth = self._prices(which)
-        a, total = self.inst.arrays, -worth
-        for j, job in enumerate(self.inst.jobs):
-            least = least_values(
-                self.modes[j],
-                limits[j],
-                job.arrival,
-                self.weights[j],
-                worker,
-                ps,
-                self.capacity,
-                self.count,
-                a.worker_demand,
-                a.ps_demand,
-                a.ps_needed,
-                self.inst.ring,
-            )
-            if least < 0:
-                return None
-            total += int(least)
-        return total
-
-    def _prices(self, which: int) -> tuple[Ints, Ints, int]:
-        """Return the costs of workers and PS up to each slot, and what the servers are worth."""
-        if which not in self.dense:
-            self.dense[which] = self._read(which)
-        return self.dense[which]
-
-    def _read(self, which: int) -> tuple[Ints, Ints, int]:
-        entries = self.certificate.prices[which]
-        classes, resources = self.capacity.shape
-        slots = max((t for t, *_ in entries), default=-1) + 1
-        prices = np.zeros((slots, classes, resources), np.int64)
-        for entry in entries:
-            t, c, r, price = entry
-            place = f"price list {which}, entry {list(entry)}"
-            if c >= classes or r >= resources:
-                raise ValueError(
-                    f"{place}: class or resource does not exist, expected classes "
-                    f"0..{classes - 1}, resources 0..{resources - 1}"
-                )
-            if prices[t, c, r]:
-                raise ValueError(f"{place}: is given twice, expected once")
-            prices[t, c, r] = price
-        worth = sum(
-            price * int(self.capacity[c, r]) * int(self.count[c]) for _, c, r, price in entries
-        )
-        a = self.inst.arrays
-        demands = np.concatenate([a.worker_demand, a.ps_demand])
-        per_slot = prices.astype(object).sum() * int(demands.max(initial=1))
-        most = int(a.ps_needed.max(initial=1)) + a.ps_needed.shape[2]
-        if per_slot * most >= MOST:
-            raise ValueError(f"price list {which}: its prices are too large, expected below 2**62")
-        costs = []
-        for demand in (a.worker_demand, a.ps_demand):
-            unit = np.einsum("tcr,kr->ktc", prices, demand)
-            costs.append(np.zeros((len(demand), slots + 1, classes), np.int64))
-            np.cumsum(unit, axis=1, out=costs[-1][:, 1:])
-        return costs[0], costs[1], worth
+            yield limits, node.prices
+        else:
+            column = ATTRIBUTES.index(node.attribute)
+            high, low = (node.job, column, 1), (node.job, column, 0)
+            was_high, was_low = int(limits[high]), int(limits[low])
+            stack += [
+                (-1, low, was_low),
+                (node.right, low, max(was_low, node.at + 1)),
+                (-1, high, was_high),
+                (node.left, high, min(was_high, node.at)),
+            ]
+        k = -1
+        while k < 0:
+            if not stack:
+                return
+            k, place, value = stack.pop()
+            limits[place] = value
 
 
 def _check_tree(inst: CompletionInstance, certificate: CompletionCertificate) -> None:

@@ -42,7 +42,9 @@ def least_values(
     arrival: int,
     weight: int,
     worker_cost: Ints,  # (M, L + 1, C) of one worker, up to a slot
+    cheapest: Ints,  # (M, L + 1) of one that is where it is cheapest in every slot, and fits
     ps_cost: Ints,  # (P, L + 1, C)
+    cheapest_ps: Ints,  # (P, L + 1)
     capacity: Ints,  # (C, R) of one server
     count: Ints,  # (C,)
     e: Ints,
@@ -55,36 +57,52 @@ def least_values(
     slots = worker_cost.shape[1] - 1
     unit, room = np.empty(classes, np.int64), np.empty(classes, np.int64)
     best = NONE
-    for k in range(modes.shape[0]):
-        d, m, p, q, n = modes[k]
-        if not (limits[2, 0] <= m <= limits[2, 1] and limits[3, 0] <= n <= limits[3, 1]):
-            continue
-        if not limits[4, 0] <= q <= limits[4, 1]:
-            continue
-        first = max(arrival, limits[0, 0], limits[1, 0] - d)
-        last = min(limits[0, 1], limits[1, 1] - d, max(first, slots))
-        if best >= 0 and weight * (first + d) >= best:
-            continue
-        if first > last or not _rooms(capacity, e[m], n, count, room):
-            continue
-        for t in range(first, last + 1):
-            if best >= 0 and weight * (t + d) >= best:
-                break
-            a, b = min(t, slots), min(t + d, slots)
-            low = worker_cost[m, b, 0] - worker_cost[m, a, 0]
-            for c in range(classes):
-                unit[c] = worker_cost[m, b, c] - worker_cost[m, a, c]
-                low = min(low, unit[c])
-            if best >= 0 and weight * (t + d) + n * low >= best:
+    for sweep in range(2):  # the first only looks at what may well be best, to have a limit
+        least = NONE
+        for k in range(modes.shape[0]):
+            d, m, p, q, n = modes[k]
+            if not (limits[2, 0] <= m <= limits[2, 1] and limits[3, 0] <= n <= limits[3, 1]):
                 continue
-            if ring:
-                cost = _ring(n, q == 1, unit, room, count)
-            elif q == 1:
-                cost = _together(n, m, p, unit, room, a, b, ps_cost, capacity, e, z, needed)
-            else:
-                cost = _apart(n, m, p, unit, room, count, a, b, ps_cost, capacity, e, z, needed)
-            if cost >= 0 and (best < 0 or weight * (t + d) + cost < best):
-                best = weight * (t + d) + cost
+            if not limits[4, 0] <= q <= limits[4, 1]:
+                continue
+            first = max(arrival, limits[0, 0], limits[1, 0] - d)
+            last = min(limits[0, 1], limits[1, 1] - d, max(first, slots))
+            if best >= 0 and weight * (first + d) >= best:
+                continue
+            if first > last or not _rooms(capacity, e[m], n, count, room):
+                continue
+            # no fewer PS than these
+            fewest = 0 if ring else needed[m, p, 0 if q == 1 else n - min(n - 1, room.max())]
+            for t in range(first, last + 1):
+                if best >= 0 and weight * (t + d) >= best:
+                    break
+                a, b = min(t, slots), min(t + d, slots)
+                low = cheapest[m, b] - cheapest[m, a]
+                floor = weight * (t + d) + n * low
+                if not ring:
+                    floor += fewest * (cheapest_ps[p, b] - cheapest_ps[p, a])
+                if (best >= 0 and floor >= best) or (sweep == 0 and least >= 0 and floor >= least):
+                    continue
+                least = floor
+                low = NONE
+                for c in range(classes):
+                    unit[c] = worker_cost[m, b, c] - worker_cost[m, a, c]
+                    if room[c] > 0 and (low < 0 or unit[c] < low):
+                        low = unit[c]
+                if best >= 0 and weight * (t + d) + n * low >= best:
+                    continue
+                if ring:
+                    cost = _ring(n, q == 1, unit, room, count)
+                elif q == 1:
+                    cost = _together(n, m, p, unit, room, a, b, ps_cost, capacity, e, z, needed)
+                else:
+                    limit = best - weight * (t + d) if best >= 0 else NONE
+                    cost = _apart(
+                        *(n, m, p, limit, unit, low, room, count, a, b, ps_cost),
+                        *(capacity, e, z, needed),
+                    )
+                if cost >= 0 and (best < 0 or weight * (t + d) + cost < best):
+                    best = weight * (t + d) + cost
     return best
 
 
@@ -168,7 +186,9 @@ def _apart(
     n: int,
     m: int,
     p: int,
+    limit: int,  # costs from it on are no use; -1: there is none
     unit: Ints,
+    low: int,  # the least of these where there is room
     room: Ints,
     count: Ints,
     a: int,
@@ -184,11 +204,13 @@ def _apart(
         one = ps_cost[p, b, c] - ps_cost[p, a, c]
         for g in range(min(n - 1, room[c]) + 1):
             s = needed[m, p, n - g]
+            if limit >= 0 and n * low + s * one >= limit:
+                continue
             if not _fits(capacity, c, g, e[m], s, z[p]):
                 continue
             rest = _cheapest(n - g, unit, room, count, c, n)
             if rest >= 0:
                 cost = g * unit[c] + s * one + rest
-                if best < 0 or cost < best:
-                    best = cost
+                if limit < 0 or cost < limit:
+                    best = limit = cost
     return best

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.horizon import search_horizon
+from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.progress import Progress
 from optsched.scheduling.compact import solve_compact
@@ -47,7 +47,7 @@ def compact(
 
     began = time.perf_counter()
     try:
-        model = completion_ilp(inst, search_horizon(jobs, monitor), watch)
+        model = completion_ilp(inst, latest_ends(jobs, monitor), watch)
     except _OutOfTimeError:
         return
     if monitor.left() < time.perf_counter() - began:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.horizon import search_horizon
+from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,
@@ -42,10 +42,10 @@ class Choices:
     starts: Sequence[Sequence[int]]  # allowed starts of each mode
 
 
-def all_choices(jobs: Jobs, end: int) -> list[Choices]:
-    """Return all modes and starts that end by ``end``."""
+def all_choices(jobs: Jobs, ends: Sequence[int]) -> list[Choices]:
+    """Return all modes and starts of every job that end by its slot of ``ends``."""
     out = []
-    for j, modes in enumerate(jobs.modes):
+    for j, (modes, end) in enumerate(zip(jobs.modes, ends, strict=True)):
         arrival = int(jobs.arrival[j])
         rows = unmasked(jobs, j)
         rows = rows[arrival + rows[:, 4] <= end]
@@ -80,7 +80,7 @@ def cpsat(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: in
     if jobs.impossible() is not None:
         monitor.infeasible = True
         return
-    program = Program(jobs, all_choices(jobs, search_horizon(jobs, monitor)))
+    program = Program(jobs, all_choices(jobs, latest_ends(jobs, monitor)))
     program.solve(monitor, threads=threads, seed=seed)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Floats, Relaxation
-from optsched.families.completion.certificate import round_up
-from optsched.families.completion.cpsat import Choices, Program
+from optsched.families.completion.certificate import latest_cost, round_up
+from optsched.families.completion.compact import compact
+from optsched.families.completion.cpsat import Choices, Program, cpsat
 from optsched.families.completion.filtering import reduced, within
 from optsched.families.completion.instance import Ints
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood
@@ -42,42 +43,76 @@ class Exact:
         self.threads, self.seed = search.threads, search.seed
         self.leaves: list[tuple[Ints, Floats]] = []  # what a tree has left open: limits, prices
         self.sequencing: Sequencing | None = None
-        self.closed = False  # whether the dynamic program has shown that nothing is better
+        self.closed = False  # whether it has been shown, if not certified, that nothing is better
+        self.branching: BranchAndPrice | None = None
+        self.until = 0.0  # clock time at which the tree rests
         # no value lies between the multiples of this
         self.step = float(round_up(self.inst, Fraction(1, 10**12)))
+        self.by = Implementation.PRICES  # what the claim that nothing is better rests on
 
     def run(self) -> None:
-        """Use the time that is left: a small tree, the program over time, a larger tree, CP-SAT."""
+        """Use the time that is left: a small tree, the program over time, a larger tree, CP-SAT.
+
+        Where these only claim that nothing is better, the tree goes on to certify it; where nothing
+        is left to split, another implementation is asked.
+        """
         least = REST * self.monitor.left()
         for share in (FIRST_TREE, TREE_SHARE):
             self.branch(self.monitor.left() * share)
-            if self.monitor.stop():
+            if self.monitor.stop() or self.monitor.infeasible:
                 return
             self.sequence(self.monitor.left() * TIMELINE_SHARE)
-            if self.closed or self.monitor.left() < least:
+            if self.closed:
+                break
+            if self.monitor.left() < least:
                 return
-        self.finish()
+        if not self.closed:
+            self.finish()
+        self.branch(self.monitor.left())
+        if self.closed and not self.monitor.stop():
+            self.ask_another()
+
+    def ask_another(self) -> None:
+        """Have what is claimed confirmed by a solver that had no part in it."""
+        claimed = {solver for solver, bound in self.monitor.claimed if bound == self.monitor.value}
+        second = cpsat if Implementation.CP_SAT not in claimed else compact
+        second(self.inst, self.monitor, threads=self.threads, seed=self.seed)
 
     def branch(self, seconds: float) -> None:
         """Branch on windows, types and numbers until the best schedule is proved, or time is up."""
         monitor, inst = self.monitor, self.inst
         if self.monitor.closed() or not inst.jobs:
             return
-        problem = self._problem()
-        until = min(time.perf_counter() + seconds, monitor.deadline)
+        self.until = min(time.perf_counter() + seconds, monitor.deadline)
+        if self.branching is None:
+            self.branching = self._tree()
+        if self.branching.run() and monitor.value is None:
+            monitor.infeasible = True
+        leaves = [node for node in self.branching.tree.leaves() if node.bound > self._target()]
+        leaves.sort(key=lambda node: -node.bound)
+        problem = self.branching.problem
+        assert isinstance(problem, WindowBlocks)
+        self.leaves = [(n.restrictions, problem.per_slot(n.prices)) for n in leaves]
 
-        def target() -> float:
-            if monitor.value is None:
-                return -np.inf
-            slack = max(self.step - SAFE * monitor.value, monitor.gap_limit * monitor.value)
-            return -(monitor.value - slack)
+    def _target(self) -> float:
+        """Return at which bound, of which less is better, a leaf of the tree is done."""
+        value = self.monitor.value
+        if value is None:
+            return -float(latest_cost(self.inst)) * (1 + SAFE)
+        return -(value - max(self.step - SAFE * value, self.monitor.gap_limit * value))
+
+    def _tree(self) -> BranchAndPrice:
+        """Return the branching tree, of which nothing has been done yet."""
+        problem, monitor, inst = self._problem(), self.monitor, self.inst
 
         def proved(tree: Tree) -> None:
-            exact = Fraction(-tree.bound() * (1 - SAFE))
-            bound = float(round_up(inst, exact)) if np.isfinite(tree.bound()) else None
+            least = -tree.bound() * (1 - SAFE)
+            if monitor.value is None and least > float(latest_cost(inst)):
+                least = np.inf
+            bound = float(round_up(inst, Fraction(least))) if np.isfinite(least) else least
             if monitor.value is not None:
-                bound = monitor.value if bound is None else min(bound, monitor.value)
-            if bound is not None and len(tree.nodes) <= MOST_NODES:
+                bound = min(bound, monitor.value)
+            if bound > -np.inf and len(tree.nodes) <= MOST_NODES:
                 monitor.proved(bound, lambda: certify_tree(problem, tree))
 
         area = Neighbourhood(self.jobs, self.search.prices, inst.deadline or 2 * self.search.slots)
@@ -94,18 +129,14 @@ class Exact:
                 if known is None or area.cost(area.plans) < area.cost(known):
                     self.search.keep(area, area.snapshot())
 
-        branching = BranchAndPrice(
+        return BranchAndPrice(
             problem,
-            target=target,
-            stop=lambda: monitor.stop() or time.perf_counter() > until,
+            target=self._target,
+            stop=lambda: monitor.stop() or time.perf_counter() > self.until,
             proved=proved,
             relaxed=relaxed,
             threads=self.threads,
         )
-        branching.run()
-        open_leaves = [node for node in branching.tree.leaves() if node.bound > target()]
-        open_leaves.sort(key=lambda node: -node.bound)
-        self.leaves = [(n.restrictions, problem.per_slot(n.prices)) for n in open_leaves]
 
     def _problem(self) -> WindowBlocks:
         """Return the decomposition with prices for what is scarce only."""
@@ -124,7 +155,7 @@ class Exact:
             self.closed = self.sequencing.everything(until)
         left, leaves, share = self.sequencing.left(), self.leaves, TIMELINE_SECONDS
         assert left is not None
-        while leaves and not self.closed and time.perf_counter() < until:
+        while leaves and not self.closed and not self.sequencing.over(until):
             still = []
             for limits, prices in leaves:
                 end = min(until, time.perf_counter() + share)
@@ -134,14 +165,14 @@ class Exact:
             self.closed = not leaves
         self.leaves = leaves
         if self.closed:
-            self.monitor.claim(Implementation.TIME_PROGRAM, self.monitor.value)
+            self.monitor.claim(self.sequencing.by, self.monitor.value)
 
     def _gone(self, left: Sequence[Choices], limits: Ints, prices: Floats, until: float) -> bool:
         """Run the dynamic program within the limits; return whether nothing there is better."""
-        if time.perf_counter() > until:
+        assert self.sequencing is not None
+        if self.sequencing.over(until):
             return False
         choices = within(left, limits)
-        assert self.sequencing is not None
         return choices is None or self.sequencing.leaf(choices, prices, until)
 
     def finish(self) -> None:
@@ -160,10 +191,11 @@ class Exact:
             leaves = still
         if leaves:
             return
+        self.closed = True
         if monitor.value is None:
             monitor.infeasible = True
         else:
-            monitor.claim(Implementation.CP_SAT, monitor.value)
+            monitor.claim(self.by, monitor.value)
 
     def _close(self, left: Sequence[Choices], limits: Ints, prices: Floats, seconds: float) -> bool:
         """Look for a better schedule within the limits; return whether there is none any more."""
@@ -181,4 +213,7 @@ class Exact:
         status = program.solve(
             monitor, threads=self.threads, seed=self.seed, claim=False, seconds=seconds
         )
-        return status in ("infeasible", "optimal")
+        done = status in ("infeasible", "optimal")
+        if done:
+            self.by = Implementation.CP_SAT
+        return done

@@ -11,7 +11,7 @@ from optsched.progress import Progress
 MOST_DOUBLINGS = 12
 
 
-def greedy(jobs: Jobs, monitor: Progress) -> Neighbourhood | None:
+def greedy(jobs: Jobs, monitor: Progress | None) -> Neighbourhood | None:
     """Insert all jobs at no prices, on servers for long enough, and report the schedule.
 
     The most weight per share of the cluster goes first. With a deadline not all may find room: then
@@ -24,7 +24,8 @@ def greedy(jobs: Jobs, monitor: Progress) -> Neighbourhood | None:
         area = Neighbourhood(jobs, free, slots)
         area.construct(np.argsort(-area.density, kind="stable").tolist(), 0.0)
         if area.complete():
-            area.report(monitor, area.plans)
+            if monitor is not None:
+                area.report(monitor, area.plans)
             return area
         if jobs.inst.deadline is not None:
             return None
@@ -37,17 +38,19 @@ def makespan(area: Neighbourhood) -> int:
     return int(area.ends(area.plans).max(initial=1.0))
 
 
-def search_horizon(jobs: Jobs, monitor: Progress) -> int:
-    """Return a slot by which every job ends in some optimal schedule.
+def latest_ends(jobs: Jobs, monitor: Progress | None = None) -> list[int]:
+    """Return by which slot every job ends in all schedules that are better than one at hand.
 
-    A schedule of weighted completion V is known. In a better one, a job that ends in C costs w C,
-    and every other at least w (a + shortest): so C is at most what is left of V, over w.
+    That one is the best known, of weighted completion V. In a better one, a job that ends in C
+    costs w C, and every other at least w (a + shortest): so C is at most what is left of V, over w.
     """
     if jobs.inst.deadline is not None:
-        return jobs.inst.deadline
+        return [jobs.inst.deadline] * len(jobs.modes)
     area = greedy(jobs, monitor)
     assert area is not None
+    value = area.cost(area.plans)
+    if monitor is not None and monitor.value is not None:
+        value = min(value, monitor.value)
     alone = jobs.weight * (jobs.arrival + np.array([m.shortest or 1 for m in jobs.modes]))
-    rest = area.cost(area.plans) - float(alone.sum())
-    latest = (rest + alone) / jobs.weight
-    return int(latest.max(initial=1)) + 1
+    latest = (value - float(alone.sum()) + alone) / jobs.weight
+    return [int(x) + 1 for x in latest.tolist()]

@@ -24,11 +24,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
+    AfterValidator,
     Field,
     NonNegativeFloat,
     NonNegativeInt,
@@ -37,6 +38,7 @@ from pydantic import (
     model_validator,
 )
 
+from optsched.magnitudes import shown
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.resources import (
     Amount,
@@ -52,10 +54,29 @@ from optsched.resources import (
 from optsched.scheduling.jobs import ChunkedJob, transfer_slots
 
 MOST_PS_TYPES = 60  # a set of parameter server types is a bit mask
-LARGEST_UNITS = 2**40
+# Limits of what can be counted, far above all that has a meaning. With them every product that a
+# kernel forms of the instance's own numbers stays below 2**62: see docs/completion.md.
+LARGEST_UNITS = 2**40  # of capacity
+MOST_WORKERS = 10_000  # of a job
+MOST_PS = 2**20  # that a job can need
+MOST_SERVERS = 2**20
+LATEST = 2**40  # slots: the horizon, and the longest that a job can take
+MOST_MODES = 2**21  # worker types times PS types times localities times numbers of workers
+LARGEST = 1e100  # weight, bandwidth, size; the least that is not 0 is the reciprocal
 NEAR = 1e-8  # a float this close to a whole number is rounded in exact arithmetic
 
 Ints = NDArray[np.int64]
+
+
+def _ordinary(x: float) -> float:
+    if x and not 1 / LARGEST <= x <= LARGEST:
+        raise ValueError(f"{x:g} is out of range, expected {1 / LARGEST:g} to {LARGEST:g}")
+    return x
+
+
+Measure = Annotated[PositiveFloat, AfterValidator(_ordinary)]
+"""A positive number of any ordinary size."""
+Count = Annotated[PositiveInt, Field(le=LATEST)]
 
 
 class WorkerType(Frozen):
@@ -63,7 +84,7 @@ class WorkerType(Frozen):
 
     name: str = ""
     demand: tuple[Amount, ...] = Field(description="e_m^r of one worker, shape (R,)")
-    bandwidth: PositiveFloat = Field(description="b_m, Gbit/s")
+    bandwidth: Measure = Field(description="b_m, Gbit/s")
 
 
 class PsType(Frozen):
@@ -71,20 +92,27 @@ class PsType(Frozen):
 
     name: str = ""
     demand: tuple[Amount, ...] = Field(description="z_p^r of one PS, shape (R,)")
-    bandwidth: PositiveFloat = Field(description="B_p, Gbit/s")
+    bandwidth: Measure = Field(description="B_p, Gbit/s")
 
 
 class CompletionJob(ChunkedJob):
     """A job that can use any kind of worker and PS, at different speeds."""
 
-    weight: PositiveFloat = Field(description="w_j: what a slot of delay costs")
+    epochs: Count = Field(description="passes over the data")
+    chunks: PositiveInt = Field(
+        le=MOST_WORKERS, description="data chunks, so the most workers in a slot"
+    )
+    batches_per_chunk: Count = Field(description="mini-batches in a chunk")
+    weight: Measure = Field(description="w_j: what a slot of delay costs")
     batch_time: tuple[PositiveFloat, ...] = Field(
         description="v_jm: time of a mini-batch on a worker of each type, slots"
     )
     update_time: tuple[NonNegativeFloat, ...] = Field(
         description="U_j^p: time of an update on a PS of each type, slots; ring: one number"
     )
-    gradient_mb: NonNegativeFloat = Field(description="pi_j: size of the gradients, MB")
+    gradient_mb: Annotated[NonNegativeFloat, AfterValidator(_ordinary)] = Field(
+        description="pi_j: size of the gradients, MB"
+    )
 
     @property
     def batches(self) -> int:
@@ -98,8 +126,8 @@ class Platform(Frozen):
     architecture: Literal["ps", "ring"] = Field(
         description="parameter servers, or ring all-reduce among the workers"
     )
-    slot_seconds: PositiveFloat = Field(default=3600.0, description="length of a slot, s")
-    horizon: PositiveInt = Field(description="T: jobs arrive in slots 0..T-1")
+    slot_seconds: Measure = Field(default=3600.0, description="length of a slot, s")
+    horizon: PositiveInt = Field(le=LATEST, description="T: jobs arrive in slots 0..T-1")
     enforce_horizon: bool = Field(
         default=False,
         description="whether every job must end by slot T; else jobs may end as late as need be",
@@ -139,6 +167,9 @@ class Platform(Frozen):
             raise ValueError(
                 f"ps_types has {len(self.ps_types)} entries, expected 1 to {MOST_PS_TYPES}"
             )
+        servers = sum(c.count for c in self.servers)
+        if servers > MOST_SERVERS:
+            raise ValueError(f"servers: {servers} of them, expected at most {MOST_SERVERS}")
         return self
 
     @property
@@ -226,12 +257,39 @@ class CompletionInstance(Platform, Instance):
                 raise ValueError(
                     f"job {j}: update_time has {len(job.update_time)} entries, expected {expected}"
                 )
+            self._countable(j)
         if self.arrays.capacity.size and self.arrays.capacity.max() >= LARGEST_UNITS:
             raise ValueError(
                 "a capacity divided by the finest decimal of a demand exceeds 2**40, "
                 "expected fewer decimals or a larger unit"
             )
         return self
+
+    def _countable(self, j: int) -> None:
+        """Refuse a job whose durations, modes or PS are too many to be counted."""
+        job = self.jobs[j]
+        slowest = min(w.bandwidth for w in self.worker_types)
+        send = 2 * transfer_slots(job.gradient_mb, slowest, self.slot_seconds)
+        batch = exact(max(job.batch_time)) + exact(max(job.update_time)) + send
+        if job.batches * batch > LATEST:
+            raise ValueError(
+                f"job {j}: one worker takes up to {shown(ceil_tol(job.batches * batch))} slots, "
+                f"expected at most {LATEST}: longer slots"
+            )
+        modes = len(self.worker_types) * max(1, len(self.ps_types)) * 2 * job.chunks
+        if modes > MOST_MODES:
+            raise ValueError(
+                f"job {j}: {job.chunks} chunks and the types of workers and PS can be combined in "
+                f"{modes} ways, expected at most {MOST_MODES}"
+            )
+        if not self.ring:
+            fastest = exact(max(w.bandwidth for w in self.worker_types))
+            least = exact(min(p.bandwidth for p in self.ps_types))
+            if job.chunks * fastest > MOST_PS * least:
+                raise ValueError(
+                    f"job {j}: {job.chunks} workers at {float(fastest):g} Gbit/s need more than "
+                    f"{MOST_PS} PS at {float(least):g} Gbit/s, expected fewer"
+                )
 
     def platform(self) -> Platform:
         """Return the instance without its jobs."""
@@ -247,8 +305,8 @@ class CompletionInstance(Platform, Instance):
 class PlatformArrays(Closed):
     """The platform as arrays. Demands and capacities are integers in ``resources.Units``."""
 
-    worker_demand: Ints  # (M, R)
-    ps_demand: Ints  # (P, R)
+    worker_demand: Ints  # (M, R) no more than the largest server has, and one unit
+    ps_demand: Ints  # (P, R) likewise
     capacity: Ints  # (H, R)
     scale: NDArray[np.float64]  # (R,) units in one natural unit
     classes: list[list[int]]  # servers with equal capacity
@@ -263,13 +321,16 @@ class PlatformArrays(Closed):
         workers = [w.demand for w in platform.worker_types]
         servers = [p.demand for p in platform.ps_types]
         units = Units([*workers, *servers], r)
+        capacity = units.capacities(platform.capacity)
+        # what is more than any server has fits nowhere, however much more it is
+        enough = capacity.max(axis=0, initial=0) + 1
         most = cls.MOST
         if isinstance(platform, CompletionInstance):
             most = max((job.chunks for job in platform.jobs), default=1)
         return cls(
-            units.demands(workers),
-            units.demands(servers),
-            units.capacities(platform.capacity),
+            np.minimum(units.demands(workers), enough),
+            np.minimum(units.demands(servers), enough),
+            capacity,
             np.array(units.scale, float),
             equal_machines(platform.capacity),
             needed_table(platform, most),
@@ -291,15 +352,15 @@ def needed_table(platform: Platform, most: int) -> Ints:
     return table
 
 
-Entry = tuple[NonNegativeInt, PositiveInt]
+Entry = tuple[NonNegativeInt, Count]
 """[server, number]"""
 
 
 class Piece(Frozen):
     """A time in which a job runs without a change."""
 
-    start: NonNegativeInt = Field(description="first busy slot")
-    duration: PositiveInt = Field(description="number of busy slots")
+    start: NonNegativeInt = Field(le=2 * LATEST, description="first busy slot")
+    duration: PositiveInt = Field(le=2 * LATEST, description="number of busy slots")
     worker_type: NonNegativeInt
     ps_type: NonNegativeInt | None = Field(description="null in a ring")
     workers: tuple[Entry, ...] = Field(description="[server, number of workers]")

@@ -157,6 +157,37 @@ class Neighbourhood:
             )
         ]
 
+    def plans_of(self, schedule: CompletionSchedule) -> Plans | None:
+        """Return the plans of a schedule; None where a job has no mode that is known here.
+
+        PS are on one server, no more of them than are needed, and a job lasts as long as its mode.
+        """
+        plans, tables = no_plans(self.tables), self.tables
+        for i, (piece, *_) in enumerate(schedule.jobs):
+            m, kind = piece.worker_type, piece.ps_type or 0
+            first, end = tables.first[i, m : m + 2].tolist()
+            modes = [
+                k
+                for k in range(first, end)
+                if tables.together[k] == piece.together
+                and tables.workers[k] == piece.number
+                and tables.duration[k] <= piece.duration
+                and tables.mask[k] >> kind & 1
+            ]
+            if not modes:
+                return None
+            here = dict(piece.workers)
+            host, ps = -1, 0
+            for h, number in piece.ps:
+                needed = int(tables.needed[m, kind, piece.number - here.get(h, 0)])
+                if number >= needed:
+                    host, ps = h, needed
+            plans.mode[i], plans.start[i], plans.kind[i] = modes[0], piece.start, kind
+            plans.host[i], plans.ps[i], plans.parts[i] = host, ps, len(here)
+            plans.where[i, : len(here)] = list(here)
+            plans.number[i, : len(here)] = list(here.values())
+        return plans
+
 
 def schedule_of(pieces: Sequence[Piece]) -> CompletionSchedule:
     """Return the schedule in which every job runs in one piece."""

@@ -10,10 +10,11 @@ from threading import Event
 import numpy as np
 
 from optsched.colgen import Floats, Master, Relaxation, generate_columns
-from optsched.families.completion.blocks import Jobs, ServerBlocks
+from optsched.families.completion.blocks import Jobs, ServerBlocks, StoppedError
 from optsched.families.completion.certificate import LARGEST, CompletionCertificate
+from optsched.families.completion.certificate_prices import Evaluation
 from optsched.families.completion.horizon import greedy, makespan
-from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood
 from optsched.families.completion.server_state import Plans
 from optsched.families.completion.windows import attributes
@@ -52,6 +53,8 @@ class Search:
         """Make a first schedule; False if none can exist."""
         if self.jobs.impossible() is not None:
             self.monitor.infeasible = True
+            nothing = np.zeros_like(self.prices)
+            self.monitor.proved(np.inf, lambda: certify(self.inst, nothing))
             return False
         area = greedy(self.jobs, self.monitor)
         if area is None:  # a deadline that is too tight for the simplest schedule
@@ -60,7 +63,21 @@ class Search:
         else:
             self.plans = area.snapshot()
             self.slots = self.inst.deadline or makespan(area)
+        self._start(area)
         return True
+
+    def _start(self, area: Neighbourhood | None) -> None:
+        """Begin with the schedule that is known, if it is better and has modes of the search."""
+        known = self.monitor.schedule
+        if not isinstance(known, CompletionSchedule):
+            return
+        last = max((piece.end for pieces in known.jobs for piece in pieces), default=0)
+        if area is None or last > area.slots:
+            area = Neighbourhood(self.jobs, self.prices, max(last, self.slots))
+        plans = area.plans_of(known)
+        if plans is not None and (self.plans is None or area.cost(plans) < area.cost(self.plans)):
+            self.plans = plans
+            self.slots = self.inst.deadline or max(self.slots, last)
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report the bound of prices of slots (L, C, R)."""
@@ -83,14 +100,18 @@ class Search:
             self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
             return self.monitor.stop() or time.perf_counter() > until
 
-        relaxation = generate_columns(
-            problem,
-            master,
-            stop=stop,
-            center=problem.coarsen(self.prices),
-            tolerance=lambda _: CONVERGED if problem.rhs.size > INTERIOR else 1e-7,
-            smoothing=0.8 if large else 0.7,
-        )
+        problem.stop = self.monitor.stop
+        try:
+            relaxation = generate_columns(
+                problem,
+                master,
+                stop=stop,
+                center=problem.coarsen(self.prices),
+                tolerance=lambda _: CONVERGED if problem.rhs.size > INTERIOR else 1e-7,
+                smoothing=0.8 if large else 0.7,
+            )
+        except StoppedError:
+            return False
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
         self.order = mean_starts(relaxation, len(self.jobs.modes))
         return relaxation.converged
@@ -103,7 +124,10 @@ class Search:
 
         def done() -> float:
             share = (time.perf_counter() - began) / seconds
-            return 1.0 if ended.is_set() or self.monitor.closed() else share
+            return 1.0 if ended.is_set() or self.monitor.left() <= 0 else share
+
+        def first_done() -> float:  # of the search in this thread, which alone reports
+            return 1.0 if self.monitor.stop() else done()
 
         first, self.starts = self.starts, self.starts + self.threads
         areas = [self._area() for _ in range(self.threads)]
@@ -113,7 +137,7 @@ class Search:
                 for k, area in enumerate(areas[1:], start=1)
             ]
             try:
-                found = [self._search(areas[0], self.monitor, first, done)]
+                found = [self._search(areas[0], self.monitor, first, first_done)]
             finally:  # after Ctrl-C, too
                 ended.set()
         found += [other.result() for other in others]
@@ -177,7 +201,7 @@ def certify(inst: CompletionInstance, prices: Floats) -> CompletionCertificate:
     """Certify by one set of prices, in as many bits as fit."""
     heaviest = max((job.weight for job in inst.jobs), default=1.0)
     bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, GRID_BITS))
-    keep = prices
+    keep = prices[: Evaluation(inst).slots]
     while True:
         made = CompletionCertificate.root(inst, keep, bits)
         if len(made.model_dump_json()) <= LARGEST:

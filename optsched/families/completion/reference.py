@@ -4,7 +4,10 @@
 - `neighbourhood`: schedules only;
 - `auto`: prices, then schedules; where it is small enough, a branching tree, and a dynamic program
   over time; then every (mode, start) whose reduced cost exceeds what is left between bound and best
-  schedule is dropped, and CP-SAT is asked for the rest.
+  schedule is dropped, and CP-SAT is asked for the rest. What is only claimed by then is worked at
+  while there is time: the tree goes on, and another solver is asked.
+
+All solve the instance at weights of ordinary size: see `scaling`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from optsched.families.completion.cpsat import cpsat
 from optsched.families.completion.exact import Exact
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.priced_search import Search
+from optsched.families.completion.scaling import at_any_scale
 from optsched.problem import Method
 from optsched.progress import Progress
 
@@ -84,10 +88,13 @@ def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
 
 
 METHODS: Mapping[str, Method] = {
-    "auto": auto,
-    "compact": compact,
-    "cpsat": cpsat,
-    "colgen": column_generation,
-    "branch-and-price": branch_and_price,
-    "search": neighbourhood,
+    name: at_any_scale(method)
+    for name, method in {
+        "auto": auto,
+        "compact": compact,
+        "cpsat": cpsat,
+        "colgen": column_generation,
+        "branch-and-price": branch_and_price,
+        "search": neighbourhood,
+    }.items()
 }

@@ -7,7 +7,6 @@ together the best at the others.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -76,7 +75,7 @@ class Repricing:
         program: Timeline,
         make: Callable[[Sequence[Floats]], Timeline],
         top: float,
-        until: float,
+        stop: Callable[[], bool],
     ) -> None:
         """Solve the relaxation at states that a program has reached, and keep what helps.
 
@@ -88,17 +87,17 @@ class Repricing:
             The same program at other prices.
         top : float
             Greater bounds are no use.
-        until : float
-            Clock time at which to stop.
+        stop : callable
+            Whether the time is up.
         """
         pool = program.pool
         states = self.rng.permutation(np.arange(1, int(pool.size[0])))[:SAMPLE]
         prices, root = list(self.kept), self.problem.root()
         for s in states[:MOST_SOLVED].tolist():
-            if time.perf_counter() > until:
+            if stop():
                 break
             limits, slot = program.limits(s, root), int(pool.slot[s])
-            prices.append(self.at(slot, limits, lambda: time.perf_counter() > until))
+            prices.append(self.at(slot, limits, stop))
         if not states.size:
             return
         bounds = np.minimum(make(prices).bounds(pool, states), top)  # (K, N)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 from optsched.colgen import Floats
 from optsched.families.completion.certificate import round_up
@@ -42,6 +43,7 @@ class Sequencing:
         self.modes = undominated(self.jobs)
         self.items = SlotItems(self.jobs, self.modes)
         self.choosing = False  # whether the least path is not enough
+        self.by = Implementation.TIME_PROGRAM  # what claims rest on
         self.repricing = Repricing(problem, search.prices, threads=search.threads, seed=search.seed)
         # no value lies between the multiples of this
         self.step = float(round_up(search.inst, Fraction(1, 10**12)))
@@ -57,11 +59,15 @@ class Sequencing:
         some = self._reduced(choices, prices, goal)
         if some is None:
             return True
-        if time.perf_counter() > until:
+        if self.over(until):
             return False
         program = Timeline(self.jobs, self.items, [prices, *self.repricing.kept], some)
         found = self._run(program, goal, until)
         return found.finished and (found.best is None or self._reached(found.best))
+
+    def over(self, until: float) -> bool:
+        """Whether it is later than ``until``, or nothing more is to be done at all."""
+        return self.monitor.stop() or time.perf_counter() > until
 
     def _goal(self) -> float:
         """Return what a better schedule has to be below."""
@@ -80,7 +86,7 @@ class Sequencing:
         return None if some is None or not all(len(c.modes) for c in some) else some
 
     def _run(self, program: Timeline, top: float, until: float) -> Outcome:
-        found = program.least(top, lambda: time.perf_counter() > until)
+        found = program.least(top, lambda: self.over(until))
         if found.best is not None:
             self._place(found.best, min(PLACE_SECONDS, until - time.perf_counter()))
         return found
@@ -94,7 +100,7 @@ class Sequencing:
         low, rest, left = self.search.bound, list(LIMITS), self.left()
         assert left is not None
         while rest:
-            if time.perf_counter() > until:
+            if self.over(until):
                 return False
             top = low + rest[0] * (self._goal() - low)
             some = self._reduced(left, first, top)
@@ -129,14 +135,14 @@ class Sequencing:
                 further = low + rest[0] * (self._goal() - low)
                 most = REPRICING[0] + REPRICING[1] * (now - began)
                 end = now + min(most, REPRICING_SHARE * (until - now))
-                self.repricing.improve(program, make, further, end)
+                self.repricing.improve(program, make, further, partial(self.over, end))
         return True
 
     def _choose(self, program: Timeline, top: float, until: float) -> bool:
         """Place the least path below ``top`` that can be placed; return whether that is done."""
 
         def stop() -> bool:
-            return time.perf_counter() > until
+            return self.over(until)
 
         found = program.least(top, stop, keep=True)
         graph = program.graph() if found.finished else None
@@ -148,7 +154,8 @@ class Sequencing:
             if self.items.settle(path.lists) or refuted(path, self.items):
                 continue
             how = self._place(path, until - time.perf_counter())
-            if how == "infeasible":
+            if how == "infeasible":  # from here on it is CP-SAT's word, too
+                self.by = Implementation.CP_SAT
                 continue
             self._claim(path.value)
             return how in ("optimal", "feasible")
@@ -159,7 +166,7 @@ class Sequencing:
         """Claim that nothing is below a value."""
         exact = float(round_up(self.search.inst, Fraction(least * (1 - SAFE))))
         assert self.monitor.value is not None
-        self.monitor.claim(Implementation.TIME_PROGRAM, min(exact, self.monitor.value))
+        self.monitor.claim(self.by, min(exact, self.monitor.value))
 
     def _place(self, path: Path, seconds: float) -> str:
         """Look for a schedule on single servers as a path says; return how that ended."""

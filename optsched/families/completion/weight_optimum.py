@@ -42,7 +42,7 @@ class WeightProgram(Program):
 
     def __init__(self, jobs: Jobs, tau: int) -> None:
         self.present: list[Any] = []
-        super().__init__(jobs, all_choices(jobs, tau))
+        super().__init__(jobs, all_choices(jobs, [tau] * len(jobs.modes)))
 
     def _interval(self, start: Any, size: Any, end: Any) -> Any:
         present = self.model.new_bool_var("")

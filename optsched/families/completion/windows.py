@@ -16,7 +16,7 @@ from optsched.colgen import Column, Floats, Pricing, Relaxation
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.certificate import (
     ATTRIBUTES,
-    UNLIMITED,
+    LARGEST,
     CompletionCertificate,
     Leaf,
     Node,
@@ -24,6 +24,7 @@ from optsched.families.completion.certificate import (
     to_grid,
 )
 from optsched.families.completion.certificate import Split as SplitNode
+from optsched.families.completion.certificate_prices import UNLIMITED, Evaluation
 from optsched.families.completion.instance import Ints, Piece
 from optsched.families.completion.modes import Modes
 
@@ -152,9 +153,24 @@ def _cut(values: Ints, x: Floats) -> tuple[int, float]:
     return int(values[order][ends[k]]), float(lesser[k])
 
 
-def certify_tree(problem: WindowBlocks, tree: Tree) -> CompletionCertificate:
-    """Certify by the tree, every leaf with the prices that gave its bound."""
+def certify_tree(
+    problem: WindowBlocks, tree: Tree, largest: int = LARGEST
+) -> CompletionCertificate:
+    """Certify by the tree, every leaf with the prices that gave its bound.
+
+    A certificate has at most ``largest`` characters: if need be the lowest prices are left out.
+    """
+    negligible = NEGLIGIBLE
+    while True:
+        made = _certificate(problem, tree, negligible)
+        if negligible > 1 or len(made.model_dump_json()) <= largest:
+            return made
+        negligible *= 30
+
+
+def _certificate(problem: WindowBlocks, tree: Tree, negligible: float) -> CompletionCertificate:
     inst = problem.jobs.inst
+    slots = Evaluation(inst).slots
     lists: list[tuple[tuple[int, int, int, int], ...]] = []
     index: dict[bytes, int] = {}
     heaviest = max((job.weight for job in inst.jobs), default=1.0)
@@ -170,8 +186,8 @@ def certify_tree(problem: WindowBlocks, tree: Tree) -> CompletionCertificate:
         key = node.prices.tobytes()
         if key not in index:
             index[key] = len(lists)
-            prices = problem.per_slot(node.prices)
-            prices = np.where(prices > NEGLIGIBLE * prices.max(initial=0.0), prices, 0.0)
+            prices = problem.per_slot(node.prices)[:slots]
+            prices = np.where(prices > negligible * prices.max(initial=0.0), prices, 0.0)
             lists.append(sparse(to_grid(prices, bits)))
         nodes.append(Leaf(prices=index[key]))
     return CompletionCertificate(
