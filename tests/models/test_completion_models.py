@@ -77,4 +77,4 @@ def test_every_component_cites_its_equation(architecture):
 
 
 def test_a_horizon_that_is_too_short_is_infeasible():
-    assert solve_pyomo(completion_ilp(two_jobs(), 2)).status == "infeasible"
+    assert solve_pyomo(completion_ilp(two_jobs(), [2, 2])).status == "infeasible"

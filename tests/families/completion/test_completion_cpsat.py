@@ -13,7 +13,7 @@ from optsched.progress import Progress
 
 def solved(jobs, low, high):
     """Return how CP-SAT ends between two values, and the value it finds."""
-    program = Program(jobs, all_choices(jobs, jobs.inst.horizon))
+    program = Program(jobs, all_choices(jobs, [jobs.inst.horizon] * len(jobs.modes)))
     program.bracket(low, high)
     monitor = Progress(FAMILY, jobs.inst, time_limit=30.0, gap=0.0)
     return program.solve(monitor, threads=1, seed=0), monitor.value

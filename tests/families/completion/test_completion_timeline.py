@@ -112,7 +112,7 @@ def test_what_a_slot_can_hold_is_never_refused():
 def lists(jobs, items):
     """Yield lists of items, one of every job, and the modes that they stand for in one slot."""
     slot = int(jobs.arrival.max())
-    every = zip(items.index, all_choices(jobs, jobs.inst.horizon), strict=True)
+    every = zip(items.index, all_choices(jobs, [jobs.inst.horizon] * len(jobs.modes)), strict=True)
     mine = [[(i, m, d, choice) for (m, d), i in index.items()] for index, choice in every]
     for picked in itertools.product(*mine):
         chosen = []
@@ -142,9 +142,10 @@ def test_it_closes_what_the_search_for_schedules_leaves_open():
         exact = Exact(search)
         exact.sequence(10.0)
         if exact.closed:
+            assert max(bound for _, bound in monitor.claimed) == monitor.value
+        if exact.closed or monitor.closed():  # where prices prove it, it does not look
             closed += 1
             assert monitor.value == optimum(inst), seed
-            assert max(bound for _, bound in monitor.claimed) == monitor.value
     assert closed >= 0.8 * len(SOLVABLE)
 
 
@@ -164,7 +165,7 @@ def test_more_prices_leave_the_least_value_as_it_is():
         program = make([prices])
         one = program.least(best + 0.5, lambda: False)
         repricing = Repricing(WindowBlocks(jobs, inst.horizon), prices, threads=1, seed=0)
-        repricing.improve(program, make, best, np.inf)
+        repricing.improve(program, make, best, lambda: False)
         again = make(repricing.kept)
         many = again.least(best + 0.5, lambda: False)
         assert many.best.value == one.best.value, seed
