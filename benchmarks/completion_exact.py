@@ -42,7 +42,7 @@ def measure(cell: Row) -> Row:
     )
     found = solve(inst, method=cell["method"], time_limit=cell["time_limit"], check="claimed")
     sure = None if found.certificate is None else FAMILY.check(inst, found.certificate)
-    certified = FAMILY.gap(found.value, sure)
+    certified = FAMILY.gap(inst, found.value, sure)
     return {
         "value": found.value,
         "bound": found.bound,
