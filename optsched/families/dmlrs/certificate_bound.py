@@ -204,7 +204,7 @@ class LeafBounds:
             work[t, : len(w)], cost[t, : len(c)] = w, c
         size = np.array([len(w) for w, _ in options], np.int64)
         forced = (low[: last + 1] > 0).astype(np.int64)
-        worth = np.array([min(w, NONE) for w in self.worth[i]], np.int64)
+        worth = np.array([min(w, self.scale.room) for w in self.worth[i]], np.int64)
         floor = 0 if never else -NONE
         best = int(best_payoff(work, cost, size, forced, needs.work, worth, first, last, floor))
         return None if best == -NONE else best

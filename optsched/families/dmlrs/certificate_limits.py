@@ -86,6 +86,8 @@ class Scale:
         finer than 64 bits allow. Costs are rounded down to it, utilities up; both are valid.
     shift : int
         Binary digits of the certificate's prices that the grid leaves out.
+    room : int
+        The greatest utility that can be earned, on the grid, at most; a greater one counts as that.
     dearest : int
         Of a worker or PS; dearer ones are lowered to this, which no job can pay.
     """
@@ -94,8 +96,8 @@ class Scale:
         self.inst = inst
         self.most = max((job.chunks for job in inst.jobs), default=1)
         workers = Magnitude("workers of a job in all slots", inst.horizon * self.most)
-        room = ROOM // workers.most  # at least 2**31
-        richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+        self.room = room = ROOM // workers.most  # at least 2**31
+        richest = richest_end(inst)
         self.grid = min(grid_bits, _bits(room / richest)) if richest else grid_bits
         self.shift = grid_bits - self.grid
         self.dearest = 2 * room
@@ -140,6 +142,13 @@ class Scale:
     def _sizes(self) -> Magnitude:
         """Return the size of a machine: of all its resources together."""
         return Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
+
+
+def richest_end(inst: DmlrsInstance) -> Fraction:
+    """Return the most that a job can earn: when it completes as early as can be."""
+    ends = zip(inst.jobs, inst.earliest, strict=True)
+    earned = (job.utility.upper(end - job.arrival) for job, end in ends if end is not None)
+    return max(earned, default=Fraction(0))
 
 
 def demands(inst: DmlrsInstance) -> tuple[Ints, Ints]:

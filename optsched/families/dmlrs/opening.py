@@ -6,12 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.families.dmlrs.certificate import DmlrsCertificate, float_above
+from optsched.families.dmlrs.certificate_limits import richest_end
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Method
 from optsched.scheduling.units import InUnits, unit_of
 
-BITS = 40  # of the grid, below the greatest utility
+BITS = 40  # of the grid, below the most that a job can earn
 WIDEST = 900  # bits that a utility may be above the best that can be earned, where it is scaled
 
 
@@ -20,7 +21,7 @@ def opening(inst: DmlrsInstance) -> tuple[float, DmlrsCertificate]:
 
     Without compiled kernels: it is there at once.
     """
-    richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+    richest = richest_end(inst)
     size = richest.numerator.bit_length() - richest.denominator.bit_length()
     bound = sum(
         (

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dmlrs_brute import tiny
+from dmlrs_brute import optimum, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -186,3 +186,21 @@ def test_utilities_of_every_size(factor, locality):
         scaled = DmlrsInstance.model_validate(inst.model_dump() | {"jobs": jobs})
         bounds.append(check(scaled, DmlrsCertificate.root(scaled, None, 1100)))
     assert bounds[1] == pytest.approx(factor * bounds[0], rel=1e-9, abs=0)
+
+
+def test_what_nobody_can_earn_does_not_blur_the_rest():
+    """A job that can never finish, and a utility that has fallen before any job can complete."""
+    job = tiny(1).jobs[0]
+    late = {"kind": "table", "values": (1e250, 3.0, 2.0)}
+    jobs = [
+        job.model_dump() | {"arrival": 0, "chunks": 1, "epochs": 2, "batch_time": 0.4} | change
+        for change in ({"utility": late}, {"batch_time": 1e9, "utility": late})
+    ]
+    inst = DmlrsInstance.model_validate(
+        tiny(1).model_dump() | {"jobs": jobs, "machines": [{"capacity": (9.0, 9.0)}]}
+    )
+    assert inst.earliest[1] is None
+    best = optimum(inst)
+    assert 0 < best < 10
+    for bits in (40, 1000):
+        assert check(inst, DmlrsCertificate.root(inst, None, bits)) == pytest.approx(best)
