@@ -10,10 +10,14 @@ import json
 import math
 import random
 
+import numpy as np
 import pytest
+from bot_platforms import wild
 from pydantic import ValidationError
 
-from optsched.families.bot.certificate import BotCertificate, check
+from optsched.families.bot.certificate import BotCertificate, Prices, check
+from optsched.families.bot.certificate import levels as levels_of
+from optsched.families.bot.certificate_budget import attained, log_mean
 from optsched.families.bot.fairness import log_mean_rate
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
@@ -163,6 +167,38 @@ def test_damaged_results(alpha, size, tmp_path):
             assert log_mean_rate(alpha, inst.weights, again.bound) >= LOG_BEST - 1e-12
         if again.what == "optimum":
             assert abs(log_mean_rate(alpha, inst.weights, again.value) - LOG_BEST) <= 2 * CLOSED
+
+
+@pytest.mark.parametrize("alpha", [alpha for alpha in ALPHAS if alpha != 100.0])
+def test_no_prices_are_below_the_optimum(alpha):
+    # of platforms whose numbers span many orders of magnitude, at prices that span more
+    refused = 0
+    for seed in range(40):
+        inst = wild(seed, alpha)
+        found = solve(inst)
+        rng = np.random.default_rng([seed, 9])
+        for width in (1, 8, 60):
+            nodes, arcs = (
+                10.0 ** rng.uniform(-width, width, n) * (rng.random(n) < 0.8)
+                for n in (len(inst.speed), 2 * len(inst.links))
+            )
+            levels = (Prices.of(nodes, arcs),)
+            random_proof = BotCertificate(instance_sha256=inst.digest(), levels=levels)
+            try:
+                bound = check(inst, random_proof)
+            except ValueError:
+                refused += 1
+                continue
+            assert bound >= found.value - abs(found.value) * 1e-15, (seed, width)
+            if alpha != "inf":
+                priced = log_mean(inst, *inside(inst, random_proof))
+                assert priced >= attained(inst, totals(inst, found.schedule))
+    assert refused < 80
+
+
+def inside(inst, certain):
+    (level,) = levels_of(inst, certain)
+    return level.pay, level.task
 
 
 def test_what_a_file_asks_for_is_bounded_by_its_instance():

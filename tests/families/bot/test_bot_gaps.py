@@ -12,7 +12,7 @@ from bot_platforms import best, one_node, scaled, wild
 from bot_reference import FILES, load
 
 import optsched
-from optsched.families.bot.certificate import BotCertificate, Prices, check
+from optsched.families.bot.certificate import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
@@ -53,6 +53,23 @@ def test_max_min_is_not_the_smallest_rate_alone(apart, tmp_path):
     (found,) = recheck(tmp_path / "bad.json")
     assert not found.accepted
     assert "the gap is 99" in str(found)
+
+
+def test_floors_that_nobody_can_have_prove_nothing(apart):
+    # with a floor of 50 for application 0 the second level says that 51 are left of 101
+    bad = BotSchedule(rates=((0, 0, 1.0), (1, 1, 51.0)))
+    forged = proof(apart, ([1, 0], [0, 0], None), ([1, 1], [0, 0], [50.0, None]))
+    assert level_bounds(apart, forged) == [1, 51]
+    assert distance(apart, bad, 1.0, forged, 1.0) == pytest.approx(100 / 51 - 1)
+
+
+def test_levels_must_settle_somebody_new(apart):
+    for levels in (
+        (([1, 0], [0, 0], None), ([1, 1], [0, 0], [None, None])),
+        (([1, 0], [0, 0], None), ([1, 1], [0, 0], [1.0, 1.0])),
+    ):
+        with pytest.raises(ValueError, match=r"settles nobody new|all others are free"):
+            check(apart, proof(apart, *levels))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
