@@ -34,7 +34,8 @@ SLICE = 0.2  # seconds between two looks at the clock
 TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
 MOST_VERTICES = 60
 ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
-ATTEMPTS = 8
+ATTEMPTS = 8  # at the unit of a level
+PATIENCE = 30  # vertices without progress after which rounding rules
 STRATEGIES = (1, 4)  # the dual simplex, and where it gives up the primal one
 
 
@@ -67,7 +68,8 @@ def _by_vertices(inst: BotInstance, monitor: Progress, threads: int) -> None:
     region = Region(inst)
     known = [filled(inst, equal_shares(inst))]  # (K, N) each
     weights = np.ones(1)
-    while not monitor.stop():
+    best, since = np.inf, 0
+    while not monitor.stop() and since < PATIENCE:
         rho = filled(inst, np.tensordot(weights, known, 1))
         report(inst, monitor, rho)
         total = rho.sum(axis=1)
@@ -76,6 +78,9 @@ def _by_vertices(inst: BotInstance, monitor: Progress, threads: int) -> None:
         if found is None:
             return
         settle(inst, monitor, [Prices.of(*region.prices(found.duals))])
+        gap = monitor.gap()
+        since = 0 if gap is not None and gap < 0.9 * best else since + 1
+        best = min(best, np.inf if gap is None else gap)
         keep = np.argsort(-weights)[:MOST_VERTICES]
         known = [rho, *(known[i] for i in keep if weights[i] > DROPPED), region.rates(found.x)]
         start = np.full(len(known), 1e-3 / len(known))
