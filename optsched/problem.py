@@ -327,6 +327,8 @@ class Family:
     opening: Callable[[Any], tuple[float, Frozen]] | None = None  # a bound at hand in a blink
     trim: Callable[[Any, Any], Schedule] | None = None  # leaves out the jobs that are unfinished
     playable: Callable[[Any], None] = field(default=lambda _instance: None)  # InputError if not
+    # (instance) -> what whoever solves the program must know, such as how its objective is scaled
+    program_note: Callable[[Any], Sequence[str]] = lambda _instance: ()
     recorder: Callable[[Any, Policy], Recorder] | None = None  # None: judged at the end
     shadow_prices: Callable[[Any, Any], Sequence[Mapping[str, Any]]] = field(
         default=lambda _instance, _certificate: ()

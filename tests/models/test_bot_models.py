@@ -125,7 +125,15 @@ def test_what_is_exported_has_the_value_of_solve(alpha):
     assert distance(inst, None, best.value, None, found) <= 1e-5
     if alpha in (0.0, 1.0):
         assert found == pytest.approx(best.value, rel=1e-6)
-    assert all(word in " ".join(note(inst)) for word in ("objective", "rate" if alpha not in (0, 1) else "utility"))
+    said = " ".join(optsched.get_family("bot").program_note(inst))
+    assert said.startswith("objective: the utility" if alpha in (0.0, 1.0) else "objective: the ")
+
+
+def test_the_way_back_is_the_formula_of_the_note():
+    inst = generate("small", seed=2, alpha=3.0)
+    said = " ".join(note(inst))
+    formula = said[said.index(" is ", said.index("utility")) + 4 :]
+    assert eval(formula, {"M": 0.25}) == utility_of(inst, 0.25) == -3 * 0.25**-2 / 2
 
 
 def test_an_unknown_form(line):

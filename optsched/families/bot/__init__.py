@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optsched.families.bot.baselines import BASELINES
@@ -25,6 +25,12 @@ def _program(inst: BotInstance) -> Any:
     from optsched.models.bot import bot_program  # here, since CVXPY takes a while to import
 
     return bot_program(inst)
+
+
+def _program_note(inst: BotInstance) -> Sequence[str]:
+    from optsched.models.bot import note
+
+    return note(inst)
 
 
 def _pictures(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Mapping[str, Any]:
@@ -57,6 +63,7 @@ FAMILY = Family(
     policies={Adaptive.name: Adaptive, Naive.name: Naive, **BASELINES},
     methods=METHODS,
     program=_program,
+    program_note=_program_note,
     headline=headline,
     describe=describe,
     warnings=warnings,
