@@ -13,9 +13,11 @@ import math
 import statistics
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +93,8 @@ class Benchmark:
         measure: Callable[[Row], Row],
         options: Namespace,
         keep: Callable[[Row], bool] = lambda _row: False,
+        *,
+        processes: int = 1,
     ) -> Row:
         """Measure the cells that are not stored yet; return what is stored at the end.
 
@@ -104,6 +108,8 @@ class Benchmark:
             Of `parser`.
         keep : callable
             Stored rows that are not among the cells, and stay.
+        processes : int
+            How many cells are measured at a time; above 1, ``measure`` is a function of a module.
         """
         path = options.results / f"{self.name}.json"
         earlier = _read(path)
@@ -112,12 +118,12 @@ class Benchmark:
         rows = [next((r for r in usable if _is(r, cell)), None) for cell in cells]
         if any(rows):
             print(f"{path.name}: goes on after {sum(map(bool, rows))} of {len(cells)}", flush=True)
-        for k, cell in enumerate(cells):
-            if rows[k] is None:
-                row = cell | measure(cell) | {"code": code(), "command": options.command}
-                rows[k] = json.loads(json.dumps(plain(row), allow_nan=False))
-                self._store(path, [*kept, *filter(None, rows)], len(kept) + len(cells))
-                print(f"{k + 1} of {len(cells)}: {_brief(rows[k])}", flush=True)
+        todo = [k for k, row in enumerate(rows) if row is None]
+        for k, figures in _measured(measure, {k: cells[k] for k in todo}, processes):
+            row = cells[k] | figures | {"code": code(), "command": options.command}
+            rows[k] = json.loads(json.dumps(plain(row), allow_nan=False))
+            self._store(path, [*kept, *filter(None, rows)], len(kept) + len(cells))
+            print(f"{k + 1} of {len(cells)}: {_brief(rows[k])}", flush=True)
         done = [*kept, *filter(None, rows)]
         content = self._store(path, done, len(done))
         print(f"\n{markdown(content)}\n{path.name} is stored in {path.parent}", flush=True)
@@ -143,6 +149,23 @@ class Benchmark:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(plain(content), indent=1, allow_nan=False) + "\n")
         return content
+
+
+def _measured(
+    measure: Callable[[Row], Row], cells: Mapping[int, Row], processes: int
+) -> Iterator[tuple[int, Row]]:
+    """Yield the figures of every cell, as they come."""
+    if processes == 1:
+        for k, cell in cells.items():
+            yield k, measure(cell)
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        waiting = {pool.submit(measure, cell): k for k, cell in cells.items()}
+        try:
+            for done in as_completed(waiting):
+                yield waiting[done], done.result()
+        finally:  # interrupted: what has not begun is not measured
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def parser(description: str | None, *, seeds: int = 10, **limits: float) -> ArgumentParser:

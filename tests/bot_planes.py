@@ -1,0 +1,174 @@
+"""Tiny instances of family `bot`, and their fair optimum by linear programs alone.
+
+Written from the definition (10), with the paths of a tree found here. What is compared is the
+weighted mean rate, of which every utility is a function: it has the unit of a rate, whatever alpha.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+from cutting_planes import linear, maximize
+from numpy.random import default_rng
+
+from optsched.families.bot.instance import Application, BotInstance, Link
+
+ALPHAS = (0.0, 0.5, 1.0, 2.0, 3.0, "inf")
+
+
+@cache
+def tiny(seed: int) -> BotInstance:
+    """Draw a tree of 2 to 4 nodes with 1 to 3 applications."""
+    rng = default_rng([seed, 77])
+    nodes = int(rng.integers(2, 5))
+
+    def some(low, high):
+        return float(rng.integers(low, high)) / 10
+
+    links = tuple(
+        Link(a=int(rng.integers(0, n)), b=n, forward=some(2, 60), backward=some(2, 60))
+        for n in range(1, nodes)
+    )
+    applications = tuple(
+        Application(
+            master=int(rng.integers(0, nodes)),
+            flop=some(5, 40),
+            bytes=some(0, 30) if rng.random() < 0.8 else 0.0,
+            return_bytes=some(1, 20) if rng.random() < 0.3 else 0.0,
+            weight=some(5, 40) if rng.random() < 0.6 else 1.0,
+        )
+        for _ in range(int(rng.integers(1, 4)))
+    )
+    return BotInstance(
+        speed=tuple(some(10, 200) for _ in range(nodes)),
+        links=links,
+        applications=applications,
+        alpha=ALPHAS[seed % len(ALPHAS)],
+    )
+
+
+def mean_rate(inst: BotInstance, value: float) -> float:
+    """Return the rate that, given to all applications, is worth ``value``."""
+    whole = math.fsum(app.weight for app in inst.applications)
+    if inst.alpha == "inf":
+        return value
+    if inst.alpha == 1:
+        return math.exp(value / whole)
+    power = 1 - float(inst.alpha)
+    inside = value / whole * power
+    if inside <= 0:
+        return 0.0 if power > 0 or value == -math.inf else math.inf
+    return inside ** (1 / power)
+
+
+class _Program:
+    """Rates x[k, n] and what limits them: (10b), (10c)."""
+
+    def __init__(self, inst: BotInstance) -> None:
+        self.inst, self.n, self.k = inst, len(inst.speed), len(inst.applications)
+        self.size = self.k * self.n + self.k  # and the total of every application
+        self.rows, self.limits = [], []
+        for node, speed in enumerate(inst.speed):
+            self._row({k * self.n + node: a.flop for k, a in enumerate(inst.applications)}, speed)
+        for link in inst.links:
+            for a, b, width in ((link.a, link.b, link.forward), (link.b, link.a, link.backward)):
+                self._row(self._on_arc(a, b), width)
+        for k in range(self.k):  # total <= sum of rates
+            row = dict.fromkeys(range(k * self.n, (k + 1) * self.n), -1.0)
+            self._row(row | {self.total(k): 1.0}, 0.0)
+
+    def total(self, k):
+        return self.k * self.n + k
+
+    def _row(self, entries, limit):
+        row = np.zeros(self.size)
+        for i, x in entries.items():
+            row[i] = x
+        self.rows.append(row)
+        self.limits.append(limit)
+
+    def _on_arc(self, a, b):
+        used = {}
+        for k, app in enumerate(self.inst.applications):
+            for node in range(self.n):
+                path = self._path(app.master, node)
+                load = app.bytes * ((a, b) in path) + app.return_bytes * ((b, a) in path)
+                used[k * self.n + node] = load
+        return used
+
+    def _path(self, start, end):
+        """Return the arcs of the only way."""
+        near = {n: [] for n in range(self.n)}
+        for link in self.inst.links:
+            near[link.a].append(link.b)
+            near[link.b].append(link.a)
+        ways, known = [(start, [])], {start}
+        for node, way in ways:
+            if node == end:
+                return way
+            for other in near[node]:
+                if other not in known:
+                    known.add(other)
+                    ways.append((other, [*way, (node, other)]))
+        raise AssertionError("not connected")
+
+    def most(self, k, more=(), over=()):
+        """Return the most that application k gets, with further rows."""
+        cost = np.zeros(self.size)
+        cost[self.total(k)] = 1.0
+        return linear(cost, [*self.rows, *more], [*self.limits, *over])[0]
+
+
+def mean_optimum(inst: BotInstance) -> tuple[float, float]:
+    """Return two rates between which the best weighted mean rate is."""
+    if inst.alpha == "inf":
+        least = levels(inst)[0]
+        return least, least
+    program = _Program(inst)
+    weights = [app.weight for app in inst.applications]
+    cost = np.zeros(program.size)
+    if inst.alpha == 0:
+        cost[program.k * program.n :] = weights
+        best, _ = linear(cost, program.rows, program.limits)
+        return mean_rate(inst, best), mean_rate(inst, best)
+    alpha = float(inst.alpha)
+    ends = {program.total(k): program.most(k) for k in range(program.k)}
+
+    def curve(g):
+        if alpha == 1:
+            return lambda x: g * math.log(x), lambda x: g / x
+        return lambda x: g * x ** (1 - alpha) / (1 - alpha), lambda x: g * x**-alpha
+
+    curves = {program.total(k): curve(g) for k, g in enumerate(weights)}
+    found = maximize(curves, cost, program.rows, program.limits, ends)
+    low, high = (mean_rate(inst, v) for v in found)
+    return low, high
+
+
+@cache
+def levels(inst: BotInstance) -> tuple[float, ...]:
+    """Return the rates of max-min, the smallest first."""
+    program = _Program(inst)
+    settled: dict[int, float] = {}
+    while len(settled) < program.k:
+        rows, over = [], []
+        cost = np.zeros(program.size + 1)
+        cost[-1] = 1.0
+        for k in range(program.k):  # the level, or what was settled, <= total
+            row = np.zeros(program.size + 1)
+            row[program.total(k)] = -1.0
+            row[-1] = 0.0 if k in settled else 1.0
+            rows.append(row)
+            over.append(-settled.get(k, 0.0))
+        wide = [np.append(r, 0.0) for r in program.rows]
+        level, _ = linear(cost, [*wide, *rows], [*program.limits, *over])
+        rows = [r[:-1] for r in rows]
+        over = [-settled.get(k, level) * (1 - 1e-12) for k in range(program.k)]
+        before = len(settled)
+        for k in range(program.k):
+            if k not in settled and program.most(k, rows, over) <= level * (1 + 1e-8):
+                settled[k] = level
+        assert len(settled) > before
+    return tuple(sorted(settled.values()))

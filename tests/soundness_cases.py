@@ -1,0 +1,200 @@
+"""Random tiny instances of every family in other units, and what is right there.
+
+An instance is drawn, and its optimum is found by trying everything or by linear programs, at
+ordinary magnitudes. Then one of its units is made larger or smaller: the answer is known, and it
+must be found again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import bipartite_planes
+import bot_planes
+import completion_brute
+import dmlrs_brute
+import oasis_brute
+
+from optsched.problem import Instance
+
+SCALES = (1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e9)
+NARROW = (1e-6, 1e-3, 1e3, 1e6)  # amounts have nine decimals, and are below 1e9
+AXES: Mapping[str, Mapping[str, tuple[float, ...]]] = {
+    "oasis": {"utilities": SCALES, "amounts": NARROW, "times": SCALES},
+    "dmlrs": {"utilities": SCALES, "amounts": NARROW, "times": SCALES},
+    "completion": {"weights": SCALES, "amounts": NARROW, "times": SCALES},
+    # parameters of utilities are between 0.001 and 1000, overheads between 0 and 1
+    "bipartite": {"utilities": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0), "amounts": NARROW},
+    "bot": {"weights": SCALES, "rates": SCALES, "sizes": SCALES},
+}
+MAIN = {family: next(iter(axes)) for family, axes in AXES.items()}
+FIRST = 100_000  # seeds below it are those of other tests
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What no solver was asked for: the optimum is between ``low`` and ``high``.
+
+    ``measure`` turns a value into what these are; ``levels`` are all rates of max-min.
+    """
+
+    sense: str
+    low: float | None  # None: no schedule exists
+    high: float | None
+    measure: Callable[[float], float] = float
+    accuracy: float = 1e-9
+    levels: tuple[float, ...] = ()
+
+    def reached(self, value: float, within: float) -> bool:
+        """Return whether ``value`` is the optimum."""
+        if self.low is None or self.high is None:
+            return False
+        x = self.measure(value)
+        return not (_less(x, self.low, within) or _less(self.high, x, within))
+
+    def impossible(self, value: float) -> bool:
+        """Return whether no schedule can be as good as ``value``."""
+        if self.low is None or self.high is None:
+            return True
+        x = self.measure(value)
+        if self.sense == "max":
+            return _less(self.high, x, self.accuracy)
+        return _less(x, self.low, self.accuracy)
+
+    def refutes(self, bound: float) -> bool:
+        """Return whether a schedule is better than ``bound`` allows."""
+        if self.low is None or self.high is None:
+            return False
+        x = self.measure(bound)
+        if self.sense == "max":
+            return _less(x, self.low, self.accuracy)
+        return _less(self.high, x, self.accuracy)
+
+
+@dataclass(frozen=True)
+class Case:
+    """An instance, and the optimum over all schedules and over those of a narrower question."""
+
+    instance: Instance
+    truth: Truth
+    narrower: Mapping[str, Truth]
+
+
+def case(family: str, axis: str, scale: float, seed: int) -> Case:
+    """Return instance ``seed`` of a family with one unit multiplied by ``scale``."""
+    return _CASES[family](axis, scale, FIRST + seed)
+
+
+def _less(x: float, y: float, within: float) -> bool:
+    """Return whether x < y by more than a share of the larger."""
+    return x < y and y - x > within * max(abs(x), abs(y))
+
+
+def _times(x: Any, scale: float) -> Any:
+    """Multiply a number, or all numbers of a list, as decimals."""
+    if isinstance(x, list | tuple):
+        return [_times(y, scale) for y in x]
+    return float(Decimal(repr(float(x))) * Decimal(repr(scale)))
+
+
+def _multiply(content: Any, names: set[str], scale: float) -> None:
+    """Multiply the numbers of all fields with one of ``names``, wherever they are."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            if name in names and isinstance(value, int | float | list | tuple):
+                content[name] = _times(value, scale)
+            else:
+                _multiply(value, names, scale)
+    elif isinstance(content, list | tuple):
+        for entry in content:
+            _multiply(entry, names, scale)
+
+
+def scaled(instance: Instance, names: str, scale: float) -> Any:
+    """Return an instance whose fields ``names`` are multiplied by ``scale``."""
+    content = instance.model_dump(mode="json")
+    _multiply(content, set(names.split()), scale)
+    return type(instance).model_validate(content)
+
+
+FIELDS = {
+    "utilities": "scale value values",
+    "weights": "weight",
+    "amounts": "capacity demand worker_demand ps_demand request",
+    "times": "slot_seconds gradient_mb",
+    "rates": "speed forward backward",
+    "sizes": "flop bytes return_bytes",
+}
+
+
+def _oasis(axis: str, scale: float, seed: int) -> Case:
+    drawn = oasis_brute.random_instance(seed)
+    best = oasis_brute.optimum(drawn) * (scale if axis == "utilities" else 1.0)
+    return Case(scaled(drawn, FIELDS[axis], scale), Truth("max", best, best), {})
+
+
+def _dmlrs(axis: str, scale: float, seed: int) -> Case:
+    drawn = dmlrs_brute.tiny(seed, "link" if seed % 4 == 0 else "job")
+    best = dmlrs_brute.optimum(drawn) * (scale if axis == "utilities" else 1.0)
+    return Case(scaled(drawn, FIELDS[axis], scale), Truth("max", best, best), {})
+
+
+def _completion(axis: str, scale: float, seed: int) -> Case:
+    drawn = completion_brute.tiny(seed)
+    best = completion_brute.optimum(drawn)
+    if best is not None:
+        best *= scale if axis == "weights" else 1.0
+    return Case(scaled(drawn, FIELDS[axis], scale), Truth("min", best, best), {})
+
+
+def _bipartite(axis: str, scale: float, seed: int) -> Case:
+    if axis == "amounts":
+        inst = scaled(bipartite_planes.tiny(seed, ("linear",)), FIELDS[axis], scale)
+        return _enclosed(inst, inst, 1.0)
+    if scale == 1.0:
+        drawn = bipartite_planes.tiny(seed)
+    else:  # reciprocal utilities are no multiples of each other
+        kinds = ("linear", "log", "poly")
+        drawn = bipartite_planes.tiny(2 * seed + (scale > 1), kinds)
+    return _enclosed(drawn, scaled(drawn, "alpha overhead", scale), scale)
+
+
+def _enclosed(drawn: Any, inst: Any, scale: float) -> Case:
+    found = [
+        Truth("max", *(x * scale for x in bipartite_planes.optimum(drawn, one)), accuracy=1e-7)
+        for one in (False, True)
+    ]
+    return Case(inst, found[0], {"stationary": found[1]})
+
+
+def _bot(axis: str, scale: float, seed: int) -> Case:
+    drawn = bot_planes.tiny(seed)
+    inst = scaled(drawn, FIELDS[axis], scale)
+    rate = {"weights": 1.0, "rates": scale, "sizes": 1 / scale}[axis]
+    low, high = bot_planes.mean_optimum(drawn)
+    levels = bot_planes.levels(drawn) if drawn.alpha == "inf" else ()
+    return Case(
+        inst,
+        Truth(
+            "max",
+            low * rate,
+            high * rate,
+            lambda value: math.inf if value == math.inf else bot_planes.mean_rate(inst, value),
+            accuracy=1e-7,
+            levels=tuple(x * rate for x in levels),
+        ),
+        {},
+    )
+
+
+_CASES: Mapping[str, Callable[[str, float, int], Case]] = {
+    "oasis": _oasis,
+    "dmlrs": _dmlrs,
+    "completion": _completion,
+    "bipartite": _bipartite,
+    "bot": _bot,
+}
