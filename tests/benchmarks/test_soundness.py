@@ -22,7 +22,7 @@ KINDS = ("wrong_optimum", "wrong_bound", "false_level")
 @pytest.fixture(scope="module")
 def solved():
     """Return a case, and its optimum."""
-    here = case("oasis", "utilities", 1e3, 1)
+    here = case("oasis", "utilities", 1e3, 0)
     best = solve(here.instance, time_limit=20)
     assert best.value > 0
     return here, best
