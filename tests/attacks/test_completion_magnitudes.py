@@ -190,7 +190,7 @@ def test_many_resources(resources):
     proved_rightly(inst, certificates(inst, 4, (0, 60)), truth)
 
 
-@pytest.mark.parametrize("count", [1000, 100_000])
+@pytest.mark.parametrize("count", [1000, 20_000])
 def test_a_class_of_many_servers(count):
     inst = build([job(3.0, 2.0), job(5.0, 2.0)], count=count)
     assert proved_rightly(inst, certificates(inst, 4, (0, 60)), 16.0)
@@ -210,7 +210,7 @@ def test_jobs_of_many_workers(ring, chunks):
     assert proved_rightly(inst, certificates(inst, 3, (0, 30, 60), PRICES[:6], splits), truth)
 
 
-@pytest.mark.parametrize("slot", [10**8, 10**13, 2**63, 10**30])
+@pytest.mark.parametrize("slot", [10**9, 10**13, 2**63, 10**30])
 def test_a_price_in_a_slot_that_nobody_can_use(slot):
     """Memory does not grow with the number of a slot."""
     inst = build([job(3.0, 2.0), job(5.0, 2.0)])
@@ -234,7 +234,7 @@ def test_a_split_at_a_number_that_nothing_has(at):
     )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_jobs_one_after_another(seed):
     """Weights, lengths, units, grids and prices between the ends of integers."""
     rng = default_rng([seed, 4013])

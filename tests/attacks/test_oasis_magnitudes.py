@@ -94,12 +94,17 @@ def certificates(inst, worths=(1.0, 7.0), bits=BITS):
 def test_many_resources(resources, tmp_path):
     zero = (0.0,) * (resources - 1)
     inst = build([job(7.0, (1.0, *zero), (0.0, *zero))], (1.0,) * resources)
-    own = SlotPrices(entries=((0, 0, 0, 7 << 20),))
-    dear = SlotPrices(entries=((0, 0, 0, 8 << 20),))
-    proof = OasisCertificate(
-        instance_sha256=inst.digest(), grid_bits=20, nodes=(Leaf(prices=dear),)
-    )
-    nothing = forged(inst, OasisSchedule(jobs=(None,)), 0.0, proofs[1])
+    digest = inst.digest()
+    proofs = [
+        OasisCertificate(
+            instance_sha256=digest,
+            grid_bits=20,
+            nodes=(Leaf(prices=SlotPrices(entries=((side, 0, 0, price << 20),))),),
+        )
+        for price in (8, 7)
+        for side in (0, 1)
+    ]
+    nothing = forged(inst, OasisSchedule(jobs=(None,)), 0.0, proofs[0])
     refused_or_right(second_look(tmp_path, inst, nothing), "max", 7.0)
     assert proved_rightly(inst, proofs, 7.0)
 
