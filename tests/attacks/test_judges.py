@@ -1,0 +1,190 @@
+"""No schedule and no certificate makes a judge end in anything but a verdict or a clear error."""
+
+from __future__ import annotations
+
+import copy
+from itertools import product
+
+import pytest
+from pydantic import ValidationError
+from soundness_cases import AXES, case
+
+from optsched import solve
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
+from optsched.families.oasis.instance import OasisInstance, OasisSchedule
+from optsched.problem import family_of
+
+NUMBERS = (-1, 0, 1, 2**31, 2**53 + 1, 2**63, 10**30, 10**400, 0.5, 5e-324, 1e308, "1", None, True)
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """Return two instances of a family, with an optimum each."""
+    known = {}
+
+    def get(family):
+        if family not in known:
+            axis = next(iter(AXES[family]))
+            scale = 1.0 if family == "bipartite" else 1e3
+            found = [case(family, axis, scale, seed).instance for seed in (1, 2, 3, 4)]
+            known[family] = [(i, solve(i, time_limit=20)) for i in found]
+        return known[family]
+
+    return get
+
+
+def places(content, path=()):
+    """Yield the paths of all lists and numbers."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield from places(value, (*path, name))
+    elif isinstance(content, list):
+        yield path
+        for k, value in enumerate(content[:3]):
+            yield from places(value, (*path, k))
+    elif isinstance(content, int | float) and not isinstance(content, bool):
+        yield path
+
+
+def put(content, path, value):
+    """Return a copy with ``value`` in a place; a function is asked what to put there."""
+    whole = copy.deepcopy(content)
+    if not path:
+        return value(whole) if callable(value) else value
+    inside = whole
+    for step in path[:-1]:
+        inside = inside[step]
+    inside[path[-1]] = value(inside[path[-1]]) if callable(value) else value
+    return whole
+
+
+LISTS = (lambda x: [], lambda x: x * 2, lambda x: x[:-1], lambda x: [x], lambda x: x[::-1])
+
+
+def hostile(content):
+    """Yield damaged contents: every number replaced, every list emptied, doubled or cut."""
+    for path in places(content):
+        inside = content
+        for step in path:
+            inside = inside[step]
+        for value in LISTS if isinstance(inside, list) else NUMBERS:
+            yield path, put(content, path, value)
+
+
+@pytest.mark.parametrize("family", AXES)
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_judges_answer(family, unfinished, solved):
+    judged = 0
+    for inst, best in solved(family):
+        known = family_of(inst)
+        if best.schedule is None:
+            continue
+        for path, content in hostile(best.schedule.model_dump(mode="json")):
+            try:
+                schedule = known.schedule.model_validate(content)
+            except ValidationError:
+                continue
+            judged += 1
+            try:
+                verdict = known.verify(inst, schedule, unfinished=unfinished)
+            except ValueError as err:  # a clear one
+                assert not isinstance(err, UnicodeError), (path, err)
+                continue
+            except Exception as err:
+                raise AssertionError(f"{path}: {schedule}: {err!r}") from err
+            if verdict.value is not None and not unfinished:
+                better = known.sign * (verdict.value - best.value) > 1e-9 * abs(best.value)
+                assert not better, (path, schedule, verdict)
+    assert judged > 20
+
+
+@pytest.mark.parametrize("family", AXES)
+def test_checkers_answer(family, solved):
+    checked = 0
+    for inst, best in solved(family)[:2]:
+        known = family_of(inst)
+        if best.certificate is None:
+            continue
+        for path, content in hostile(best.certificate.model_dump(mode="json")):
+            try:
+                certificate = known.certificate.model_validate(content)
+            except ValidationError:
+                continue
+            checked += 1
+            try:
+                bound = known.check(inst, certificate)
+            except ValueError:
+                continue
+            except Exception as err:
+                raise AssertionError(f"{path}: {certificate}: {err!r}") from err
+            assert known.sign * (best.value - bound) <= 1e-6 * abs(best.value), (path, bound)
+    assert checked > 20
+
+
+SLOTS = (0, 1, 2, 3, 4, 2**62)
+ENTRIES = [()] + [((t, h, n),) for t, h, n in product(SLOTS, (0, 1), (1, 2**62))]
+
+
+def one_job(family, utility):
+    """Return a job that arrives in slot 2."""
+    fields = {
+        "arrival": 2,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": 1.0,
+        "gradient_mb": 0.0,
+        "ps_bandwidth": 1.0,
+        "worker_demand": [1.0],
+        "ps_demand": [0.0],
+        "utility": utility,
+    }
+    machines = [{"capacity": [1.0]}]
+    if family == "dmlrs":
+        fields |= {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0}
+        platform = {"machines": machines}
+        kind = DmlrsInstance
+    else:
+        fields |= {"worker_bandwidth": 1.0}
+        platform = {"worker_machines": machines, "ps_machines": machines}
+        kind = OasisInstance
+    return kind.model_validate({"horizon": 4, "resources": ["gpu"], "jobs": [fields], **platform})
+
+
+UTILITIES = (
+    {"kind": "inverse"},
+    {"kind": "inverse", "scale": 1e300},
+    {"kind": "table", "values": [3.0, 2.0]},
+    {"kind": "sigmoid", "scale": 1.0, "decay": 1e308, "target": 1.0},
+    {"kind": "sigmoid", "scale": 1.0, "decay": 1e308, "target": -1e308},
+    {"kind": "sigmoid", "scale": 5e-324, "decay": 800.0, "target": 0.0},
+    {"kind": "sigmoid", "scale": 1.0, "decay": 400.0, "target": 1e3},
+    {"kind": "constant", "value": 1e308},
+)
+
+
+@pytest.mark.parametrize("family", ["dmlrs", "oasis"])
+@pytest.mark.parametrize("utility", UTILITIES, ids=str)
+@pytest.mark.parametrize("unfinished", [False, True])
+def test_delays_of_any_sign(family, utility, unfinished):
+    """A job before its arrival has a delay below 0: of 1 / (1 + d), and of e^(decay d)."""
+    inst = one_job(family, utility)
+    kind = DmlrsSchedule if family == "dmlrs" else OasisSchedule
+    for workers, ps in product(ENTRIES, ENTRIES[:9]):
+        job = {"workers": workers, "ps": ps}
+        schedule = kind.model_validate({"jobs": [job]})
+        verdict = family_of(inst).verify(inst, schedule, unfinished=unfinished)
+        early = [t for t, *_ in (*workers, *ps) if t < 2]
+        assert not (early and verdict.feasible), (schedule, verdict)
+
+
+@pytest.mark.parametrize("family", ["dmlrs", "oasis"])
+@pytest.mark.parametrize("utility", UTILITIES, ids=str)
+def test_utilities_at_the_ends_of_floats_are_solved(family, utility):
+    inst = one_job(family, utility)
+    best = solve(inst, time_limit=5)
+    truth = inst.jobs[0].utility(0)
+    assert best.value is not None
+    assert best.bound is None or best.bound >= best.value
+    if best.status == "optimal":
+        assert best.value == pytest.approx(truth, rel=1e-6)
