@@ -54,6 +54,7 @@ def run(start, slots):
     return Piece(start=start, duration=slots, worker_type=0, ps_type=None, workers=((0, 1),), ps=())
 
 
+CLAIMED = {"status": "feasible", "bound_level": None, "certified_bound": None}
 PREEMPTED = {
     "resumed": ((run(0, 1), run(3, 9)), (run(1, 2),)),
     "cut where nothing else runs": ((run(3, 5), run(8, 5)), (run(1, 2),)),
@@ -89,7 +90,7 @@ def test_a_schedule_beyond_the_horizon_is_no_solution(tmp_path):
     inst = build(11, enforce=True)
     late = CompletionSchedule(jobs=((run(3, 10),), (run(1, 2),)))
     assert solve(inst, time_limit=10).status == "infeasible"
-    claim = forged(inst, late, 43.0, status="feasible", bound_level=None, certified_bound=None)
+    claim = forged(inst, late, 43.0, **CLAIMED)
     found = second_look(tmp_path, inst, claim)
     assert found is None or not found.accepted
     refused_or_right(second_look(tmp_path, inst, forged(inst, late, 43.0)), "min", 1e9)

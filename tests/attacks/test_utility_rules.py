@@ -37,6 +37,7 @@ def damaged(schedule, change):
     return type(schedule).model_validate(content)
 
 
+CLAIMED = {"status": "feasible", "bound_level": None, "certified_bound": None}
 CHANGES = {
     "one worker fewer": lambda job: job["workers"].pop(),
     "no PS": lambda job: job["ps"].clear(),

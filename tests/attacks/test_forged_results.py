@@ -1,0 +1,214 @@
+"""A result whose words were edited: what `verify` derives is true, whatever the file says."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from forging import look, refused_or_right, worse
+from soundness_cases import AXES, case
+
+from optsched import simulate, solve
+from optsched.problem import family_of, get_family
+from optsched.results import save_result
+
+
+class Solved:
+    """An instance with its optimum, another one of the same shape, and what is right."""
+
+    def __init__(self, family):
+        self.family = family
+        axis = next(iter(AXES[family]))
+        scale = 1.0 if family == "bipartite" else 1e3
+        found = []
+        for seed in range(40):
+            here = case(family, axis, scale, seed)
+            if here.truth.low and getattr(here.instance, "alpha", 1) == 1:  # values as they are
+                best = solve(here.instance, time_limit=20)
+                if best.certificate is not None and best.status == "optimal":
+                    found.append((here, best))
+            if len(found) == 6:
+                break
+        worths = [best.value for _, best in found]
+        least, most = worths.index(min(worths)), worths.index(max(worths))
+        better, poorer = (least, most) if family == "completion" else (most, least)
+        self.here, self.best = found[poorer]
+        self.other, self.other_best = found[better]
+        assert self.best.value != self.other_best.value
+        self.truth = self.best.value  # as compared with what was tried or found by planes
+        assert self.here.truth.reached(self.truth, 1e-6)
+
+    def written(self, folder):
+        path = folder / "result.json"
+        save_result(path, self.here.instance, self.best)
+        return path, json.loads(path.read_text())
+
+    def right(self, path, content):
+        """Assert that nothing false is derived of edited contents; return what is."""
+        path.write_text(json.dumps(content))
+        found = look(path)
+        refused_or_right(found, self.best.sense, self.truth)
+        return found
+
+
+@pytest.fixture(scope="module")
+def solved():
+    known = {}
+
+    def get(family):
+        if family not in known:
+            known[family] = Solved(family)
+        return known[family]
+
+    return get
+
+
+@pytest.fixture(params=list(AXES))
+def mine(request, solved):
+    return solved(request.param)
+
+
+EDITS = {
+    "method": {"method": "compact"},
+    "scope": {"scope": "stationary"},
+    "scope of nothing": {"scope": "best"},
+    "infeasible": {"status": "infeasible"},
+    "no schedule": {"status": "no_schedule"},
+    "family": {"family": "other"},
+    "sense": {"sense": "min"},
+    "the other sense": {"sense": "max"},
+    "levels": {"value_level": "claimed", "bound_level": "claimed"},
+    "no certificate": {"certificate": None},
+    "no certificate, cross-checked": {"certificate": None, "bound_level": "cross-checked"},
+    "no schedule, its value": {"schedule": None},
+    "no bound": {"bound": None},
+    "a gap": {"gap": 0.5, "certified_gap": 0.5},
+    "nothing but words": {"schedule": None, "certificate": None, "certified_bound": None},
+}
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_edited_words(mine, what, tmp_path):
+    path, content = mine.written(tmp_path)
+    content["optimum"] |= EDITS[what]
+    mine.right(path, content)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1 - 1e-5, 1 + 1e-5, 1e3, -1.0, 0.0])
+@pytest.mark.parametrize("name", ["value", "bound", "certified_bound", "all"])
+def test_edited_numbers(mine, name, factor, tmp_path):
+    path, content = mine.written(tmp_path)
+    names = ("value", "bound", "certified_bound") if name == "all" else (name,)
+    for each in names:
+        content["optimum"][each] *= factor
+    found = mine.right(path, content)
+    if name in ("value", "all"):
+        assert found is None or not found.accepted
+    better = worse(mine.best.sense, mine.truth * factor, mine.truth)
+    if name != "value" and better:  # a bound that refutes the schedule
+        assert found is None or not found.accepted
+
+
+def test_an_infeasible_instance_of_words(mine, tmp_path):
+    path, content = mine.written(tmp_path)
+    names = ("value", "bound", "gap", "certified_bound", "certified_gap", "value_level",
+             "bound_level", "schedule", "certificate")  # fmt: skip
+    for level in (None, "claimed", "certified"):
+        nothing = dict.fromkeys(names) | {"status": "infeasible", "bound_level": level}
+        found = mine.right(path, content | {"optimum": content["optimum"] | nothing})
+        assert found is None or not found.accepted
+
+
+def test_a_policy_as_its_own_bound(mine, tmp_path):
+    inst = mine.here.instance
+    known = get_family(mine.family)
+    for policy in list(known.policies)[:3]:
+        run = simulate(inst, policy)
+        if run.value is None or not run.obeys:
+            continue
+        kept = run.schedule if known.trim is None else known.trim(inst, run.schedule)
+        for level in ("cross-checked", "certified"):
+            path, content = mine.written(tmp_path)
+            content["optimum"] |= {
+                "value": run.value,
+                "bound": run.value,
+                "certified_bound": None,
+                "bound_level": level,
+                "schedule": kept.model_dump(mode="json"),
+                "certificate": None,
+            }
+            try:
+                found = mine.right(path, content)
+            except ValueError as err:  # a value that JSON cannot hold
+                assert "JSON" in str(err), policy
+                continue
+            assert found is None or found.gap is None or found.complaints
+
+
+@pytest.mark.parametrize("part", ["certificate", "schedule", "both", "all"])
+def test_parts_of_another_result(mine, part, tmp_path):
+    """The certificate of another instance, its digest edited, and its schedule."""
+    path, content = mine.written(tmp_path)
+    other = mine.other_best.model_dump(mode="json")
+    digest = mine.here.instance.digest()
+    names = {"both": ("certificate", "schedule"), "all": tuple(other)}.get(part, (part,))
+    content["optimum"] |= {name: other[name] for name in names}
+    content["optimum"]["instance_sha256"] = digest
+    content["optimum"]["certificate"]["instance_sha256"] = digest
+    mine.right(path, content)
+    content["optimum"]["bound"] = content["optimum"]["certified_bound"] = other["bound"]
+    mine.right(path, content)
+
+
+@pytest.mark.parametrize("edited", ["its digest", "all digests"])
+def test_another_instance(mine, edited, tmp_path):
+    """The instance is replaced: what is said of it must be true of the one that is in the file."""
+    path, content = mine.written(tmp_path)
+    inst = mine.other.instance
+    content["instance"] = inst.model_dump(mode="json")
+    content["instance_sha256"] = inst.digest()
+    if edited == "all digests":
+        content["optimum"]["instance_sha256"] = inst.digest()
+        content["optimum"]["certificate"]["instance_sha256"] = inst.digest()
+    path.write_text(json.dumps(content))
+    found = look(path)
+    refused_or_right(found, mine.best.sense, mine.other_best.value)
+    if edited == "its digest":
+        assert found is None or not found.accepted
+
+
+def test_swapped_references(tmp_path):
+    """The best single decision is no optimum, and the optimum is no single decision."""
+    known = Solved("bipartite")
+    inst, narrower = known.here.instance, None
+    for seed in range(60):
+        here = case("bipartite", "utilities", 1.0, seed)
+        low, high = here.narrower["stationary"].high, here.truth.low
+        if low < high * (1 - 1e-3):
+            inst, narrower = here.instance, here
+            break
+    assert narrower is not None
+    best = solve(inst, time_limit=20)
+    one = solve(inst, method="stationary", time_limit=20)
+    assert one.value < best.value * (1 - 1e-4)
+    path = tmp_path / "result.json"
+    edits = (
+        {},
+        {"method": "auto"},
+        {"scope": ""},
+        {"scope": "", "method": "auto"},
+        {"scope": "", "method": "auto", "status": "optimal"},
+    )
+    for edit in edits:
+        save_result(path, inst, one, references={"stationary": best})
+        content = json.loads(path.read_text())
+        content["optimum"] |= edit
+        path.write_text(json.dumps(content))
+        found = look(path)
+        if found is None or not found.accepted:
+            continue
+        sure = found.gap is not None and found.gap <= 1e-6
+        assert not sure or "stationary" in found.what, (edit, found)
+        if "scope" in edit:
+            assert not sure, (edit, found)
+    assert family_of(inst).check(inst, one.certificate) < best.value  # of another question
