@@ -137,11 +137,7 @@ def test_a_policy_as_its_own_bound(mine, tmp_path):
                 "schedule": kept.model_dump(mode="json"),
                 "certificate": None,
             }
-            try:
-                found = mine.right(path, content)
-            except ValueError as err:  # a value that JSON cannot hold
-                assert "JSON" in str(err), policy
-                continue
+            found = mine.right(path, content)
             assert found is None or found.gap is None or found.complaints
 
 

@@ -191,3 +191,15 @@ def test_contradictions_are_noticed():
     assert not oasis_fig5.contradicts(row_of(1.0, 1.0))
     assert oasis_fig5.contradicts(row_of(1.0, 1.0, highs_value=10.1))
     assert oasis_fig5.contradicts(row_of(1.0, 1.0, highs_value=9.9))
+
+
+def doubled(cell):
+    return {"twice": 2 * cell["k"]}
+
+
+def test_two_processes_measure_the_same(tmp_path):
+    options = Namespace(results=tmp_path, resume=False, command="python counted.py")
+    content = COUNTED.run(CELLS, doubled, options, processes=2)
+    assert content["complete"]
+    assert [row["twice"] for row in content["rows"]] == [2, 4, 2]
+    assert [{k: row[k] for k in ("k", "part")} for row in content["rows"]] == CELLS
