@@ -20,7 +20,7 @@ from optsched.families.completion.instance import (
 )
 from optsched.resources import MachineClass
 
-PRICES = (1, 2**20, 2**40, 2**52, 2**59, 2**61, 2**62, 2**63 - 1, 2**63, 2**70)
+PRICES = (1, 2**20, 2**40, 2**52, 2**59, 2**61, 2**62, 2**63 - 1)
 
 
 def job(weight, worker_slots, chunks=1, **changes):
@@ -220,6 +220,13 @@ def test_a_price_in_a_slot_that_nobody_can_use(slot):
         nodes=(Leaf(prices=0),),
     )
     proved_rightly(inst, [proof], one_after_another([(3.0, 2), (5.0, 2)]))
+
+
+@pytest.mark.parametrize("price", [2**63, 2**64, 2**70, 10**400])
+def test_prices_that_no_integer_of_the_kernels_holds(price):
+    inst = build([job(3.0, 2.0), job(5.0, 2.0)])
+    truth = one_after_another([(3.0, 2), (5.0, 2)])
+    proved_rightly(inst, certificates(inst, 4, (0, 60), (price,)), truth)
 
 
 @pytest.mark.parametrize("at", [2**40, 2**62, 2**63, 10**30])
