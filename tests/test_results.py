@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from patience import LONG
 
 from optsched import simulate, solve
 from optsched.families.completion.instance import (
@@ -132,7 +133,7 @@ def test_a_certified_number_without_its_proof_is_refused(name, solved, tmp_path)
 
 def test_small_numbers_are_no_rounding(tmp_path):
     inst = tiny(8e-10)
-    optimum = solve(inst, time_limit=20)
+    optimum = solve(inst, time_limit=LONG)
     assert (optimum.status, optimum.bound_level) == ("optimal", "certified")
     assert checked(tmp_path, inst, optimum).accepted
     forged = checked(tmp_path, inst, optimum, bound=2e-10, certified_bound=2e-10)
