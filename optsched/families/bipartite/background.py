@@ -53,11 +53,14 @@ def supervised(
             done.set()
 
     Thread(target=body, daemon=True).start()
-    while not done.wait(POLL):
-        if stop():
-            stopped[0] = 1
-            done.wait(patience)
-            break
+    try:
+        while not done.wait(POLL):
+            if stop():
+                stopped[0] = 1
+                done.wait(patience)
+                break
+    finally:  # after Ctrl-C, too
+        stopped[0] = 1
     if failed:
         raise failed[0]
     return found[0] if found else None

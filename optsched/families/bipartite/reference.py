@@ -44,7 +44,7 @@ MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
 CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
 BLOCK = 2**22  # numbers that are looked at together
 CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
-REPORTING = 0.15  # time to report what was found / time to find it, at most
+REPORTING = 0.25  # time to report what was found / time to find it, at most
 PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
 
 
@@ -79,15 +79,17 @@ def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int)
     answer = _PerSlot(inst, best)
     patterns, times = inst.patterns[0], pattern_times(inst)
     began = monitor.seconds()
-    for p in np.argsort(-times, kind="stable").tolist():
-        reporting = REPORTING * (monitor.seconds() - began)
-        if monitor.stop() or monitor.left() <= reporting or answer.full():
-            break
-        solved = solver.try_to_solve(patterns[p], accurate, monitor.stop)
-        if solved is None:
-            break
-        answer.keep(p, solved)
-    answer.report(monitor)
+    try:
+        for p in np.argsort(-times, kind="stable").tolist():
+            reporting = REPORTING * (monitor.seconds() - began)
+            if monitor.stop() or monitor.left() <= reporting or answer.full():
+                break
+            solved = solver.try_to_solve(patterns[p], accurate, monitor.stop)
+            if solved is None:
+                break
+            answer.keep(p, solved)
+    finally:  # after Ctrl-C, too
+        answer.report(monitor)
     gap, numbers = monitor.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
     if not monitor.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
         cvxpy(inst, monitor, threads=threads, seed=seed)

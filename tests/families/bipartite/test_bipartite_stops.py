@@ -1,7 +1,7 @@
 """Stops: whenever a method is told to end, what it leaves is true; compiled work hears of it."""
 
 import threading
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -39,6 +39,19 @@ def test_an_interrupt_at_any_time_leaves_what_is_true(method, after):
     assert check(inst, found.certificate) == found.certified_bound
     if found.scope == "":
         assert found.bound >= best.value * (1 - 1e-6)
+
+
+def test_ctrl_c_leaves_what_was_found():
+    inst = generate("small", seed=1)
+    looks = count()
+
+    def watch(_):
+        if next(looks) == 12:
+            raise KeyboardInterrupt
+
+    found = solve(inst, watch=watch)
+    best = solve(inst)
+    assert 0.9 * best.value <= found.value <= best.bound <= found.bound
 
 
 def test_what_is_not_solved_takes_the_best_that_is_known():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oasis_reference import FILES, load
-from patience import LONG, until
+from patience import LONG
 
 from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate, check, to_grid
 from optsched.families.oasis.instance import OasisInstance, OasisJob
@@ -55,8 +55,10 @@ def test_column_generation_bounds_the_optimum(path):
 @by_file
 def test_the_search_finds_good_schedules(path):
     inst, known = load(path)
-    good = until(lambda p: p.value is not None and p.value >= 0.9 * known["optimum"])
-    found = solve(inst, method="search", time_limit=LONG, watch=good)
+    for limit in (0.2, 0.8, 3.2, 12.8, 51.2):  # how it searches depends on the time that it has
+        found = solve(inst, method="search", time_limit=limit)
+        if found.value >= 0.9 * known["optimum"]:
+            break
     assert found.bound >= known["optimum"] * (1 - 1e-9)  # at prices 0
     assert 0.9 * known["optimum"] <= found.value <= known["optimum"] * (1 + 1e-7)
 
