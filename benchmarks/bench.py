@@ -24,7 +24,9 @@ from typing import Any
 from render import markdown, number
 
 import optsched
-from optsched.files import plain, write_whole
+from optsched import interrupts
+from optsched.disk import write_whole
+from optsched.files import plain
 from optsched.problem import InputError
 from optsched.provenance import machine
 from optsched.provenance import versions as package_versions
@@ -87,6 +89,7 @@ class Benchmark:
     methods: Mapping[str, str]
     summarize: Callable[[list[Row]], Summary]
 
+    @interrupts.remembered()
     def run(
         self,
         cells: Sequence[Row],

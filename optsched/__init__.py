@@ -1,18 +1,28 @@
-"""How far an online scheduler is from the best that hindsight allows."""
+"""How far an online scheduler is from the best that hindsight allows.
 
-from optsched.files import load_instance, save_instance
-from optsched.knowledge import statistic
-from optsched.optimum import Optimum, solve
-from optsched.problem import (
-    InputError,
-    Instance,
-    Policy,
-    PolicyError,
-    Schedule,
-    Verdict,
-    get_family,
-)
-from optsched.simulation import Run, simulate
+What is listed here is imported when it is first asked for: `import optsched` takes no time.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # `typing` alone would take longer to import than this
+if TYPE_CHECKING:
+    from optsched.files import load_instance, save_instance
+    from optsched.knowledge import statistic
+    from optsched.optimum import Optimum, solve
+    from optsched.problem import (
+        InputError,
+        Instance,
+        Policy,
+        PolicyError,
+        Schedule,
+        Verdict,
+        get_family,
+    )
+    from optsched.ratios import RatioReport, compare
+    from optsched.simulation import Run, simulate
+
+    __version__: str
 
 __all__ = [
     "InputError",
@@ -20,9 +30,11 @@ __all__ = [
     "Optimum",
     "Policy",
     "PolicyError",
+    "RatioReport",
     "Run",
     "Schedule",
     "Verdict",
+    "compare",
     "get_family",
     "load_instance",
     "save_instance",
@@ -30,3 +42,32 @@ __all__ = [
     "solve",
     "statistic",
 ]
+
+_HOMES = {
+    "files": ("load_instance", "save_instance"),
+    "knowledge": ("statistic",),
+    "optimum": ("Optimum", "solve"),
+    "problem": (
+        *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
+    ),
+    "ratios": ("RatioReport", "compare"),
+    "simulation": ("Run", "simulate"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    from importlib import import_module, metadata
+
+    if name == "__version__":
+        value: object = metadata.version("optsched")
+    elif name in _HOME:
+        value = getattr(import_module(f"optsched.{_HOME[name]}"), name)
+    else:
+        raise AttributeError(f"module 'optsched' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

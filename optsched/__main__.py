@@ -1,6 +1,6 @@
 """`python -m optsched` is `optsched`."""
 
-from optsched.cli import main
+from optsched.supervisor import main
 
 if __name__ == "__main__":
     main()

@@ -1,24 +1,29 @@
-"""The `optsched` command.
+"""The commands of `optsched`.
 
-Exit status: 0 done; 1 nothing found, infeasible or rejected; 2 wrong input; 130 after Ctrl-C (the
-best so far is printed).
+Exit status: 0 done; 1 nothing found, infeasible or rejected; 2 wrong input; 128 + the number of the
+signal that asked for an end, such as 130 after Ctrl-C (the best so far is printed and stored).
+
+What a command needs is imported when it runs: `optsched --help` is quick.
 """
 
+import errno
 import json
+import os
+import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched import schemas
-from optsched.console import CtrlC, Ticker, facts_table, out, show_optimum, show_ratios
-from optsched.export import Format, write_program
-from optsched.files import load_instance, plain, read_json, save_instance
-from optsched.optimum import solve
+from optsched import interrupts, lastwords
+from optsched.disk import writable, writable_folder
+from optsched.export import Format
 from optsched.options import (
     FAMILY_HELP,
+    MOST,
     POLICY_HELP,
     Gap,
     Json,
@@ -32,25 +37,16 @@ from optsched.options import (
     TimeLimit,
     load_statistics,
     takes_input,
-    target_file,
-    target_folder,
 )
-from optsched.problem import InputError, Instance, Level, families, family_of, get_family
+from optsched.problem import InputError, Level, families, family_of, get_family
 from optsched.progress import CLOSED
-from optsched.provenance import CITE, portable, versions
-from optsched.ratios import compare, reference
-from optsched.results import (
-    load_optimum,
-    load_run,
-    load_schedule,
-    recheck,
-    save_result,
-    save_run,
-)
-from optsched.simulation import simulate
-from optsched.solvers import solver_versions
 
-INTERRUPTED = 130
+if TYPE_CHECKING:
+    from optsched.optimum import Optimum
+    from optsched.problem import Instance
+    from optsched.simulation import Run
+
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
 
 app = typer.Typer(
     name="optsched",
@@ -71,13 +67,19 @@ def generate(
     family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_HELP)],
     output: Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")],
     preset: Annotated[str, typer.Option(help="Which settings.")] = "paper",
-    jobs: Annotated[int | None, typer.Option(min=1, help="Number of jobs.")] = None,
-    slots: Annotated[int | None, typer.Option(min=1, help="Number of slots.")] = None,
-    machines: Annotated[int | None, typer.Option(min=1, help="Number of machines.")] = None,
-    ports: Annotated[int | None, typer.Option(min=1, help="Number of ports (bipartite).")] = None,
-    nodes: Annotated[int | None, typer.Option(min=1, help="Number of nodes (bot).")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
+    slots: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of slots.")] = None,
+    machines: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
+    ] = None,
+    ports: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of ports (bipartite).")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of nodes (bot).")
+    ] = None,
     applications: Annotated[
-        int | None, typer.Option(min=1, help="Number of applications (bot).")
+        int | None, typer.Option(min=1, max=MOST, help="Number of applications (bot).")
     ] = None,
     seed: Seed = 0,
 ) -> None:
@@ -93,14 +95,15 @@ def generate(
         if name not in made.sizes:
             known = ", ".join(f"--{size}" for size in made.sizes)
             raise InputError(f"--{name} means nothing for family {family}, expected {known}")
-    _save_made(made.generate(preset, seed=seed, **given), target_file(output))
+    target = writable(output)
+    _save_made(made.generate(preset, seed=seed, **given), target)
 
 
 @app.command()
 @takes_input
 def trace(
     source: Path,
-    instance: Instance,
+    instance: "Instance",
     output: Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")],
 ) -> None:
     """Make an instance of a window of a job trace.
@@ -112,42 +115,48 @@ def trace(
     """
     if source.suffix == ".json":
         raise InputError(f"{source}: is an instance file already, expected a job trace")
-    _save_made(instance, target_file(output))
+    _save_made(instance, writable(output))
 
 
 @app.command()
 @takes_input
-def show(source: Path, instance: Instance, plot: Pictures = None) -> None:
+def show(source: Path, instance: "Instance", plot: Pictures = None) -> None:
     """Say what is in a file: sizes, offered load, warnings; of a result also what was found.
 
     Example:  optsched show result.json --plot pictures
     """
+    from optsched.console import facts_table, out
+    from optsched.files import read_json
+    from optsched.results import load_optimum, load_run
+
     family, console = family_of(instance), out()
-    console.print(facts_table(f"{source}: {family.title}", family.describe(instance)))
-    for warning in family.warnings(instance):
-        console.print(f"warning: {warning}", markup=False)
+    folder = plot and writable_folder(plot)
     is_file = source.suffix == ".json"
     kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
     optimum = load_optimum(source) if kind == "result" else None
     run = load_run(source) if kind == "run" else None
+    facts, warnings = family.describe(instance), family.warnings(instance)
+    console.print(facts_table(f"{source}: {family.title}", facts))
+    for warning in warnings:
+        console.print(f"warning: {warning}", markup=False)
     for found in (optimum, run):
         if found is not None:
-            console.print(str(found), markup=False)
-    if plot is not None:
-        from optsched import plots  # drawing takes a second to load
+            console.print(f"the file says: {found}", markup=False)
+    if folder is not None:
+        from optsched import plots
         from optsched.drawing import HINDSIGHT
 
         shown = {HINDSIGHT: optimum.schedule} if optimum is not None else {}
         if run is not None:
             shown[run.policy] = run.schedule
         made = {name: found for name, found in shown.items() if found is not None}
-        _report_pictures(plots.save_show(instance, made, target_folder(plot)))
+        _report_pictures(plots.save_show(instance, made, folder))
 
 
 @app.command(name="solve")
 @takes_input
 def solve_command(
-    instance: Instance,
+    instance: "Instance",
     method: Method = "auto",
     time_limit: TimeLimit = 60.0,
     gap: Gap = CLOSED,
@@ -164,31 +173,40 @@ def solve_command(
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
     """
-    target = output and target_file(output)
-    with CtrlC() as ctrl_c, Ticker("looking for the optimum") as ticker:
-        optimum = solve(
-            instance,
-            method=method,
-            time_limit=time_limit,
-            gap=gap,
-            threads=threads,
-            seed=seed,
-            check=check,
-            watch=ticker.watch,
-        )
-    if target:
-        save_result(target, instance, optimum)
-    if as_json:
-        _print_json({"family": optimum.family, "reference": reference(optimum), "policies": []})
-    else:
-        show_optimum(out(), optimum)
-    _leave(ctrl_c, found=optimum.schedule is not None)
+    from optsched.console import Ticker, out, show_optimum
+    from optsched.journal import Journal
+    from optsched.optimum import solve
+    from optsched.ratios import reference
+    from optsched.results import save_result
+
+    with _ending_well(), Journal(instance, output, method) as journal:
+        with Ticker("looking for the optimum", journal.watch) as ticker:
+            optimum = solve(
+                instance,
+                method=method,
+                time_limit=time_limit,
+                gap=gap,
+                threads=threads,
+                seed=seed,
+                check=check,
+                watch=ticker.watch,
+            )
+        try:
+            if output:
+                save_result(output, instance, optimum)
+        finally:  # a full disk is no reason not to say what was found
+            if as_json:
+                found = {"reference": reference(optimum), "policies": []}
+                _print_json({"family": optimum.family} | found)
+            else:
+                show_optimum(out(), optimum)
+    _leave(found=optimum.schedule is not None)
 
 
 @app.command()
 @takes_input
 def run(
-    instance: Instance,
+    instance: "Instance",
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     seed: Seed = 0,
     sealed: Sealed = False,
@@ -199,31 +217,29 @@ def run(
 
     Example:  optsched run small.json --policy oasis -o run.json
     """
-    target = output and target_file(output)
+    from optsched.console import Ticker, out
+    from optsched.results import save_run
+    from optsched.simulation import simulate
+
     load_statistics(statistics)
-    done = 0
+    with _ending_well():
+        lastwords.listen_to_signals()
+        with Ticker(f"running {policy}") as ticker:
 
-    def progress(events: int) -> None:
-        nonlocal done
-        done = events
-        ticker.say(f"{events} events")
+            def progress(events: int) -> None:
+                ticker.say(f"{events} events")
 
-    with CtrlC() as ctrl_c, Ticker(f"running {policy}") as ticker:
-        try:
             found = simulate(instance, policy, seed=seed, sealed=sealed, progress=progress)
-        except KeyboardInterrupt:
-            print(f"optsched: interrupted after {done} events of {policy}", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
-    if target:
-        save_run(target, instance, found)
+        if output:
+            save_run(output, instance, found)
     out().print(str(found), markup=False)
-    _leave(ctrl_c, found=True)
+    _leave(found=True)
 
 
 @app.command()
 @takes_input
 def ratio(
-    instance: Instance,
+    instance: "Instance",
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
@@ -248,34 +264,47 @@ def ratio(
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """
-    target, folder = output and target_file(output), plot and target_folder(plot)
+    from optsched.console import Ticker, out, show_ratios
+    from optsched.journal import Journal
+    from optsched.ratios import compare
+    from optsched.results import load_schedule, save_result
+
     outside = load_schedule(schedule, instance) if schedule is not None else None
+    folder = plot and writable_folder(plot)
     load_statistics(statistics)
-    with CtrlC() as ctrl_c, Ticker("running the policies") as ticker:
-        report = compare(
-            instance,
-            policy or None,
-            schedule=outside,
-            method=method,
-            time_limit=time_limit,
-            gap=gap,
-            seed=seed,
-            threads=threads,
-            sealed=sealed,
-            watch=ticker.watch,
-            tell=ticker.say,
-        )
-    if target:
-        save_result(target, instance, report.optimum, report.runs, report.references)
-    if as_json:
-        _print_json(report.summary())
-    else:
-        show_ratios(out(), report)
-    if folder is not None:
-        from optsched import plots  # drawing takes a second to load
+    with _ending_well(), Journal(instance, output, method) as journal:
+        with Ticker("running the policies", journal.watch) as ticker:
+
+            def tell(found: "Run | Optimum") -> None:
+                ticker.say(str(found))
+                journal.tell(found)
+
+            report = compare(
+                instance,
+                policy or None,
+                schedule=outside,
+                method=method,
+                time_limit=time_limit,
+                gap=gap,
+                seed=seed,
+                threads=threads,
+                sealed=sealed,
+                watch=ticker.watch,
+                tell=tell,
+            )
+        try:
+            if output:
+                save_result(output, instance, report.optimum, report.runs, report.references)
+        finally:
+            if as_json:
+                _print_json(report.summary())
+            else:
+                show_ratios(out(), report)
+    if folder is not None and interrupts.asked() is None:
+        from optsched import plots
 
         _report_pictures(plots.save_report(instance, report, folder))
-    _leave(ctrl_c, found=report.optimum.value is not None)
+    _leave(found=report.optimum.value is not None)
 
 
 @app.command()
@@ -296,6 +325,9 @@ def verify(
 
     Example:  optsched verify small.json schedule.json
     """
+    from optsched.files import load_instance, read_json
+    from optsched.results import load_schedule, recheck
+
     kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])
@@ -321,7 +353,7 @@ def verify(
 @takes_input
 def export(
     source: Path,
-    instance: Instance,
+    instance: "Instance",
     to: Annotated[Format, typer.Option("--to", help="Format of the file.")] = Format.LP,
     output: Annotated[
         Path | None,
@@ -332,8 +364,11 @@ def export(
 
     Example:  optsched export small.json --to mps -o small.mps
     """
-    target = target_file(output or Path(f"{source.name.partition('.')[0]}.{to}"))
-    write_program(instance, target, to)
+    from optsched.export import write_program
+
+    target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
+    for line in write_program(instance, target, to):
+        print(line)
     print(f"{target} written")
 
 
@@ -343,10 +378,10 @@ def reproduce(
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
         "results"
     ),
-    seeds: Annotated[int | None, typer.Option(min=1, help="Instances per point.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
     workers: Annotated[
-        int | None, typer.Option(min=1, help="Processes; default: all cores.")
+        int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
     ] = None,
 ) -> None:
     """Repeat a figure of a paper, and say whether the numbers agree with it.
@@ -356,24 +391,28 @@ def reproduce(
 
     Example:  optsched reproduce oasis-fig5 -o results
     """
+    from optsched.console import Ticker
+    from optsched.provenance import portable
     from optsched.reproduce import experiment
     from optsched.reproduce import reproduce as repeat
 
     chosen = experiment(name)
-    folder = target_folder(output)
+    folder = writable_folder(output)
     command = " ".join(["optsched", *map(portable, sys.argv[1:])])
-    with CtrlC() as ctrl_c, Ticker(f"reproducing {name}") as ticker:
-        result = repeat(
-            chosen,
-            folder,
-            seeds=seeds,
-            time_limit=time_limit,
-            workers=workers,
-            command=command,
-            tell=ticker.say,
-        )
+    with _ending_well():
+        lastwords.listen_to_signals()
+        with Ticker(f"reproducing {name}") as ticker:
+            result = repeat(
+                chosen,
+                folder,
+                seeds=seeds,
+                time_limit=time_limit,
+                workers=workers,
+                command=command,
+                tell=ticker.say,
+            )
     print(result)
-    _leave(ctrl_c, found=True)
+    _leave(found=True)
 
 
 @app.command()
@@ -390,6 +429,11 @@ def info(
 
     Example:  optsched info --schema instance
     """
+    from optsched import schemas
+    from optsched.console import facts_table, out
+    from optsched.provenance import CITE, versions
+    from optsched.solvers import solver_versions
+
     if schema is not None:
         _print_json(schemas.schema(schema, family))
         return
@@ -407,7 +451,9 @@ def info(
     console.print(CITE, markup=False)
 
 
-def _save_made(instance: Instance, target: Path) -> None:
+def _save_made(instance: "Instance", target: Path) -> None:
+    from optsched.files import save_instance
+
     save_instance(instance, target)
     family = family_of(instance)
     print(f"{target} written: {family.headline(instance)}")
@@ -421,23 +467,69 @@ def _report_pictures(made: Sequence[Path]) -> None:
 
 
 def _print_json(content: Mapping[str, Any]) -> None:
+    from optsched.files import plain
+
     print(json.dumps(plain(content), allow_nan=False, indent=2))
 
 
-def _leave(ctrl_c: CtrlC, *, found: bool) -> None:
+@contextmanager
+def _ending_well() -> Iterator[None]:
+    """Have signals remembered; where nothing came of the work, end with their exit status."""
+    with interrupts.remembered():
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not lastwords.is_watched():
+                _say("interrupted")
+            raise typer.Exit(_status(interrupts.asked())) from None
+
+
+def _leave(*, found: bool) -> None:
     """End with the exit status that says how it went."""
-    if ctrl_c.pressed:
-        print("optsched: interrupted; this is the best so far", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED)
+    number = interrupts.asked()
+    if number is not None:
+        _say("interrupted; this is the best so far")
+        lastwords.leave_word(said=True)
+        raise typer.Exit(_status(number))
     raise typer.Exit(0 if found else 1)
 
 
+def _status(number: int | None) -> int:
+    return 128 + (number or signal.SIGINT)
+
+
+def _say(text: str) -> None:
+    """Print one line on stderr; nothing in it can command a terminal."""
+    sys.stdout.flush()
+    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    print(f"optsched: {line}", file=sys.stderr, flush=True)
+
+
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line."""
+    """Run a command: wrong input, and what the system refuses, is one line; a bug a traceback."""
+    if sys.stdout is None:  # the command was started with its output closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     try:
-        app(None if args is None else [*args], prog_name="optsched")
-    except InputError as err:  # one line, no traceback; a bug keeps its traceback
-        print(f"optsched: {err}", file=sys.stderr)
+        try:
+            app(None if args is None else [*args], prog_name="optsched")
+        finally:
+            sys.stdout.flush()
+    except InputError as err:
+        _say(str(err))
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    except MemoryError:
+        _say("there is not enough memory for this")
+        sys.exit(1)
+    except OSError as err:
+        if err.errno not in REFUSALS:
+            raise
+        _print_no_more()
+        if err.errno != errno.EPIPE:  # who closes a pipe wants no more words
+            _say(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
+        sys.exit(1)
+
+
+def _print_no_more() -> None:
+    """Let what is still to be printed vanish."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

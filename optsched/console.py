@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import signal
 import sys
 import threading
 import time
-from collections.abc import Mapping
-from types import FrameType, TracebackType
-from typing import Any, Self
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -19,7 +18,9 @@ from rich.table import Table
 from optsched.optimum import Optimum, shown_gap
 from optsched.problem import get_family
 from optsched.progress import Progress
-from optsched.ratios import Judged, RatioReport
+
+if TYPE_CHECKING:
+    from optsched.ratios import Judged, RatioReport  # statistics take a second to import
 
 PATIENCE = 2.0  # seconds of silence before progress is shown
 LEFT = ("policy", "information", "sealed")  # columns of words
@@ -32,41 +33,23 @@ def out() -> Console:
     return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=wide is not None)
 
 
-class CtrlC:
-    """Remembers Ctrl-C, so that a command can print the best so far and still exit with 130.
-
-    Ctrl-C raises KeyboardInterrupt as usual: a solver ends, and hands over what it has.
-    """
-
-    def __init__(self) -> None:
-        self.pressed = False
-
-    def __enter__(self) -> Self:
-        self._before = signal.signal(signal.SIGINT, self._press)
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _press(self, _number: int, _frame: FrameType | None) -> None:
-        self.pressed = True
-        raise KeyboardInterrupt
-
-
 class Ticker:
     """Shows that work goes on: a live line on a terminal, else a line every ten seconds.
 
     Work that ends within two seconds shows nothing. A thread of its own keeps the clock running
     while a solver computes.
+
+    Parameters
+    ----------
+    doing : str
+        What is being done, in words.
+    also : callable, optional
+        Who else looks at what a solver has found.
     """
 
-    def __init__(self, doing: str) -> None:
+    def __init__(self, doing: str, also: Callable[[Progress], None] | None = None) -> None:
         self._doing = doing
+        self._also = also
         self._state = ""
         self._began = time.perf_counter()
         self._over = threading.Event()
@@ -93,6 +76,8 @@ class Ticker:
             f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
             f"gap {shown_gap(progress.gap())}"
         )
+        if self._also is not None:
+            self._also(progress)
 
     def say(self, state: str) -> None:
         """Show ``state`` beside what is being done."""

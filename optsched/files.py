@@ -1,46 +1,36 @@
-"""Files: one envelope for everything, written whole or not at all.
+"""Files: one envelope for everything.
 
     {"format": 1, "kind": "instance", "family": "oasis", "instance_sha256": "...", ...}
 
 Numbers that are not finite are strings ("inf"). A result carries its instance, so that it can be
-checked alone.
+checked alone. No file is trusted: texts that do something to a terminal, or are no texts at all,
+are refused here, since names are printed everywhere.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import tempfile
-from collections.abc import Mapping
+import re
+import reprlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from optsched.problem import InputError, Instance, get_family
+from optsched.disk import read_limited, write_whole
+from optsched.problem import Family, Frozen, InputError, Instance, get_family
+
+Record = TypeVar("Record", bound=Frozen)
 
 FORMAT = 1
-LARGEST = 1 << 30  # bytes of a file that is read
-
-
-def write_whole(path: Path, text: str | bytes) -> None:
-    """Write a file so that it appears complete or not at all."""
-    data = text.encode() if isinstance(text, str) else text
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as err:
-        raise InputError(f"{path}: cannot be written: {err.strerror or err}") from err
-    try:
-        with os.fdopen(handle, "wb") as f:
-            f.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+LARGEST = 1 << 28  # bytes of a file that is read
+UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, marks that turn the direction of a line, and halves of characters."""
+SUSPECT = re.compile(rb"\\[bfnrtu]|\x7f|[\xc2\xe2]")
+"""Where a JSON text may hold one of them; most texts have nothing of the kind."""
 
 
 def plain(value: Any) -> Any:
@@ -56,8 +46,13 @@ def plain(value: Any) -> Any:
 
 def write_json(path: Path, kind: str, family: str, content: Mapping[str, Any]) -> None:
     """Write ``content`` in the envelope."""
-    envelope = {"format": FORMAT, "kind": kind, "family": family, **plain(content)}
-    write_whole(path, json.dumps(envelope, allow_nan=False) + "\n")
+    write_whole(path, envelope(kind, family, content))
+
+
+def envelope(kind: str, family: str, content: Mapping[str, Any]) -> str:
+    """Return the text of a file."""
+    full = {"format": FORMAT, "kind": kind, "family": family, **plain(content)}
+    return json.dumps(full, allow_nan=False) + "\n"
 
 
 def read_json(path: Path, *kinds: str) -> dict[str, Any]:
@@ -68,14 +63,13 @@ def read_json(path: Path, *kinds: str) -> dict[str, Any]:
     InputError
         The file cannot be read, is no JSON, or holds something else.
     """
+    data = read_limited(path, LARGEST)
     try:
-        if path.stat().st_size > LARGEST:
-            raise InputError(f"{path}: {path.stat().st_size} bytes, expected at most {LARGEST}")
-        content = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_constant)
-    except InputError:
-        raise
-    except OSError as err:
-        raise InputError(f"{path}: cannot be read: {err.strerror or err}") from err
+        content = json.loads(
+            data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_unique
+        )
+        if SUSPECT.search(data):
+            _printable(content)
     except (UnicodeDecodeError, RecursionError) as err:
         raise InputError(f"{path}: is no JSON text: {err}") from err
     except json.JSONDecodeError as err:
@@ -87,12 +81,25 @@ def read_json(path: Path, *kinds: str) -> dict[str, Any]:
     if not isinstance(content, dict) or "kind" not in content:
         raise InputError(f'{path}: expected an object with "format", "kind" and "family"')
     if content.get("format") != FORMAT:
-        raise InputError(f'{path}: "format" is {content.get("format")!r}, expected {FORMAT}')
+        raise InputError(f'{path}: "format" is {short(content.get("format"))}, expected {FORMAT}')
     if content["kind"] not in kinds:
         raise InputError(
-            f"{path}: holds {content['kind']!r}, expected {' or '.join(map(repr, kinds))}"
+            f"{path}: holds {short(content['kind'])}, expected {' or '.join(map(repr, kinds))}"
         )
     return content
+
+
+def short(value: Any) -> str:
+    r"""Write a value from a file for a message: its beginning, and nothing that a terminal obeys.
+
+    >>> short("x" * 100), short("\x1b[31m")
+    ("'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...", "'\\x1b[31m'")
+    """
+    if isinstance(value, str):
+        shown = repr(value[:60])
+    else:
+        shown = reprlib.repr(value) if isinstance(value, list | dict | tuple) else repr(value)
+    return shown if len(shown) <= 60 else shown[:57] + "..."
 
 
 def _no_constant(name: str) -> float:
@@ -100,6 +107,35 @@ def _no_constant(name: str) -> float:
         f"{name} is no number of JSON, expected a finite number, "
         'or the string "inf" where it is allowed'
     )
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, n in Counter(name for name, _ in pairs).items() if n > 1)
+        raise ValueError(f"{short(twice)} is given twice, expected once")
+    return found
+
+
+def _printable(content: Any) -> None:
+    """Raise ValueError if a text in ``content`` cannot be shown as it is."""
+    for text in _texts(content):
+        if UNPRINTABLE.search(text):
+            raise ValueError(
+                f"{short(text)} holds a control character, expected text that can be shown"
+            )
+
+
+def _texts(content: Any) -> Iterator[str]:
+    left = [content]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value
 
 
 def save_instance(instance: Instance, path: Path | str) -> None:
@@ -122,16 +158,10 @@ def load_instance(path: Path | str) -> Instance:
 
 def instance_of(content: Mapping[str, Any], path: Path) -> Instance:
     """Return the instance inside an envelope, checked against its own digest."""
-    try:
-        family = get_family(str(content.get("family")))
-    except InputError as err:
-        raise InputError(f"{path}: {err}") from err
+    family = family_in(content, path)
     if "instance" not in content:
         raise InputError(f'{path}: lacks "instance"')
-    try:
-        instance = family.instance.model_validate(content["instance"])
-    except ValidationError as err:
-        raise InputError(f"{path}: {first_error(err)}") from err
+    instance = checked(family.instance, content["instance"], str(path))
     digest = content.get("instance_sha256")
     if digest is not None and digest != instance.digest():
         raise InputError(
@@ -141,6 +171,27 @@ def instance_of(content: Mapping[str, Any], path: Path) -> Instance:
     return instance
 
 
+def family_in(content: Mapping[str, Any], path: Path) -> Family:
+    """Return the family that an envelope names."""
+    name = content.get("family")
+    if not isinstance(name, str):
+        raise InputError(f'{path}: "family" is {short(name)}, expected the name of a family')
+    try:
+        return get_family(name)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
+
+
+def checked(kind: type[Record], content: Any, place: str) -> Record:
+    """Return ``content`` as a record; where it is none, ``place`` and the first complaint."""
+    try:
+        return kind.model_validate(content)
+    except ValidationError as err:
+        raise InputError(f"{place}: {first_error(err)}") from err
+    except ArithmeticError as err:  # what is computed of it leaves the range of numbers
+        raise InputError(f"{place}: a number is too large or too small: {err}") from err
+
+
 def first_error(err: ValidationError) -> str:
     """Turn pydantic's first complaint into one line: place, what is there, what would be right."""
     first = err.errors()[0]
@@ -148,8 +199,6 @@ def first_error(err: ValidationError) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not place or first["type"] == "value_error":
         return f"{place + ': ' if place else ''}{message}"
-    value = repr(first["input"])
-    shown = value if len(value) <= 60 else value[:57] + "..."
-    return (
-        f"{place}: {message}" if first["type"] == "missing" else f"{place}: is {shown}; {message}"
-    )
+    if first["type"] == "missing":
+        return f"{place}: {message}"
+    return f"{place}: is {short(first['input'])}; {message}"

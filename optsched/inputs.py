@@ -9,7 +9,6 @@ from typing import Any
 
 from optsched.files import load_instance
 from optsched.problem import InputError, Instance, Window, get_family
-from optsched.traces import reading
 
 SAMPLE = "sample"  # this word, instead of a file, is the trace that comes with the package
 
@@ -28,6 +27,8 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
                 f"{source}: is an instance file, the options of a trace mean nothing for it"
             )
         return load_instance(source)
+    from optsched.traces import reading  # here, since it takes a while to import
+
     made = get_family(family)
     if str(source) == SAMPLE and not source.exists():
         paths: dict[str, Any] = {name: _sample(file) for name, file in made.samples.items()}

@@ -15,7 +15,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
-from scipy.stats import bootstrap
 
 from optsched.problem import Extended, Frozen, InputError, Sense
 from optsched.progress import CLOSED
@@ -165,6 +164,8 @@ def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0, resamples: int = 9999)
 
 
 def _bootstrap(sample: Any, seed: int, resamples: int) -> tuple[float, float]:
+    from scipy.stats import bootstrap  # here, since it takes a second to import
+
     found = bootstrap(
         (sample,),
         np.mean,

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched import interrupts
 from optsched.problem import (
     Extended,
     Family,
@@ -124,6 +125,7 @@ def shown_gap(gap: float | None) -> str:
     return f"{gap:.2%}" if gap <= 10 else "above 1000%"
 
 
+@interrupts.remembered()
 def solve(
     instance: Instance,
     *,
@@ -187,11 +189,14 @@ def solve(
         )
     progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
     with suppress(KeyboardInterrupt):  # the best so far is the answer
-        _begin(progress, start, _asked(family, method))
-        family.methods[method](instance, progress, threads=threads, seed=seed)
+        begin(progress, start, method)
+        if not progress.interrupted:
+            family.methods[method](instance, progress, threads=threads, seed=seed)
         second = family.second.get(method)
-        if level is Level.CROSS_CHECKED and second is not None and not progress.closed():
+        ended = progress.closed() or progress.interrupted
+        if level is Level.CROSS_CHECKED and second is not None and not ended:
             family.methods[second](instance, progress, threads=threads, seed=seed)
+    progress.tick()
     return settle(progress, level, method)
 
 
@@ -202,9 +207,10 @@ def _asked(family: Family, method: str) -> str:
     )
 
 
-def _begin(progress: Progress, start: Sequence[Schedule], asked: str) -> None:
+def begin(progress: Progress, start: Sequence[Schedule], method: str) -> None:
     """Report what is known before any search: doing nothing, known schedules, a bound at hand."""
     family, instance = progress.family, progress.instance
+    asked = _asked(family, method)
     for schedule in [*([family.empty(instance)] if family.empty else ()), *start]:
         verdict = family.verify(instance, schedule)
         if verdict.value is None:

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from optsched.inputs import open_input
-from optsched.plugins import import_beside
-from optsched.problem import InputError, Window, family_names
+from optsched.disk import writable
+from optsched.problem import Window, family_names
+
+MOST = 1_000_000  # of anything that is counted
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
@@ -22,7 +23,7 @@ FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
 TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds; the best so far is kept.")]
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
-Threads = Annotated[int, typer.Option(min=1, help="Threads of the solvers.")]
+Threads = Annotated[int, typer.Option(min=1, max=256, help="Threads of the solvers.")]
 Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]
 
 POLICY_HELP = "A name, MODULE:CLASS, or exec:COMMAND."
@@ -50,8 +51,12 @@ WINDOW = {
         list[Path] | None,
         _window("Measured data beside the trace, such as speeds of models; may be repeated."),
     ],
-    "jobs": Annotated[int | None, _window("Number of jobs; most families take 100.", min=1)],
-    "slots": Annotated[int | None, _window("Number of slots; most families take 100.", min=1)],
+    "jobs": Annotated[
+        int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
+    ],
+    "slots": Annotated[
+        int | None, _window("Number of slots; most families take 100.", min=1, max=MOST)
+    ],
     "slot": Annotated[str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...")],
     "start": Annotated[
         str | None, _window("Where the window begins: 0 (usual), 30d, a date, or #500 (a job).")
@@ -59,7 +64,9 @@ WINDOW = {
     "load": Annotated[
         float | None, _window("Work asked for / work that fits (usually 2); sets the machines.")
     ],
-    "min_tasks": Annotated[int | None, _window("Take only jobs of so many tasks.", min=1)],
+    "min_tasks": Annotated[
+        int | None, _window("Take only jobs of so many tasks.", min=1, max=MOST)
+    ],
     "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
     "draw_seed": Annotated[int | None, _window("Seed of what the trace does not say.", min=0)],
 }
@@ -91,6 +98,10 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(*, source: Path, family: str, **given: Any) -> None:
+        from optsched.inputs import open_input  # traces need a library of tables
+
+        if given.get("output") is not None:
+            writable(given["output"])  # or else nobody need begin
         said = {name: given.pop(name) for name in WINDOW}
         profiles = said.pop("profile")
         window = Window(**said, profiles=tuple(profiles) if profiles else None)
@@ -106,23 +117,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
 def load_statistics(modules: Sequence[str] | None) -> None:
     """Import the modules that register statistics, also from the folder of the command."""
+    from optsched.plugins import import_beside
+
     for module in modules or ():
         import_beside(module, f"statistics {module!r}")
-
-
-def target_file(path: Path) -> Path:
-    """Return ``path`` if a file can be written there; asked before the work is done."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")
-    if path.is_dir():
-        raise InputError(f"{path}: cannot be written: it is a folder, expected the name of a file")
-    return path
-
-
-def target_folder(path: Path) -> Path:
-    """Return ``path``, made if it did not exist."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as err:
-        raise InputError(f"{path}: is no folder and cannot be made one: {err.strerror}") from err
-    return path

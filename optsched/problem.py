@@ -306,7 +306,7 @@ class Family:
     ]  # (instance, [(event, decision)])
     policies: Mapping[str, Callable[..., Policy]]
     methods: Mapping[str, Method]
-    program: Callable[[Any], Any]  # the declarative model, of Pyomo or CVXPY
+    program: Callable[[Any], Any] | None  # the declarative model, of Pyomo or CVXPY
     headline: Callable[[Any], str]  # its size in a phrase: "100 jobs"
     describe: Callable[[Any], Mapping[str, Any]]  # facts for `show`
     warnings: Callable[[Any], Sequence[str]]
@@ -370,16 +370,23 @@ class Family:
         return relative(value, bound)
 
 
+@cache
 def family_names() -> list[str]:
     """Return the names of all families that are installed, without loading them."""
     return sorted({e.name for e in entry_points(group="optsched.families")})
 
 
-@cache
 def families() -> Mapping[str, Family]:
     """Return every family that is installed, by name."""
-    found = {e.name: e.load() for e in entry_points(group="optsched.families")}
-    return dict(sorted(found.items()))
+    return {name: get_family(name) for name in family_names()}
+
+
+@cache
+def load_family(name: str) -> Family:
+    """Return a family that is installed; no other is imported."""
+    (found,) = entry_points(group="optsched.families", name=name)
+    family: Family = found.load()
+    return family
 
 
 def get_family(name: str) -> Family:
@@ -390,10 +397,9 @@ def get_family(name: str) -> Family:
     InputError
         No such family.
     """
-    known = families()
-    if name not in known:
-        raise InputError(f"unknown family {name!r}, expected one of: {', '.join(known)}")
-    return known[name]
+    if name not in family_names():
+        raise InputError(f"unknown family {name!r}, expected one of: {', '.join(family_names())}")
+    return load_family(name)
 
 
 def family_of(instance: Instance) -> Family:

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
+from optsched import interrupts
 from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
 
 CLOSED = 1e-6  # a gap up to this is closed
@@ -80,13 +81,17 @@ class Progress:
         self.claimed: list[tuple[Implementation, float]] = []
         self.history: list[Point] = []
         self.infeasible = False
-        self.interrupted = False  # set from outside: a signal has come
         self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
 
     @property
     def sign(self) -> int:
         """1 if more is better, -1 if less is."""
         return self.family.sign
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or another signal has asked for an end."""
+        return interrupts.asked() is not None
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
         """Keep ``schedule`` if it is better than what is known and the judge accepts it."""

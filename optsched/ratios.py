@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
+from optsched import interrupts
 from optsched.intervals import MeanRatio, Ratio, mean_ratio
 from optsched.optimum import Optimum, refuted, solve, within
 from optsched.problem import (
@@ -165,6 +166,7 @@ def reference(optimum: Optimum) -> dict[str, Any]:
     }
 
 
+@interrupts.remembered()
 def compare(
     instance: Instance,
     policies: Sequence[str | Policy] | None = None,
@@ -178,7 +180,7 @@ def compare(
     threads: int = 1,
     sealed: bool = False,
     watch: Callable[[Progress], None] | None = None,
-    tell: Callable[[str], None] | None = None,
+    tell: Callable[[Run | Optimum], None] | None = None,
 ) -> RatioReport:
     """Run policies online and compare them with the best with hindsight.
 
@@ -199,12 +201,12 @@ def compare(
     sealed : bool
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
     tell : callable, optional
-        Called with a sentence after each policy.
+        Called with what is known for good: every run, the optimum, every further reference.
 
     Returns
     -------
     RatioReport
-        After Ctrl-C, what was known by then: without a bound if the policies still ran.
+        After Ctrl-C, what was known by then.
 
     Raises
     ------
@@ -228,11 +230,11 @@ def compare(
         for policy in [*wanted, *extra]:
             runs.append(simulate(instance, policy, seed=seed, sealed=sealed))
             if tell is not None:
-                tell(str(runs[-1]))
+                tell(runs[-1])
     except KeyboardInterrupt:
         if not runs:
             raise
-        optimum, others = optimum or _unknown(family, instance), {}
+        others, time_limit = {}, 0.0
     original.must_be_unchanged(", ".join(names))
     instance = original.copy()  # no policy has ever seen this one
     limits: dict[str, Any] = {"time_limit": time_limit, "gap": gap, "threads": threads}
@@ -243,6 +245,8 @@ def compare(
         assert verdict.value is not None  # `_outside` has seen to it
         known.append(_Known("schedule", kept, verdict.value))
     optimum = optimum or look(method=method, start=[k.schedule for k in known])
+    if tell is not None:
+        tell(optimum)
     references = {name: look(method=by) for name, by in others.items()}
     optimum, improved_by = _with_known(family, instance, optimum, known)
     scale = _Scale(family, instance, optimum, references)
@@ -257,24 +261,6 @@ def compare(
         references=references,
         policies=tuple(rows),
         runs=tuple(shown),
-    )
-
-
-def _unknown(family: Family, instance: Instance) -> Optimum:
-    """Return what is known before anybody has looked."""
-    return Optimum(
-        family=family.name,
-        sense=family.sense,
-        instance_sha256=instance.digest(),
-        method="none",
-        status=Status.NO_SCHEDULE,
-        value=None,
-        bound=None,
-        value_level=None,
-        bound_level=None,
-        schedule=None,
-        certificate=None,
-        seconds=0.0,
     )
 
 

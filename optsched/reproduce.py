@@ -11,18 +11,21 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from optsched import interrupts
 from optsched.drawing import save
 from optsched.files import plain, read_json, write_json
 from optsched.papers import EXPERIMENTS, Experiment
 from optsched.papers.experiment import Cell, Outcome, Row
 from optsched.problem import InputError
 from optsched.provenance import machine, versions
+
+LOOK = 0.2  # seconds between two looks at what a signal has left
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ def experiment(name: str) -> Experiment:
     return EXPERIMENTS[name]
 
 
+@interrupts.remembered()
 def reproduce(
     chosen: Experiment,
     folder: Path,
@@ -156,12 +160,18 @@ def _run(
     """Run the missing cells; yield each with its numbers, as JSON would hand them back."""
     if workers == 1:
         for k in missing:
-            yield k, _plain(chosen.run(cells[k], limit))
+            interrupts.raise_if_asked()
+            numbers = chosen.run(cells[k], limit)
+            interrupts.raise_if_asked()  # what was cut short is no result
+            yield k, _plain(numbers)
         return
     with _pool(min(workers, max(1, len(missing)))) as pool:
         futures = {pool.submit(chosen.run, cells[k], limit): k for k in missing}
-        for future in as_completed(futures):
-            yield futures[future], _plain(future.result())
+        while futures:
+            done, _ = wait(futures, LOOK, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield futures.pop(future), _plain(future.result())
+            interrupts.raise_if_asked()
 
 
 def _plain(row: Row) -> Row:
@@ -174,7 +184,9 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     """Hold a pool of fresh processes; whatever goes wrong, none of them outlives it."""
     earlier = {p.pid for p in multiprocessing.active_children()}
     context = multiprocessing.get_context("spawn")  # solvers run threads, which do not survive fork
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_leave_ctrl_c_to_the_parent)
+    pool = ProcessPoolExecutor(
+        workers, mp_context=context, initializer=_live_with, initargs=(os.getpid(),)
+    )
     try:
         yield pool
     except BaseException:
@@ -186,5 +198,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(cancel_futures=True)
 
 
-def _leave_ctrl_c_to_the_parent() -> None:
+def _live_with(parent: int) -> None:
+    """Leave Ctrl-C to the parent, and die with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    interrupts.die_with(parent)

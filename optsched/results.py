@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from optsched.files import first_error, instance_of, read_json, write_json
+from optsched.files import checked, family_in, instance_of, read_json, short, write_json
 from optsched.optimum import Optimum, refuted, shown_gap
 from optsched.problem import (
     Extended,
@@ -84,12 +84,14 @@ def _save(path: Path, kind: str, instance: Instance, content: Mapping[str, Any])
 
 def load_optimum(path: Path) -> Optimum:
     """Read the optimum of a result file."""
-    return _part(Optimum, read_json(path, "result"), "optimum", path)
+    content = read_json(path, "result")
+    return _part(Optimum, content, "optimum", path, family_in(content, path).name)
 
 
 def load_run(path: Path) -> Run:
     """Read the run of a run file."""
-    return _part(Run, read_json(path, "run"), "run", path)
+    content = read_json(path, "run")
+    return _part(Run, content, "run", path, family_in(content, path).name)
 
 
 def load_schedule(path: Path, instance: Instance) -> Schedule:
@@ -103,7 +105,7 @@ def load_schedule(path: Path, instance: Instance) -> Schedule:
     content = read_json(path, "schedule", "run", "result")
     if content.get("family") != instance.family:
         raise InputError(
-            f'{path}: "family" is {content.get("family")!r}, expected {instance.family!r}'
+            f'{path}: "family" is {short(content.get("family"))}, expected {instance.family!r}'
         )
     digest = content.get("instance_sha256")
     if digest is not None and digest != instance.digest():
@@ -115,13 +117,17 @@ def load_schedule(path: Path, instance: Instance) -> Schedule:
     return _part(family_of(instance).schedule, holder, "schedule", path)
 
 
-def _part(kind: type[Record], content: Mapping[str, Any], name: str, path: Path) -> Record:
+def _part(
+    kind: type[Record], content: Mapping[str, Any], name: str, path: Path, family: str | None = None
+) -> Record:
+    """Return a part of a file, which belongs to ``family`` if it names one."""
     if name not in content:
         raise InputError(f'{path}: lacks "{name}"')
-    try:
-        return kind.model_validate(content[name])
-    except ValidationError as err:
-        raise InputError(f"{path}: {name}: {first_error(err)}") from err
+    part = content[name]
+    if family is not None and (not isinstance(part, dict) or part.get("family") != family):
+        named = part.get("family") if isinstance(part, dict) else part
+        raise InputError(f'{path}: {name}: "family" is {short(named)}, expected {family!r}')
+    return checked(kind, part, f"{path}: {name}")
 
 
 class Recheck(Frozen):
@@ -180,21 +186,22 @@ def recheck(path: Path) -> list[Recheck]:
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, path)
     family = get_family(instance.family)
     if content["kind"] == "run":
-        found = [_recheck_run(family, instance, _part(Run, content, "run", path))]
+        found = [_recheck_run(family, instance, _part(Run, content, "run", path, family.name))]
     else:
-        found = [_recheck_optimum(family, instance, _part(Optimum, content, "optimum", path), "")]
+        main = _part(Optimum, content, "optimum", path, family.name)
+        found = [_recheck_optimum(family, instance, main, "")]
         others = content.get("references", {})
         if not isinstance(others, dict):
             raise InputError(f'{path}: "references" is no object')
         for name in others:
             where = f"references.{name}"
-            other = _part(Optimum, {where: others[name]}, where, path)
+            other = _part(Optimum, {where: others[name]}, where, path, family.name)
             found.append(_recheck_optimum(family, instance, other, name))
         raw = content.get("runs", [])
         if not isinstance(raw, list):
             raise InputError(f'{path}: "runs" is no list')
         for i in range(len(raw)):
-            run = _part(Run, {f"runs[{i}]": raw[i]}, f"runs[{i}]", path)
+            run = _part(Run, {f"runs[{i}]": raw[i]}, f"runs[{i}]", path, family.name)
             found.append(_recheck_run(family, instance, run))
     if content.get("instance_sha256") != instance.digest():
         complaint = (

@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched import interrupts
 from optsched.knowledge import checked_prior, compute, own
 from optsched.plugins import checked_policy, get_policy
 from optsched.problem import (
@@ -116,6 +117,7 @@ class _Collector:
         return schedule, self._family.verify(self._instance, schedule, unfinished=True)
 
 
+@interrupts.remembered()
 def simulate(
     instance: Instance,
     policy: Policy | str,
@@ -157,6 +159,8 @@ def simulate(
         The instance cannot be played, or the policy asks for what nobody knows.
     PolicyError
         The policy fails, breaks the model or changes the instance.
+    KeyboardInterrupt
+        After Ctrl-C, between two events.
     """
     family = family_of(instance)
     original = Original(instance)
@@ -219,6 +223,7 @@ def _run(
     seconds, slowest = 0.0, 0.0
     told = family.events(shown, information)
     for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
+        interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
         began = time.perf_counter()
         with _explained(ours, place):

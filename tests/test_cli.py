@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -15,10 +17,11 @@ from oasis_reference import FILES, load, schedule
 from patience import LONG
 from typer.testing import CliRunner
 
+from optsched import problem, solvers
 from optsched.cli import app, main
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.files import load_instance, save_instance
-from optsched.problem import families
+from optsched.problem import families, get_family
 from optsched.results import load_optimum, load_run, save_schedule
 
 LIMIT = ["--time-limit", "2"]
@@ -50,7 +53,7 @@ def folder(tmp_path_factory):
     (path / "machines.csv").write_text(MACHINES)
     for command in (
         ["generate", "oasis", "--preset", "small", "--seed", "1", "-o", path / "small.json"],
-        ["solve", path / "small.json", *LIMIT, "-o", path / "result.json"],
+        ["solve", path / "small.json", "-o", path / "result.json"],
         ["run", path / "small.json", "--policy", "fifo", "-o", path / "run.json"],
     ):
         with pytest.raises(SystemExit) as left:
@@ -452,9 +455,56 @@ def test_wrong_option_is_one_line(call, folder, tmp_path, monkeypatch, args, wor
     assert not list(tmp_path.iterdir())
 
 
+def test_a_result_that_cannot_be_stored_is_printed(call, folder):
+    status, out, err = call("solve", folder / "small.json", *LIMIT, "-o", "/dev/full")
+    assert status == 2
+    assert out.startswith("oasis: ")
+    assert err == "optsched: /dev/full: cannot be written: No space left on device\n"
+
+
+def test_a_result_that_cannot_be_stored_is_not_looked_for(call, folder):
+    args = (folder / "small.json", "--time-limit", 10**6, "--gap", 0, "-o", "/proc/x.json")
+    refused(call("solve", *args, "--method", "search"), "/proc/x.json: cannot be written")
+
+
+def test_a_device_stays_a_device(call, folder):
+    for command in (("run", folder / "small.json", "-p", "fifo"), ("generate", "oasis")):
+        assert call(*command, "-o", "/dev/null")[0] == 0
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_a_family_without_a_program(call, folder, monkeypatch):
+    family = dataclasses.replace(get_family("oasis"), program=None)
+    monkeypatch.setattr(problem, "load_family", lambda _name: family)
+    refused(call("export", folder / "small.json"), "family oasis has no program to export")
+
+
+def test_what_a_program_needs_is_said_and_written(call, folder, monkeypatch, tmp_path):
+    told = ("objective = value + 7", "in two\nlines")
+    family = dataclasses.replace(get_family("oasis"), program_note=lambda _instance: told)
+    monkeypatch.setattr(problem, "load_family", lambda _name: family)
+    for to, mark in (("lp", "\\"), ("mps", "*")):
+        target = tmp_path / f"x.{to}"
+        status, out, _ = call("export", folder / "small.json", "--to", to, "-o", target)
+        assert status == 0
+        assert "presolve = off" in out
+        first = target.read_text().splitlines()[:4]
+        assert first[:3] == [f"{mark} objective = value + 7", f"{mark} in two", f"{mark} lines"]
+        assert "presolve = off" in first[3]
+        h = solvers.highs(mip=True)
+        h.readModel(str(target))
+        assert h.getNumCol() > 100
+
+
 @pytest.mark.parametrize(
     "args",
-    [["--time-limit", "nan"], ["--time-limit", "-1"], ["--threads", "0"], ["--colour", "red"]],
+    [
+        ["--time-limit", "nan"],
+        ["--time-limit", "-1"],
+        ["--threads", "0"],
+        ["--threads", "1" + "0" * 9],
+        ["--colour", "red"],
+    ],
 )
 def test_option_out_of_range(call, folder, args):
     status, out, err = call("solve", folder / "small.json", *args)

@@ -26,7 +26,7 @@ def install(monkeypatch):
 
     def put(**changes):
         family = replace(FAMILY, **changes)
-        monkeypatch.setattr(problem, "families", lambda: {"oasis": family})
+        monkeypatch.setattr(problem, "load_family", lambda _name: family)
         return family
 
     return put

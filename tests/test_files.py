@@ -3,13 +3,29 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from oasis_reference import FILES, load
 
-from optsched.files import load_instance, plain, read_json, save_instance, write_json, write_whole
+from optsched.disk import writable, write_whole
+from optsched.files import load_instance, plain, read_json, save_instance, write_json
 from optsched.problem import InputError
+
+
+@contextmanager
+def room_for(size: int) -> Iterator[None]:
+    """Let no file be longer than ``size``, as on a disk that is nearly full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.fixture
@@ -50,11 +66,90 @@ def test_a_file_appears_complete_or_not_at_all(tmp_path):
         write_json(path, "run", "oasis", {"what": object()})
     assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["out.json"]
-    path.unlink()
-    path.mkdir()  # the last step, putting the file in its place, fails
-    with pytest.raises(OSError, match=r"out\.json"):
-        write_whole(path, "after")
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    path = tmp_path / "out.json"
+    path.write_text("before")
+    with (
+        room_for(1000),
+        pytest.raises(InputError, match=r"out\.json: cannot be written: File too l"),
+    ):
+        write_whole(path, "after" * 1000)
+    assert path.read_text() == "before"
     assert os.listdir(tmp_path) == ["out.json"]
+
+
+def test_a_link_stays_a_link_and_permissions_stay(tmp_path):
+    kept, link = tmp_path / "kept.json", tmp_path / "link.json"
+    kept.write_text("before")
+    kept.chmod(0o604)
+    link.symlink_to("kept.json")
+    write_whole(link, "after")
+    assert os.readlink(link) == "kept.json"
+    assert kept.read_text() == "after"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o604
+
+
+def test_a_device_is_written_to_and_stays_a_device(tmp_path):
+    for device in (Path("/dev/null"), tmp_path / "link"):
+        if not device.exists():
+            device.symlink_to("/dev/null")
+        before = device.stat()
+        write_whole(device, "x")
+        assert stat.S_ISCHR(device.stat().st_mode)
+        assert os.path.samestat(before, device.stat())
+
+
+def test_a_pipe_is_written_to_if_somebody_reads(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="pipe: cannot be written"):
+        write_whole(pipe, "x")
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(pipe, "x")
+    assert os.read(reader, 9) == b"x"
+    os.close(reader)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_the_own_output_is_written_to(capfd):
+    write_whole(Path("/dev/stdout"), "to the output\n")
+    assert capfd.readouterr().out == "to the output\n"
+
+
+def test_where_a_file_can_be_written_is_known_before(tmp_path):
+    assert writable(tmp_path / "new.json") == tmp_path / "new.json"
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(InputError, match="it is a folder"):
+        writable(tmp_path)
+    with pytest.raises(InputError, match="there is no folder"):
+        writable(tmp_path / "nowhere" / "x.json")
+    with pytest.raises(InputError, match="File name too long"):
+        writable(tmp_path / ("x" * 300))
+    (tmp_path / "loose").symlink_to(tmp_path / "nowhere" / "x.json")
+    with pytest.raises(InputError, match="loose: cannot be written: No such file"):
+        writable(tmp_path / "loose")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_what_must_not_be_written_is_known_before(tmp_path):
+    (tmp_path / "mine").write_text("before")
+    (tmp_path / "mine").chmod(0o400)
+    with pytest.raises(InputError, match="mine: cannot be written: Permission denied"):
+        writable(tmp_path / "mine")
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(InputError, match="new: cannot be written: Permission denied"):
+            writable(tmp_path / "new")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_what_is_no_file_is_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    assert one_line(tmp_path / "pipe.json") == ": is a pipe, expected a file"
+    assert one_line(Path("/dev/zero")) == ": is a device, expected a file"
 
 
 def test_a_file_may_be_read_by_whoever_the_umask_allows(tmp_path):
@@ -96,6 +191,13 @@ def one_line(path, *kinds):
         ('{"x": ' + "9" * 5000 + "}", ": Exceeds the limit"),
         ('{"format": 1, "kind": "instance", "family": "oasis"}', ': lacks "instance"'),
         ('{"format": 1, "kind": "instance", "family": "x"}', ": unknown family 'x', expected one"),
+        ('{"format": 1, "kind": "instance"}', ': "family" is None, expected the name of a family'),
+        ('{"format": 1, "kind": "instance", "family": [1]}', ': "family" is [1], expected the'),
+        ('{"format": 1, "kind": "run", "kind": "instance"}', ": 'kind' is given twice, expected o"),
+        ('{"kind": "\\u001b[2Jx"}', ": '\\x1b[2Jx' holds a control character, expected text"),
+        ('{"kind": "\\ud800"}', ": '\\ud800' holds a control character"),
+        ('{"\\u202e": 1}', ": '\\u202e' holds a control character"),
+        ('{"kind": "\x9b2J"}', ": '\\x9b2J' holds a control character"),
     ],
 )
 def test_malformed_text_gives_one_line(text, message, tmp_path):
@@ -113,8 +215,8 @@ def test_what_cannot_be_read_gives_one_line(tmp_path):
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path):
     with (tmp_path / "huge.json").open("wb") as f:
-        f.truncate((1 << 30) + 1)  # takes no room on the disk
-    assert one_line(tmp_path / "huge.json") == ": 1073741825 bytes, expected at most 1073741824"
+        f.truncate((1 << 28) + 1)  # takes no room on the disk
+    assert one_line(tmp_path / "huge.json") == ": 268435457 bytes, expected at most 268435456"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import optsched
 ROOT = Path(optsched.__file__).parent
 BOTTOM = {
     *("problem", "plugins", "knowledge", "resources", "magnitudes", "utility"),
-    *("streams", "files", "provenance", "drawing"),
+    *("streams", "files", "disk", "interrupts", "lastwords", "provenance", "drawing"),
 }
 FLOORS = [
     BOTTOM,
@@ -22,7 +22,7 @@ FLOORS = [
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
     {"families/*", "models"},
-    {"ratios", "intervals", "simulation", "optimum", "results"},
+    {"ratios", "intervals", "simulation", "optimum", "results", "journal"},
     {"campaigns", "hunt", "stats", "store"},
 ]
 TOP = len(FLOORS)  # cli, report, plots, and whatever else nobody may import

@@ -7,11 +7,13 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Literal, TypeAlias
 
+from optsched import interrupts
+
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 """``feasible``: stopped early with a solution; ``unknown``: stopped without one that is right."""
 
 TOLERANCE = 1e-6  # of a constraint, relative above 1, and of an integer
-POLL = 0.1  # seconds between two looks at the keyboard
+POLL = 0.1  # seconds between two looks at what a signal has left
 
 
 class Interrupted(KeyboardInterrupt):
@@ -45,6 +47,7 @@ def interruptible(
     thread.start()
     try:
         while True:
+            interrupts.raise_if_asked()
             try:
                 kind, content = reports.get(timeout=POLL)
             except Empty:

@@ -1,23 +1,29 @@
-"""Text files read line by line, plain or gzip: a bad file costs one message, not the memory."""
+"""Text files, plain or gzip, read bit by bit: a bad file costs one message, not the memory."""
 
 from __future__ import annotations
 
 import csv
 import gzip
+import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from io import BufferedReader
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, BinaryIO, cast
 
+from optsched.disk import open_file
 from optsched.problem import InputError
 
 LONGEST_LINE = 1 << 20  # bytes
 LARGEST = 1 << 28  # bytes of a file, unpacked
+MOST_UNPACKED = 50  # bytes of text in one byte of gzip; lists of jobs have up to 17
+UNSUSPECTED = 1 << 20  # bytes of text that no limit of that kind is put on
+PIECE = 1 << 16
 MOST_ROWS = 5_000_000
 GZIP = b"\x1f\x8b"
 BOM = "\ufeff"
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")  # a terminal would obey them
 
 
 @dataclass(frozen=True)
@@ -38,44 +44,74 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         long.
     """
     number = 0
-    try:
-        with path.open("rb") as raw, _unpacked(raw) as file:
-            size = 0
-            while line := file.readline(LONGEST_LINE + 1):
-                number += 1
-                size += len(line)
-                if len(line) > LONGEST_LINE:
-                    raise InputError(
-                        f"{path}, line {number}: is longer than {LONGEST_LINE} bytes, expected a "
-                        "list with short lines"
-                    )
-                if size > LARGEST:
-                    raise InputError(
-                        f"{path}, line {number}: more than {LARGEST} bytes of text, expected at "
-                        "most that; cut the file"
-                    )
-                yield number, _text(path, number, line)
-    except EOFError as err:
-        raise InputError(
-            f"{path}, line {number + 1}: the gzip ends in the middle, expected a complete file"
-        ) from err
-    except (gzip.BadGzipFile, zlib.error) as err:
-        raise InputError(
-            f"{path}, line {number + 1}: the gzip is damaged ({err}), expected a valid one"
-        ) from err
-    except OSError as err:
-        raise InputError(f"{path}: cannot be read: {err.strerror or err}") from err
+    with _opened(path, lambda: f"{path}, line {number + 1}") as (file, count):
+        while line := file.readline(LONGEST_LINE + 1):
+            if len(line) > LONGEST_LINE:
+                raise InputError(
+                    f"{path}, line {number + 1}: is longer than {LONGEST_LINE} bytes, expected a "
+                    "list with short lines"
+                )
+            count(len(line))
+            number += 1
+            yield number, _text(path, number, line)
 
 
-def _unpacked(raw: BufferedReader) -> IO[bytes]:
-    return cast(IO[bytes], gzip.open(raw, "rb")) if raw.peek(2)[:2] == GZIP else raw
+def read_bytes(path: Path) -> bytes:
+    """Return all that is in a file, unpacked.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is a damaged gzip, or too long.
+    """
+    pieces = []
+    with _opened(path, lambda: str(path)) as (file, count):
+        while piece := file.read(PIECE):
+            count(len(piece))
+            pieces.append(piece)
+    return b"".join(pieces)
+
+
+@contextmanager
+def _opened(
+    path: Path, place: Callable[[], str]
+) -> Iterator[tuple[IO[bytes], Callable[[int], None]]]:
+    """Open a file, and count what is read of it; what goes wrong is reported with its place."""
+    size = 0
+
+    def count(length: int) -> None:
+        nonlocal size
+        size += length
+        if size > LARGEST:
+            raise InputError(
+                f"{place()}: more than {LARGEST} bytes of text, expected at most that; cut the file"
+            )
+        if size > UNSUSPECTED and size > MOST_UNPACKED * raw.tell():
+            raise InputError(
+                f"{place()}: the gzip unpacks to more than {MOST_UNPACKED} times its size, "
+                "expected at most that"
+            )
+
+    with open_file(path) as raw, _unpacked(raw) as file:
+        try:
+            yield file, count
+        except EOFError as err:
+            raise InputError(
+                f"{place()}: the gzip ends in the middle, expected a complete file"
+            ) from err
+        except (gzip.BadGzipFile, zlib.error) as err:
+            raise InputError(
+                f"{place()}: the gzip is damaged ({err}), expected a valid one"
+            ) from err
+
+
+def _unpacked(raw: BinaryIO) -> IO[bytes]:
+    packed = raw.read(2) == GZIP
+    raw.seek(0)
+    return cast(IO[bytes], gzip.open(raw, "rb")) if packed else raw
 
 
 def _text(path: Path, number: int, line: bytes) -> str:
-    if b"\0" in line:
-        raise InputError(
-            f"{path}, line {number}: holds a zero byte, expected UTF-8 text (plain or gzip)"
-        )
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as err:
@@ -83,6 +119,12 @@ def _text(path: Path, number: int, line: bytes) -> str:
             f"{path}, line {number}, byte {err.start + 1}: is {line[err.start]:#04x}, expected "
             "UTF-8 text"
         ) from err
+    wrong = UNPRINTABLE.search(text)
+    if wrong:
+        raise InputError(
+            f"{path}, line {number}: holds {wrong.group()!r}, which cannot be shown, "
+            "expected UTF-8 text (plain or gzip)"
+        )
     return text.removeprefix(BOM).rstrip("\r\n") if number == 1 else text.rstrip("\r\n")
 
 

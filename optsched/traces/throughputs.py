@@ -38,7 +38,7 @@ def read_throughputs(path: Path | str) -> pd.DataFrame:
     text = "\n".join(line for _, line in read_lines(path))
     try:
         content = json.loads(text)
-    except json.JSONDecodeError as err:
+    except (ValueError, RecursionError) as err:
         raise InputError(f"{path}: is no JSON: {err}, expected measured speeds by GPU") from err
     if not isinstance(content, dict):
         raise InputError(f"{path}: holds {type(content).__name__}, expected speeds by GPU")

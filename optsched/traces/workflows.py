@@ -7,10 +7,8 @@ SWF        a log of jobs: the bags of the users that submitted most
 
 from __future__ import annotations
 
-import gzip
 import json
 import statistics
-import zlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +18,7 @@ from typing import Any
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, missing_columns
 from optsched.traces.jobs import is_swf, read_jobs
-from optsched.traces.lines import LARGEST, header, read_csv
+from optsched.traces.lines import header, read_bytes, read_csv
 
 LIST = ("name", "flop", "bytes")
 AMOUNT = Number("per task", high=1e18)
@@ -124,16 +122,10 @@ def _kind(task: str) -> str:
 
 def _json(path: Path) -> Mapping[str, Any]:
     try:
-        raw = path.read_bytes()
-        if raw[:2] == b"\x1f\x8b":
-            with gzip.open(path) as file:
-                raw = file.read(LARGEST + 1)
-        if len(raw) > LARGEST:
-            raise InputError(f"{path}: more than {LARGEST} bytes of text, expected at most that")
-        content = json.loads(raw)
-    except (OSError, EOFError, zlib.error) as err:
-        raise InputError(f"{path}: cannot be read: {err}") from err
-    except ValueError as err:
+        content = json.loads(read_bytes(path))
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as err:
         raise InputError(f"{path}: is no JSON: {err}") from err
     if not isinstance(content, dict):
         raise InputError(f"{path}: is no JSON object, expected a WfCommons workflow")

@@ -1,6 +1,9 @@
 """Every way in which a text file can be bad ends in one line that names the place."""
 
 import gzip
+import os
+from collections import deque
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +57,28 @@ def test_damaged_gzip(write):
 
 def test_binary_file(write):
     path = write(GOOD + b"1,\0\0,3\n")
-    refused(path, ", line 4: holds a zero byte, expected UTF-8 text (plain or gzip)")
+    shown = ", line 4: holds '\\x00', which cannot be shown, expected UTF-8 text (plain or gzip)"
+    refused(path, shown)
+
+
+def test_what_a_terminal_would_obey(write):
+    path = write(b"submit_seconds,run_seconds,tasks,name\n0,1,1,\x1b[2Jgone\n")
+    with pytest.raises(InputError, match=r"line 2: holds '\\x1b', which cannot be shown"):
+        read_jobs(path)
+
+
+def test_gzip_bomb_is_refused_early(write):
+    path = write(gzip.compress(GOOD + b"0,1,1\n" * 2_000_000))
+    read: deque[int] = deque()
+    with pytest.raises(InputError, match="unpacks to more than 50 times its size"):
+        read.extend(len(line) for _, line in lines.read_lines(path))
+    assert sum(read) < 2 << 20
+
+
+def test_what_is_no_file_is_not_read(tmp_path):
+    refused(Path("/dev/zero"), ": is a device, expected a file")
+    os.mkfifo(tmp_path / "pipe.csv")
+    refused(tmp_path / "pipe.csv", ": is a pipe, expected a file")
 
 
 def test_wrong_encoding(write):

@@ -1,0 +1,97 @@
+"""Ctrl-C and its kin: a signal sets a flag, and whoever computes asks for it.
+
+A handler that raises does so wherever it happens to run: in the middle of a compiled kernel's call,
+or of a solver's. So handlers here only remember that they were called; loops ask :func:`asked`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # as far as the system has them
+
+_asked: int | None = None  # the number of the signal that came
+_depth = 0  # how many callers want it to be remembered
+_for_good = False  # the process is a command's: the handlers stay
+
+
+def ending() -> tuple[int, ...]:
+    """Return the numbers of the signals that ask a command to end.
+
+    SIGHUP does not where it is ignored: `nohup` means that the command goes on.
+    """
+    found = [signal.Signals[name] for name in ENDING if hasattr(signal, name)]
+    return tuple(n for n in found if n.name != "SIGHUP" or signal.getsignal(n) != signal.SIG_IGN)
+
+
+def asked() -> int | None:
+    """Return the number of the signal that has asked for an end, if one has."""
+    return _asked
+
+
+def raise_if_asked() -> None:
+    """Raise KeyboardInterrupt if an end was asked for: where nothing half done is of any use."""
+    if _asked is not None:
+        raise KeyboardInterrupt
+
+
+def remember_all() -> None:
+    """From now on all signals that ask for an end are remembered: this process is a command's."""
+    global _for_good
+    _for_good = True
+    for number in ending():
+        signal.signal(number, _remember)
+        signal.siginterrupt(number, False)
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Remember Ctrl-C inside, instead of raising; a second one raises KeyboardInterrupt.
+
+    Does nothing in a thread, which gets no signals, and where Ctrl-C is ignored. When the outermost
+    caller is done, all is as before.
+    """
+    global _asked, _depth
+    main = threading.current_thread() is threading.main_thread()
+    if not main or _for_good or (_depth == 0 and not callable(signal.getsignal(signal.SIGINT))):
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    if _depth == 0:
+        signal.signal(signal.SIGINT, _remember_once)
+    _depth += 1
+    try:
+        yield
+    finally:
+        _depth -= 1
+        if _depth == 0:
+            signal.signal(signal.SIGINT, before)
+            _asked = None
+
+
+def _remember(number: int, _frame: FrameType | None) -> None:
+    global _asked
+    _asked = number
+
+
+def _remember_once(number: int, _frame: FrameType | None) -> None:
+    if _asked is not None:
+        raise KeyboardInterrupt
+    _remember(number, None)
+
+
+def die_with(parent: int) -> None:
+    """Have this process killed when its parent dies, where the system can."""
+    if sys.platform == "linux":
+        import ctypes  # only here is it needed
+
+        set_pdeathsig = 1
+        ctypes.CDLL(None).prctl(set_pdeathsig, signal.SIGKILL)
+        if os.getppid() != parent:  # too late
+            os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,106 @@
+"""Last words: what a worker leaves for its supervisor, should it end here and now.
+
+See `supervisor`. Like that module, this one must stay quick to import.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # `typing` takes longer to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
+
+HEAD = 2
+HALF = 1 << 17  # bytes of one notice
+
+
+def prefix(process: int) -> str:
+    """Return how the names of files begin that are gone when a process ends as it should.
+
+    >>> prefix(7)
+    '.optsched-7-'
+    """
+    return f".optsched-{process}-"
+
+
+class Board:
+    """A page of memory where the worker leaves word, which can be read when it is dead.
+
+    Every notice replaces the one before it. There is room for two, and a byte says which one is
+    whole, so that a kill in the middle of writing does no harm. Another byte says whether the
+    worker looks at signals: whoever handles a signal can read no more than that.
+    """
+
+    def __init__(self) -> None:
+        import mmap
+
+        self._page = mmap.mmap(-1, HEAD + 2 * HALF)
+        self._words: dict[str, Any] = {}
+
+    def listen(self) -> None:
+        """Say that signals are looked at from now on."""
+        self._page[1] = 1
+
+    @property
+    def listens(self) -> bool:
+        """Whether signals are looked at."""
+        return self._page[1] == 1
+
+    def put(self, **words: Any) -> None:
+        """Add ``words`` to the notice, or replace them; None takes a word away."""
+        import json
+
+        self._words = {k: v for k, v in (self._words | words).items() if v is not None}
+        text = json.dumps(self._words).encode()
+        free = 1 - self._page[0]
+        start = HEAD + free * HALF
+        self._page[start : start + 4] = len(text).to_bytes(4, "little")
+        self._page[start + 4 : start + 4 + len(text)] = text
+        self._page[0] = free
+
+    def get(self) -> dict[str, Any]:
+        """Return the last notice."""
+        import json
+
+        start = HEAD + self._page[0] * HALF
+        size = int.from_bytes(self._page[start : start + 4], "little")
+        text = self._page[start + 4 : start + 4 + size]
+        found: dict[str, Any] = json.loads(text) if size else {}
+        return found
+
+
+_board: Board | None = None  # of the worker; None: nobody watches
+
+
+def leave_word(**words: str | bool | None) -> None:
+    """Tell the supervisor, if there is one, what it must know should this process end here.
+
+    Parameters
+    ----------
+    snapshot, target : str
+        A complete file, and where to put it.
+    best : str
+        What is in it, in a sentence.
+    folder : str
+        Where it writes: files whose names begin with :func:`prefix` are to be removed.
+    said : bool
+        Whether the user has been told all.
+    """
+    if _board is not None:
+        _board.put(**words)
+
+
+def listen_to_signals() -> None:
+    """Tell the supervisor that signals are looked at: there is time to end by oneself."""
+    if _board is not None:
+        _board.listen()
+
+
+def is_watched() -> bool:
+    """Return whether a supervisor would take up what this process leaves."""
+    return _board is not None
+
+
+def watch_over_me(board: Board) -> None:
+    """From now on words are left on ``board``, which a supervisor reads."""
+    global _board
+    _board = board

@@ -1,0 +1,344 @@
+"""Signals, kills and crashes: what is known is on file, with one line and the right exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from oasis_reference import FILES, load
+
+import optsched
+from optsched import interrupts
+from optsched.families.oasis import FAMILY
+from optsched.files import save_instance
+from optsched.problem import families
+
+PATIENCE = 60  # seconds; a busy machine is slow
+POLICIES = '''
+import os, sys, time
+from optsched.families.oasis.baselines import Fifo
+
+
+class Stuck(Fifo):
+    """Does not come back from its first decision."""
+
+    name = "stuck"
+
+    def step(self, event):
+        print(os.getpid(), file=sys.stderr, flush=True)
+        while True:
+            time.sleep(0.1)
+
+
+class Slow(Fifo):
+    """Takes its time, but comes back."""
+
+    name = "slow"
+
+    def step(self, event):
+        print(os.getpid(), file=sys.stderr, flush=True)
+        time.sleep(0.1)
+        return super().step(event)
+
+
+class Crash(Fifo):
+    """Ends the process."""
+
+    name = "crash"
+
+    def step(self, event):
+        os.kill(os.getpid(), 11)
+'''
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with an instance and policies that behave badly."""
+    save_instance(load(FILES[0])[0], tmp_path / "small.json")
+    (tmp_path / "bad.py").write_text(POLICIES)
+    return tmp_path
+
+
+def start(folder, *args):
+    return subprocess.Popen(
+        [sys.executable, "-m", "optsched", *map(str, args)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+    )
+
+
+def ends(process, status):
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == status, (out, err)
+    assert "Traceback" not in err
+    return out, err
+
+
+def hidden(folder):
+    return [name for name in os.listdir(folder) if name.startswith(".")]
+
+
+def until(condition):
+    """Wait until something is so, but not for ever."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never was"
+        time.sleep(0.02)
+
+
+def is_listening(process):
+    """Whether the process has taken the signals, which Python cannot before it has started."""
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = int(status.partition("SigCgt:")[2].split()[0], 16)
+    return caught & 1 << signal.SIGTERM - 1 and caught & 1 << signal.SIGALRM - 1
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+# --- the supervisor ---------------------------------------------------------------------------
+
+
+def test_the_supervisor_imports_next_to_nothing():
+    code = "import sys, optsched, optsched.supervisor; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in done.stdout.split()}
+    assert "optsched" in loaded
+    assert not loaded & {"numpy", "pydantic", "typer", "json", "typing_extensions", "numba"}
+
+
+def test_the_package_names_what_it_offers():
+    assert optsched.__version__
+    assert all(getattr(optsched, name) is not None for name in optsched.__all__)
+    assert {*optsched.__all__, "__version__"} <= {*dir(optsched)}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        optsched.nothing  # noqa: B018
+
+
+@linux
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_anything_is_known(folder, number):
+    process = start(folder, "solve", "small.json", "-o", "result.json")
+    until(lambda: is_listening(process))
+    process.send_signal(number)
+    out, err = ends(process, 128 + number)
+    assert out == ""
+    assert err.startswith("optsched: interrupted")
+    assert err.count("\n") == 1
+    assert hidden(folder) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_worker_that_does_not_listen_is_killed_and_its_best_is_kept(call, folder, number):
+    process = start(
+        folder, "ratio", "small.json", "-p", "fifo", "-p", "bad:Stuck", "-o", "result.json"
+    )
+    worker = int(process.stderr.readline())
+    began = time.monotonic()
+    process.send_signal(number)
+    out, err = ends(process, 128 + number)
+    assert time.monotonic() - began < PATIENCE / 2
+    assert out == ""
+    last = err.splitlines()[-1]  # there may be lines of progress before it
+    assert last.startswith("optsched: interrupted; ")
+    assert "result.json holds the best so far: oasis: " in last
+    assert hidden(folder) == []
+    assert not is_running(worker)
+    content = json.loads((folder / "result.json").read_text())
+    assert [run["policy"] for run in content["runs"]] == ["fifo"]
+    assert content["optimum"]["value"] >= content["runs"][0]["value"] > 0
+    assert content["optimum"]["bound_level"] in (None, "claimed")
+    status, out, _ = call("verify", folder / "result.json")
+    assert f"{content['optimum']['value']:.9g}" in out
+    assert status == 0
+
+
+def test_a_second_signal_kills_at_once(folder):
+    process = start(folder, "run", "small.json", "-p", "bad:Stuck", "-o", "run.json")
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
+    ends(process, 130)
+    assert not (folder / "run.json").exists()
+
+
+def test_a_policy_is_stopped_between_two_events(folder):
+    process = start(folder, "run", "small.json", "-p", "bad:Slow", "-o", "run.json")
+    process.stderr.readline()
+    process.send_signal(signal.SIGINT)
+    out, err = ends(process, 130)
+    assert out == ""
+    assert "optsched: interrupted" in err
+    assert not (folder / "run.json").exists()
+
+
+def test_a_worker_that_crashes_is_one_line(call, folder):
+    process = start(
+        folder, "ratio", "small.json", "-p", "fifo", "-p", "bad:Crash", "-o", "result.json"
+    )
+    out, err = ends(process, 1)
+    assert out == ""
+    last = err.splitlines()[-1]
+    assert last.startswith("optsched: the computing process ended by a signal: Segmentation")
+    assert "result.json holds the best so far" in last
+    assert hidden(folder) == []
+    assert call("verify", folder / "result.json")[0] == 0
+
+
+@linux
+def test_a_worker_dies_with_its_supervisor(folder):
+    process = start(folder, "run", "small.json", "-p", "bad:Stuck")
+    worker = int(process.stderr.readline())
+    assert is_running(worker)
+    process.kill()
+    process.communicate()
+    until(lambda: not is_running(worker))
+
+
+@linux
+def test_ctrl_z_stops_both_and_they_go_on(folder):
+    def state(pid):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+    process = start(folder, "run", "small.json", "-p", "bad:Slow")
+    worker = int(process.stderr.readline())
+    process.send_signal(signal.SIGTSTP)
+    until(lambda: state(process.pid) == state(worker) == "T")
+    process.send_signal(signal.SIGCONT)
+    ends(process, 0)
+
+
+@linux
+def test_all_processes_of_a_figure_end(folder):
+    process = start(folder, "reproduce", "oasis-fig3", "--workers", 2, "-o", folder / "figures")
+
+    def group():
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and is_running(entry.name):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[2]) == worker:
+                    found.append(int(entry.name))
+        return found
+
+    until(lambda: is_listening(process))
+    (worker,) = map(
+        int, Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    )
+    until(lambda: len(group()) >= 3)  # itself and two more
+    process.send_signal(signal.SIGTERM)
+    ends(process, 143)
+    until(lambda: group() == [])
+    assert hidden(folder / "figures") == []
+
+
+@pytest.mark.parametrize("family", families())
+@pytest.mark.parametrize("seconds", [1.0, 4.0])
+def test_signals_at_any_moment(call, tmp_path, family, seconds):
+    made, target = tmp_path / "made.json", tmp_path / "result.json"
+    assert call("generate", family, "--preset", "small", "--seed", 1, "-o", made)[0] == 0
+    process = start(tmp_path, "solve", made, "--time-limit", 100, "--gap", 0, "-o", target)
+    time.sleep(seconds)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert "Traceback" not in err
+    assert hidden(tmp_path) == []
+    if process.returncode == 0:  # it was done before
+        assert f"{family}: " in out
+    else:
+        assert process.returncode == 143, err
+        assert "interrupted" in err
+    if target.exists():
+        status, out, _ = call("verify", target)
+        assert status == 0, out
+
+
+def test_closed_output_is_no_traceback(folder):
+    code = f"{sys.executable} -m optsched info | head -1"
+    done = subprocess.run(code, shell=True, capture_output=True, text=True, cwd=folder, check=True)
+    assert done.stdout.startswith("optsched")
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize(
+    "args", [("info",), ("show", "small.json"), ("run", "small.json", "-p", "fifo")]
+)
+def test_full_output_is_one_line(folder, args):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "optsched", *args],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=folder,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "optsched: output: cannot be written: No space left on device\n"
+
+
+# --- from Python ------------------------------------------------------------------------------
+
+
+class Press:
+    """Presses Ctrl-C when it is asked for the nth time, and whenever it is asked after that."""
+
+    def __init__(self, first=1, times=1):
+        self.left, self.times = first, times
+
+    def __call__(self, *_):
+        self.left -= 1
+        if self.left <= 0 and self.times:
+            self.times -= 1
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_ends_solve_with_the_best_so_far():
+    instance, known = load(FILES[1])
+    before = signal.getsignal(signal.SIGINT)
+    found = optsched.solve(instance, method="search", time_limit=3600, watch=Press(2))
+    assert FAMILY.verify(instance, found.schedule).value == found.value
+    assert signal.getsignal(signal.SIGINT) is before
+    assert interrupts.asked() is None
+    again = optsched.solve(instance, method="compact", time_limit=60)
+    assert again.value == pytest.approx(known["optimum"])
+
+
+def test_a_second_ctrl_c_is_not_waited_for():
+    instance, _ = load(FILES[1])
+    press = interrupts.remembered()(lambda: [Press()(), interrupts.asked(), Press()()])
+    with pytest.raises(KeyboardInterrupt):
+        press()
+    assert interrupts.asked() is None
+    assert optsched.solve(instance, time_limit=0).value is not None
+
+
+def test_ctrl_c_ends_simulate_between_events():
+    instance, _ = load(FILES[1])
+    seen = []
+    with pytest.raises(KeyboardInterrupt):
+        optsched.simulate(instance, "fifo", progress=lambda n: seen.append(n) or Press()())
+    assert seen == [1]
+
+
+def test_ctrl_c_in_compare_keeps_the_runs():
+    instance, _ = load(FILES[1])
+    report = optsched.compare(instance, ["fifo", "drf"], tell=Press())
+    assert [row.name for row in report.policies] == ["fifo"]
+    assert report.optimum.value >= report.runs[0].value
