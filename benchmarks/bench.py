@@ -160,7 +160,9 @@ def _measured(
     """Yield the figures of every cell, as they come."""
     if processes == 1:
         for k, cell in cells.items():
-            yield k, measure(cell)
+            figures = measure(cell)
+            interrupts.raise_if_asked()  # what Ctrl-C has cut short is no measurement
+            yield k, figures
         return
     with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
         waiting = {pool.submit(measure, cell): k for k, cell in cells.items()}

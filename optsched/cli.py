@@ -38,7 +38,7 @@ from optsched.options import (
     load_statistics,
     takes_input,
 )
-from optsched.problem import InputError, Level, families, family_of, get_family
+from optsched.problem import InputError, Level, PolicyError, families, family_of, get_family
 from optsched.progress import CLOSED
 
 if TYPE_CHECKING:
@@ -498,10 +498,10 @@ def _status(number: int | None) -> int:
     return 128 + (number or signal.SIGINT)
 
 
-def _say(text: str) -> None:
-    """Print one line on stderr; nothing in it can command a terminal."""
+def _say(text: str, shown: str = "") -> None:
+    """Print one line on stderr; nothing in it can command a terminal, but for what is ``shown``."""
     sys.stdout.flush()
-    line = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    line = "".join(c if c.isprintable() or c in shown else repr(c)[1:-1] for c in text)
     print(f"optsched: {line}", file=sys.stderr, flush=True)
 
 
@@ -515,7 +515,7 @@ def main(args: Sequence[str] | None = None) -> None:
         finally:
             sys.stdout.flush()
     except InputError as err:
-        _say(str(err))
+        _say(str(err), "\n" if isinstance(err, PolicyError) else "")  # with the policy's own lines
         sys.exit(2)
     except MemoryError:
         _say("there is not enough memory for this")

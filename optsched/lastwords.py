@@ -71,7 +71,7 @@ class Board:
 _board: Board | None = None  # of the worker; None: nobody watches
 
 
-def leave_word(**words: str | bool | None) -> None:
+def leave_word(**words: str | int | None) -> None:
     """Tell the supervisor, if there is one, what it must know should this process end here.
 
     Parameters
@@ -82,6 +82,10 @@ def leave_word(**words: str | bool | None) -> None:
         What is in it, in a sentence.
     folder : str
         Where it writes: files whose names begin with :func:`prefix` are to be removed.
+    sealed : int
+        A group of processes of its own, to be killed.
+    home : str
+        The folder of that group, to be removed.
     said : bool
         Whether the user has been told all.
     """

@@ -120,6 +120,7 @@ class _Watch:
         kept = _kept(word)
         for place in (word.get("folder"), os.path.dirname(word.get("target", ""))):
             self._sweep(place)
+        _end_sealed(word)
         if self.signal is not None:
             if not word.get("said"):
                 _say(f"interrupted{kept}")
@@ -140,6 +141,16 @@ def _kept(word: dict[str, Any]) -> str:
             return f"; {word['target']} cannot be written: {err.strerror}"
         return f"; {word['target']} holds the best so far: {best}"
     return f"; the best so far: {best}" if best else ""
+
+
+def _end_sealed(word: dict[str, Any]) -> None:
+    """End a sealed policy, which is no member of the worker's group, and remove its folder."""
+    if "sealed" in word:
+        import shutil
+
+        with suppress(ProcessLookupError):
+            os.killpg(word["sealed"], signal.SIGKILL)
+        shutil.rmtree(word["home"], ignore_errors=True)
 
 
 def _say(text: str) -> None:

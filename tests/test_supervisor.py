@@ -65,13 +65,14 @@ def folder(tmp_path):
     return tmp_path
 
 
-def start(folder, *args):
+def start(folder, *args, env=None):
     return subprocess.Popen(
         [sys.executable, "-m", "optsched", *map(str, args)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
+        env=os.environ | (env or {}),
     )
 
 
@@ -208,6 +209,22 @@ def test_a_worker_dies_with_its_supervisor(folder):
     process.kill()
     process.communicate()
     until(lambda: not is_running(worker))
+
+
+@linux
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_sealed_policy_ends_too(folder, tmp_path_factory, times):
+    home = tmp_path_factory.mktemp("homes")
+    home.chmod(0o777)
+    process = start(
+        folder, "run", "small.json", "-p", "bad:Stuck", "--sealed", env={"TMPDIR": str(home)}
+    )
+    policy = int(process.stderr.readline())
+    for _ in range(times):  # the second kills whoever is watched
+        process.send_signal(signal.SIGTERM)
+    ends(process, 143)
+    until(lambda: not is_running(policy))
+    assert os.listdir(home) == []
 
 
 @linux

@@ -32,6 +32,7 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from types import TracebackType
 from typing import Any, Self
 
+from optsched import interrupts, lastwords
 from optsched.plugins import checked_policy
 from optsched.problem import (
     Family,
@@ -119,6 +120,7 @@ class SealedPolicy:
         except BaseException:
             shutil.rmtree(self._home, ignore_errors=True)
             raise
+        lastwords.leave_word(sealed=self._process.pid, home=self._home)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._mouth, self._ear = self._process.stdin.fileno(), self._process.stdout.fileno()
@@ -158,6 +160,7 @@ class SealedPolicy:
         if self._dumpable is not None:
             _be_dumpable(self._dumpable)
         shutil.rmtree(self._home, ignore_errors=True)
+        lastwords.leave_word(sealed=None, home=None)
 
     def start(self, public: Any, prior: Prior, streams: Streams) -> None:
         """Send what is known beforehand."""
@@ -220,6 +223,7 @@ class SealedPolicy:
     def _wait(self, selector: DefaultSelector, until: float) -> None:
         """Wait until a pipe is ready; look up often, so that an interruption is noticed."""
         while not selector.select(LOOK_UP):
+            interrupts.raise_if_asked()
             if time.monotonic() > until:
                 raise self._late()
 
