@@ -282,6 +282,11 @@ def geometric_mean(values: Sequence[float]) -> float:
     return statistics.geometric_mean(values) if values else math.nan
 
 
+def finite(gap: float | None) -> float | None:
+    """Return a gap as it is stored: None where there is no value, no bound, or a value of 0."""
+    return None if gap is None or math.isinf(gap) else gap
+
+
 def median(values: Sequence[float]) -> float | None:
     """Return the median; None of nothing."""
     return statistics.median(values) if values else None

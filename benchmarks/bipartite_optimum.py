@@ -15,7 +15,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
-from bench import Benchmark, Row, Summary, Target, geometric_mean, parse, parser
+from bench import Benchmark, Row, Summary, Target, finite, geometric_mean, parse, parser
 from render import number
 
 from optsched.families.bipartite.instance import BipartiteInstance
@@ -65,7 +65,7 @@ def measure(cell: Row) -> Row:
     row: Row = {
         "seconds": min(times),
         "value": found.value,
-        "gap": found.gap,
+        "gap": finite(found.gap),
         "level": str(found.bound_level),
         "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "patterns": len(inst.patterns[0]),

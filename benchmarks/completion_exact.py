@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench import Benchmark, Row, Summary, Target, parse, parser
+from bench import Benchmark, Row, Summary, Target, finite, parse, parser
 from render import number, percent
 
 from optsched.families.completion import FAMILY
@@ -46,7 +46,7 @@ def measure(cell: Row) -> Row:
     return {
         "value": found.value,
         "bound": found.bound,
-        "gap": found.gap,
+        "gap": finite(found.gap),
         "closed": found.status is Status.OPTIMAL,
         "certified_bound": sure,
         "certified_gap": certified,

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 
-from bench import Benchmark, Row, Summary, Target, median, parse, parser
+from bench import Benchmark, Row, Summary, Target, finite, median, parse, parser
 from render import number, percent
 
 from optsched.families.completion.presets import generate
@@ -56,7 +56,7 @@ def measure(cell: Row) -> Row:
     return {
         "value": found.value,
         "bound": last,
-        "gap": found.gap,
+        "gap": finite(found.gap),
         "near_seconds": near,
         "seconds": found.seconds,
     }

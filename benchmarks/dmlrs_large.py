@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench import Benchmark, Row, Summary, Target, median, parse, parser
+from bench import Benchmark, Row, Summary, Target, finite, median, parse, parser
 from render import number
 
 from optsched.families.dmlrs.presets import generate
@@ -27,7 +27,7 @@ def measure(cell: Row) -> Row:
         "value": found.value,
         "bound": found.bound,
         "level": found.bound_level,
-        "gap": found.gap,
+        "gap": finite(found.gap),
         "seconds": found.seconds,
         "pd_ors": simulate(inst, "pd-ors").value,
     }

@@ -19,6 +19,7 @@ from bench import (
     Row,
     Summary,
     Target,
+    finite,
     geometric_mean,
     median,
     par2,
@@ -66,7 +67,7 @@ def _figures(optimum: Optimum) -> Row:
         "value": optimum.value,
         "bound": optimum.bound,
         "level": None if optimum.bound_level is None else str(optimum.bound_level),
-        "gap": optimum.gap,
+        "gap": finite(optimum.gap),
         "seconds": optimum.seconds,
     }
 

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from itertools import product
 from multiprocessing.connection import Connection
 
-from bench import Benchmark, Row, Summary, Target, add_sizes, parse, parser, sizes
+from bench import Benchmark, Row, Summary, Target, add_sizes, finite, parse, parser, sizes
 from render import number, percent
 
 from optsched.families.oasis import FAMILY
@@ -76,7 +76,7 @@ def _child(cell: Row, pipe: Connection) -> None:
             "value": optimum.value,
             "bound": optimum.bound,
             "level": None if optimum.bound_level is None else str(optimum.bound_level),
-            "gap": optimum.gap,
+            "gap": finite(optimum.gap),
             "seconds": optimum.seconds,
             "seconds_to_both": both[0] if both else None,
             "first_bound": next((p.bound for p in optimum.history if p.bound is not None), None),

@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from bench import Benchmark, Row, Summary, Target, add_sizes, median, parse, parser, sizes
+from bench import Benchmark, Row, Summary, Target, add_sizes, finite, median, parse, parser, sizes
 from render import DASH, number, percent
 
 from optsched import solvers
@@ -128,7 +128,7 @@ def figures(optimum: Optimum) -> Row:
         "value": optimum.value,
         "bound": optimum.bound,
         "level": None if optimum.bound_level is None else str(optimum.bound_level),
-        "gap": optimum.gap,
+        "gap": finite(optimum.gap),
         "seconds": optimum.seconds,
     }
 
@@ -150,7 +150,11 @@ def verify_file(cell: Row) -> Row:
         seconds = time.perf_counter() - began
         if told.returncode != 0:
             raise RuntimeError(f"verify rejects a result: {told.stdout}{told.stderr}")
-        return {"verify_seconds": seconds, "file_bytes": path.stat().st_size, "gap": optimum.gap}
+        return {
+            "verify_seconds": seconds,
+            "file_bytes": path.stat().st_size,
+            "gap": finite(optimum.gap),
+        }
 
 
 PARTS: dict[str, Callable[[Row], Row]] = {

@@ -81,6 +81,7 @@ class Progress:
         self.claimed: list[tuple[Implementation, float]] = []
         self.history: list[Point] = []
         self.infeasible = False
+        self._ended = False
         self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
 
     @property
@@ -90,8 +91,12 @@ class Progress:
 
     @property
     def interrupted(self) -> bool:
-        """Whether Ctrl-C or another signal has asked for an end."""
-        return interrupts.asked() is not None
+        """Whether Ctrl-C or another signal has asked for an end, or whoever watches has."""
+        return self._ended or interrupts.asked() is not None
+
+    def end(self) -> None:
+        """Ask the method to end with what it has, as a signal would."""
+        self._ended = True
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
         """Keep ``schedule`` if it is better than what is known and the judge accepts it."""

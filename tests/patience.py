@@ -14,6 +14,6 @@ def until(enough: Callable[[Progress], bool]) -> Callable[[Progress], None]:
 
     def watch(progress: Progress) -> None:
         if enough(progress):
-            progress.interrupted = True
+            progress.end()
 
     return watch

@@ -197,11 +197,18 @@ class SealedPolicy:
     def _ask(self, message: Mapping[str, Any], expected: str) -> Any:
         """Send a line; return what the answer holds under ``expected``."""
         if self._heard or self._says_more():
+            self._own_error()
             raise self._wrong(f"answers without being asked: {_shown(self._heard)}")
         until = time.monotonic() + self.limit
         line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         self._send(line, until)
         return self._listen(until, expected)
+
+    def _own_error(self) -> None:
+        """Raise what the child itself says has gone wrong, if its line is there."""
+        line, end, _ = self._heard.partition(b"\n")
+        if end:
+            self._content(line, "error")
 
     def _says_more(self) -> bool:
         if self._ears.select(0):

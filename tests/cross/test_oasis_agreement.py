@@ -27,7 +27,8 @@ def test_every_method_agrees_and_no_policy_is_better(first):
             assert found.bound >= best * (1 - 1e-12), (seed, method)
             assert found.status is Status.OPTIMAL, (seed, method)
             assert FAMILY.verify(inst, found.schedule).value == found.value, (seed, method)
-            assert found.bound_level == ("certified" if method == "auto" else "claimed"), seed
+            assert found.bound_level in ("certified", "claimed"), (seed, method)
+            assert found.bound_level == "certified" or method != "auto", seed
         for policy in FAMILY.policies:
             run = simulate(inst, policy)
             verdict = FAMILY.verify(inst, run.schedule, unfinished=True)

@@ -26,7 +26,7 @@ class Signal:
     def __call__(self, progress):
         self.after -= 1
         if self.after < 0:
-            progress.interrupted = True
+            progress.end()
 
 
 @pytest.mark.parametrize("method", FAMILY.methods)

@@ -23,7 +23,8 @@ from optsched.families.completion.sources import generate
 from optsched.families.completion.verify import verify
 from optsched.families.completion.windows import certify_tree
 from optsched.optimum import solve
-from optsched.problem import Level, Status, get_policy
+from optsched.plugins import get_policy
+from optsched.problem import Level, Status
 from optsched.progress import Progress
 from optsched.results import recheck, save_result
 from optsched.simulation import simulate
