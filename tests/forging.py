@@ -96,7 +96,7 @@ def proved_rightly(instance: Instance, certificates: Iterable[Any], truth: float
 
 
 def solved_rightly(
-    instance: Instance, truth: float, *, seconds: float = 5.0, method: str = "auto"
+    instance: Instance, truth: float, *, seconds: float = 60.0, method: str = "auto"
 ) -> Optimum:
     """Assert that what is found, proved and said of an instance is right."""
     best = solve(instance, time_limit=seconds, method=method)

@@ -60,7 +60,7 @@ def test_every_level_of_max_min_counts(what, weights, tmp_path):
     speeds, given = WRONG[what]
     own = tuple(2.0**n for n in range(len(speeds))) if weights == "unequal" else None
     inst = separate(*speeds, weights=own)
-    best = solve(inst, time_limit=20)
+    best = solve(inst, time_limit=60)
     assert best.status == "optimal"
     assert totals(best.schedule) == pytest.approx(sorted(speeds), rel=1e-6)
     worse = rates(*given)
@@ -75,7 +75,7 @@ def test_every_level_of_max_min_counts(what, weights, tmp_path):
 @pytest.mark.parametrize("kept", [1, 2])
 def test_levels_that_are_left_out_prove_nothing_above(kept, tmp_path):
     inst = separate(1.0, 10.0, 100.0)
-    best = solve(inst, time_limit=20)
+    best = solve(inst, time_limit=60)
     cut = best.certificate.model_copy(update={"levels": best.certificate.levels[:kept]})
     worse = rates(1.0, 10.0, 10.0) if kept == 2 else rates(1.0, 1.0, 1.0)
     found = second_look(tmp_path, inst, forged(inst, worse, 1.0, cut))
@@ -85,7 +85,7 @@ def test_levels_that_are_left_out_prove_nothing_above(kept, tmp_path):
 def test_floors_that_nobody_reaches_prove_nothing(tmp_path):
     """A level says what is left to others when some have their floor: 50 of 100 is no bound."""
     inst = separate(1.0, 100.0)
-    best = solve(inst, time_limit=20)
+    best = solve(inst, time_limit=60)
     first, second = best.certificate.levels
     for floor in (0.5, 2.0, 50.0):
         floors = tuple(None if f is None else floor for f in second.floors)
@@ -110,7 +110,7 @@ def test_no_arc_carries_more_than_it_can(width, share):
         return
     assert not verify(inst, BotSchedule(rates=((1, 0, share),))).feasible
     assert verify(inst, BotSchedule(rates=((1, 0, 1.0),))).feasible
-    best = solve(inst, time_limit=10)
+    best = solve(inst, time_limit=60)
     assert best.value <= 1 + 1e-8
     assert best.bound is None or best.bound >= 1 - 1e-9
 
@@ -130,7 +130,7 @@ def test_powers_of_rates(alpha, speed):
     inst = separate(speed, alpha=alpha, weights=(2.0,))
     try:
         value = verify(inst, rates(speed)).value
-        best = solve(inst, time_limit=5)
+        best = solve(inst, time_limit=60)
     except ValueError:  # a clear one: it is beyond floats
         return
     assert value is not None
@@ -147,7 +147,7 @@ def test_very_fair(alpha):
         inst = separate(1.0, 100.0, alpha=alpha)
     except ValueError:
         return
-    best = solve(inst, time_limit=10)
+    best = solve(inst, time_limit=60)
     if best.status == "optimal":
         assert totals(best.schedule) == pytest.approx([1.0, 100.0], rel=1e-6)
 
@@ -157,7 +157,7 @@ def test_very_fair(alpha):
 def test_weights_far_apart(weights, alpha):
     """Each has its own node: the best is all of both, whatever they weigh."""
     inst = separate(3.0, 5.0, alpha=alpha, weights=weights)
-    best = solve(inst, time_limit=10)
+    best = solve(inst, time_limit=60)
     truth = verify(inst, rates(3.0, 5.0)).value
     assert best.value <= truth + 1e-9 * abs(truth)
     assert best.bound is None or best.bound >= truth - 1e-9 * abs(truth)

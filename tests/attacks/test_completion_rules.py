@@ -89,7 +89,7 @@ def test_a_schedule_of_several_pieces_is_no_optimum(what, tmp_path):
 def test_a_schedule_beyond_the_horizon_is_no_solution(tmp_path):
     inst = build(11, enforce=True)
     late = CompletionSchedule(jobs=((run(3, 10),), (run(1, 2),)))
-    assert solve(inst, time_limit=10).status == "infeasible"
+    assert solve(inst, time_limit=60).status == "infeasible"
     claim = forged(inst, late, 43.0, **CLAIMED)
     found = second_look(tmp_path, inst, claim)
     assert found is None or not found.accepted

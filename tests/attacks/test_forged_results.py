@@ -26,7 +26,7 @@ class Solved:
             if getattr(here.instance, "locality", "job") != "job":
                 continue  # policies know one reading only
             if here.truth.low and getattr(here.instance, "alpha", 1) == 1:  # values as they are
-                best = solve(here.instance, time_limit=20)
+                best = solve(here.instance, time_limit=60)
                 if best.certificate is not None and best.status == "optimal":
                     found.append((here, best))
             if len(found) == 6:
@@ -186,8 +186,8 @@ def test_swapped_references(tmp_path):
             inst, narrower = here.instance, here
             break
     assert narrower is not None
-    best = solve(inst, time_limit=20)
-    one = solve(inst, method="stationary", time_limit=20)
+    best = solve(inst, time_limit=60)
+    one = solve(inst, method="stationary", time_limit=60)
     assert one.value < best.value * (1 - 1e-4)
     path = tmp_path / "result.json"
     edits = (

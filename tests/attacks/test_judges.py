@@ -27,7 +27,7 @@ def solved():
             axis = next(iter(AXES[family]))
             scale = 1.0 if family == "bipartite" else 1e3
             found = [case(family, axis, scale, seed).instance for seed in (1, 2, 3, 4)]
-            known[family] = [(i, solve(i, time_limit=20)) for i in found]
+            known[family] = [(i, solve(i, time_limit=60)) for i in found]
         return known[family]
 
     return get
@@ -190,7 +190,7 @@ def test_utilities_at_the_ends_of_floats_are_solved(family, utility):
         inst = one_job(family, utility)
     except ValueError:  # refused
         return
-    best = solve(inst, time_limit=5)
+    best = solve(inst, time_limit=60)
     truth = inst.jobs[0].utility(0)
     assert best.value is not None
     assert best.bound is None or best.bound >= best.value

@@ -25,7 +25,7 @@ def cases(family, number):
         truth = optimum(inst)
         if truth > 0 and found < number:
             found += 1
-            yield inst, truth, solve(inst, time_limit=20).schedule
+            yield inst, truth, solve(inst, time_limit=60).schedule
     assert found == number
 
 
