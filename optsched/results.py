@@ -327,9 +327,10 @@ def _proved(
     family: Family, instance: Instance, said: Optimum, complaints: list[str]
 ) -> float | None:
     """Re-evaluate the certificate: a file may claim less than it proves, never more."""
-    certified = said.bound if said.bound_level is Level.CERTIFIED else said.certified_bound
+    bound = said.bound if said.bound_level is Level.CERTIFIED else None
+    certified = [b for b in (bound, said.certified_bound) if b is not None]
     if said.certificate is None:
-        if certified is not None or said.bound_level is Level.CERTIFIED:
+        if certified or said.bound_level is Level.CERTIFIED:
             complaints.append("the bound is said to be certified, but the certificate is missing")
         return None
     try:
@@ -337,10 +338,9 @@ def _proved(
     except ValueError as err:
         complaints.append(f"the certificate proves nothing: {err}")
         return None
-    if (
-        certified is not None
-        and family.sign * (proved - certified) > 0
-        and not agree(proved, certified, SAME)
-    ):
-        complaints.append(f"the certificate proves the bound {proved}, the file says {certified}")
+    complaints += [
+        f"the certificate proves the bound {proved}, the file says {better}"
+        for better in dict.fromkeys(certified)
+        if family.sign * (proved - better) > 0 and not agree(proved, better, SAME)
+    ]
     return proved

@@ -79,8 +79,8 @@ def best_pattern(
     # one surrogate resource: whose fractional knapsack is the tightest (each resource alone, all
     # together, all at prices)
     size = np.empty(n)
-    chosen = np.empty(n)
-    order = np.empty(n, np.int64)
+    chosen = np.zeros(n)  # stays so where nothing is free: then only what needs nothing fits
+    order = np.arange(n)
     weight = np.zeros(resources)
     tightest = np.inf
     for q in range(resources if steps == 0 else 0, resources + (1 if steps == 0 else 2)):

@@ -61,6 +61,7 @@ from optsched.problem import Frozen
 
 Ints = NDArray[np.int64]
 
+FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100
 LARGEST = 20_000_000  # characters of a certificate's JSON text
 NOWHERE = -1  # the mode of a slot in which a job may not run at all
 
@@ -172,7 +173,9 @@ class DmlrsCertificate(Frozen):
 
     instance_sha256: str
     grid_bits: int = Field(
-        ge=-1100, le=1200, description="prices are integers, in value units times 2**grid_bits"
+        ge=-1100,
+        le=FINEST_GRID,
+        description="prices are integers, in value units times 2**grid_bits",
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.dmlrs.certificate import DmlrsCertificate, float_above
+from optsched.families.dmlrs.certificate import FINEST_GRID, DmlrsCertificate, float_above
 from optsched.families.dmlrs.certificate_limits import richest_end
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
@@ -31,7 +31,7 @@ def opening(inst: DmlrsInstance) -> tuple[float, DmlrsCertificate]:
         ),
         Fraction(0),
     )
-    return float_above(bound), DmlrsCertificate.root(inst, None, BITS - size)
+    return float_above(bound), DmlrsCertificate.root(inst, None, min(FINEST_GRID, BITS - size))
 
 
 def empty(inst: DmlrsInstance) -> DmlrsSchedule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.oasis.certificate import OasisCertificate, float_above
+from optsched.families.oasis.certificate import FINEST_GRID, OasisCertificate, float_above
 from optsched.families.oasis.certificate_bound import LeafBounds
 from optsched.families.oasis.certificate_range import ceil_log2
 from optsched.families.oasis.facts import fastest
@@ -24,7 +24,7 @@ def opening(inst: OasisInstance) -> tuple[float, OasisCertificate]:
     Without compiled kernels: it is there at once.
     """
     richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
-    bits = BITS - ceil_log2(richest)
+    bits = min(FINEST_GRID, BITS - ceil_log2(richest))  # no float is smaller
     bound = LeafBounds(inst, bits).unpriced()
     return float_above(bound), OasisCertificate.root(inst, None, bits)
 
