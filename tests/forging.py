@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
 
 from optsched import solve
 from optsched.optimum import Optimum
 from optsched.problem import Frozen, InputError, Instance, Level, Schedule, Status, family_of
 from optsched.results import Recheck, recheck, save_result
 
+Made = TypeVar("Made", bound=Frozen)
+
 CLOSED = 1e-6
+OTHER_FORMAT = {"missing", "extra_forbidden", "union_tag_invalid", "literal_error"}
 BITS = (0, 20, 38, 60)  # of the grid of prices
 
 
@@ -50,6 +55,16 @@ def forged(
         "seconds": 1.0,
     }
     return Optimum(**(content | changes))
+
+
+def made(make: Callable[[], Made]) -> Made | None:
+    """Return what is made, None if it is refused; an attack that has another format fails."""
+    try:
+        return make()
+    except ValidationError as refused:
+        if OTHER_FORMAT & {error["type"] for error in refused.errors()}:
+            raise
+        return None
 
 
 def second_look(folder: Path, instance: Instance, said: Optimum) -> Recheck | None:
