@@ -196,7 +196,8 @@ def solve(
         ended = progress.closed() or progress.interrupted
         if level is Level.CROSS_CHECKED and second is not None and not ended:
             family.methods[second](instance, progress, threads=threads, seed=seed)
-    progress.tick()
+    with suppress(KeyboardInterrupt):
+        progress.tick()  # whoever watches sees how it ended
     return settle(progress, level, method)
 
 
