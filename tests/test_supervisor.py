@@ -83,6 +83,14 @@ def ends(process, status):
     return out, err
 
 
+def announced(process):
+    """Return the number of the process that a policy has printed; the command prints lines too."""
+    for line in process.stderr:
+        if line.strip().isdigit():
+            return int(line)
+    raise AssertionError("the policy was never asked")
+
+
 def hidden(folder):
     return [name for name in os.listdir(folder) if name.startswith(".")]
 
@@ -149,7 +157,7 @@ def test_a_worker_that_does_not_listen_is_killed_and_its_best_is_kept(call, fold
     process = start(
         folder, "ratio", "small.json", "-p", "fifo", "-p", "bad:Stuck", "-o", "result.json"
     )
-    worker = int(process.stderr.readline())
+    worker = announced(process)
     began = time.monotonic()
     process.send_signal(number)
     out, err = ends(process, 128 + number)
@@ -171,7 +179,7 @@ def test_a_worker_that_does_not_listen_is_killed_and_its_best_is_kept(call, fold
 
 def test_a_second_signal_kills_at_once(folder):
     process = start(folder, "run", "small.json", "-p", "bad:Stuck", "-o", "run.json")
-    process.stderr.readline()
+    announced(process)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGTERM)
     ends(process, 130)
@@ -180,7 +188,7 @@ def test_a_second_signal_kills_at_once(folder):
 
 def test_a_policy_is_stopped_between_two_events(folder):
     process = start(folder, "run", "small.json", "-p", "bad:Slow", "-o", "run.json")
-    process.stderr.readline()
+    announced(process)
     process.send_signal(signal.SIGINT)
     out, err = ends(process, 130)
     assert out == ""
@@ -204,7 +212,7 @@ def test_a_worker_that_crashes_is_one_line(call, folder):
 @linux
 def test_a_worker_dies_with_its_supervisor(folder):
     process = start(folder, "run", "small.json", "-p", "bad:Stuck")
-    worker = int(process.stderr.readline())
+    worker = announced(process)
     assert is_running(worker)
     process.kill()
     process.communicate()
@@ -219,7 +227,7 @@ def test_a_sealed_policy_ends_too(folder, tmp_path_factory, times):
     process = start(
         folder, "run", "small.json", "-p", "bad:Stuck", "--sealed", env={"TMPDIR": str(home)}
     )
-    policy = int(process.stderr.readline())
+    policy = announced(process)
     for _ in range(times):  # the second kills whoever is watched
         process.send_signal(signal.SIGTERM)
     ends(process, 143)
@@ -233,7 +241,7 @@ def test_ctrl_z_stops_both_and_they_go_on(folder):
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
     process = start(folder, "run", "small.json", "-p", "bad:Slow")
-    worker = int(process.stderr.readline())
+    worker = announced(process)
     process.send_signal(signal.SIGTSTP)
     until(lambda: state(process.pid) == state(worker) == "T")
     process.send_signal(signal.SIGCONT)
