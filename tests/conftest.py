@@ -21,6 +21,9 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, databas
 settings.load_profile("repeatable")
 
 
+MOST = 3 * 2**30  # bytes beyond what the process has already; more is a MemoryError
+ENDLESS = 1200  # seconds; what ends at all takes a thousandth of it
+
 gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that stay
 
 
@@ -45,6 +48,29 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(autouse=True)
+def bounded(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Limit the memory and the time that an attack can take, where the system can."""
+    attack = request.node.path.parent.name == "attacks"
+    if not attack or not sys.platform.startswith("linux"):
+        yield
+        return
+    import resource
+
+    def fail(*_: object) -> None:
+        pytest.fail(f"does not end within {ENDLESS} s")
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    memory = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MOST, memory[1]))
+    handler = signal.signal(signal.SIGALRM, fail)
+    signal.alarm(ENDLESS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, handler)
+    resource.setrlimit(resource.RLIMIT_AS, memory)
 
 
 @pytest.fixture

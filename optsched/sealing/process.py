@@ -207,7 +207,7 @@ class SealedPolicy:
     def _own_error(self) -> None:
         """Raise what the child itself says has gone wrong, if its line is there."""
         line, end, _ = self._heard.partition(b"\n")
-        if end:
+        if end and line.startswith(b'{"error"'):
             self._content(line, "error")
 
     def _says_more(self) -> bool:
