@@ -24,6 +24,7 @@ from optsched.export import Format
 from optsched.options import (
     FAMILY_HELP,
     MOST,
+    MOST_SLOTS,
     POLICY_HELP,
     Gap,
     Json,
@@ -68,7 +69,9 @@ def generate(
     output: Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")],
     preset: Annotated[str, typer.Option(help="Which settings.")] = "paper",
     jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
-    slots: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of slots.")] = None,
+    slots: Annotated[
+        int | None, typer.Option(min=1, max=MOST_SLOTS, help="Number of slots.")
+    ] = None,
     machines: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
     ] = None,
@@ -95,8 +98,12 @@ def generate(
         if name not in made.sizes:
             known = ", ".join(f"--{size}" for size in made.sizes)
             raise InputError(f"--{name} means nothing for family {family}, expected {known}")
+    from optsched.files import valid
+
     target = writable(output)
-    _save_made(made.generate(preset, seed=seed, **given), target)
+    with valid(f"generate {family}"):
+        instance = made.generate(preset, seed=seed, **given)
+    _save_made(instance, target)
 
 
 @app.command()

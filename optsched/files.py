@@ -15,6 +15,7 @@ import re
 import reprlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -184,8 +185,15 @@ def family_in(content: Mapping[str, Any], path: Path) -> Family:
 
 def checked(kind: type[Record], content: Any, place: str) -> Record:
     """Return ``content`` as a record; where it is none, ``place`` and the first complaint."""
-    try:
+    with valid(place):
         return kind.model_validate(content)
+
+
+@contextmanager
+def valid(place: str) -> Iterator[None]:
+    """Turn the complaints of a record that is made inside into one line."""
+    try:
+        yield
     except ValidationError as err:
         raise InputError(f"{place}: {first_error(err)}") from err
     except ArithmeticError as err:  # what is computed of it leaves the range of numbers

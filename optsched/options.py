@@ -11,7 +11,8 @@ import typer
 from optsched.disk import writable
 from optsched.problem import Window, family_names
 
-MOST = 1_000_000  # of anything that is counted
+MOST = 100_000  # jobs, machines, ...
+MOST_SLOTS = 1_000_000
 
 Source = Annotated[
     Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
@@ -55,7 +56,7 @@ WINDOW = {
         int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
     ],
     "slots": Annotated[
-        int | None, _window("Number of slots; most families take 100.", min=1, max=MOST)
+        int | None, _window("Number of slots; most families take 100.", min=1, max=MOST_SLOTS)
     ],
     "slot": Annotated[str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...")],
     "start": Annotated[

@@ -434,6 +434,7 @@ def test_machine_list_without_machines(call, folder, tmp_path):
     [
         (["generate", "nobody", "-o", "x.json"], ["unknown family 'nobody'", "oasis"]),
         (["generate", "oasis", "--preset", "huge", "-o", "x.json"], ["preset 'huge'", "paper"]),
+        (["generate", "oasis", "--slots", "1000000", "-o", "x.json"], ["1000000 slots", "at most"]),
         (["generate", "oasis", "-o", "nowhere/x.json"], ["nowhere", "no folder"]),
         (["run", "{small}", "--policy", "nobody"], ["unknown policy 'nobody'", "fifo"]),
         (["run", "{small}", "--policy", "nowhere:P"], ["cannot be loaded"]),
