@@ -36,7 +36,7 @@ from optsched.solvers.constraint import (
 from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
 from optsched.solvers.interior import Central, interior_point
 from optsched.solvers.linear import MipResult, highs, load, row_duals, run, solve_mip
-from optsched.solvers.modelling import PyomoOutcome, solve_pyomo
+from optsched.solvers.modelling import PyomoOutcome, silent_pyomo, solve_pyomo
 
 __all__ = [
     "Central",
@@ -56,6 +56,7 @@ __all__ = [
     "row_duals",
     "run",
     "run_cp",
+    "silent_pyomo",
     "solve_cvxpy",
     "solve_mip",
     "solve_pyomo",

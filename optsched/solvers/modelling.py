@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -35,6 +36,14 @@ class PyomoOutcome:
     status: Status
     objective: float | None
     bound: float | None  # the solver's word
+
+
+def silent_pyomo() -> AbstractContextManager[Any]:
+    """Return a context in which Pyomo prints no ERROR lines beside what it raises."""
+    from pyomo.common.log import LoggingIntercept
+
+    context: AbstractContextManager[Any] = LoggingIntercept(StringIO(), "pyomo")
+    return context
 
 
 def solve_pyomo(
@@ -142,9 +151,8 @@ def _pyomo_by_name(
     model: Any, solver: str, time_limit: float, gap: float, threads: int, tee: bool
 ) -> PyomoOutcome:
     import pyomo.environ as pyo
-    from pyomo.common.log import LoggingIntercept
 
-    with LoggingIntercept(StringIO(), "pyomo"):  # the error below says it in one line
+    with silent_pyomo():  # the error below says it in one line
         optimizer = pyo.SolverFactory(solver)
     if not optimizer.available(exception_flag=False):
         raise InputError(

@@ -10,6 +10,7 @@ from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.progress import Progress
 from optsched.scheduling.compact import solve_compact
+from optsched.solvers import silent_pyomo
 
 
 class _OutOfTimeError(Exception):
@@ -47,7 +48,8 @@ def compact(
 
     began = time.perf_counter()
     try:
-        model = completion_ilp(inst, latest_ends(jobs, monitor), watch)
+        with silent_pyomo():
+            model = completion_ilp(inst, latest_ends(jobs, monitor), watch)
     except _OutOfTimeError:
         return
     if monitor.left() < time.perf_counter() - began:

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from optsched.cli import main
+from optsched.families.completion import FAMILY
+from optsched.families.completion.compact import compact
 from optsched.files import load_instance
+from optsched.progress import Progress
 
 LIMIT = ["--time-limit", "2"]
 WINDOW = ["--family", "completion", "--jobs", "5", "--slots", "10"]
@@ -29,6 +32,23 @@ def path(tmp_path_factory):
         main(args)
     assert not left.value.code
     return target
+
+
+def test_a_program_that_is_not_finished_says_nothing(path, caplog):
+    instance = load_instance(path)
+    asked = []
+
+    class Late(Progress):
+        """Has time until it is asked for the twentieth time: while equations are made."""
+
+        def left(self):
+            asked.append(self)
+            return float(len(asked) < 20)
+
+    progress = Late(FAMILY, instance, time_limit=1.0, gap=1e-6)
+    compact(instance, progress, threads=1, seed=0)
+    assert len(asked) == 20
+    assert caplog.records == []  # Pyomo would print them
 
 
 def test_generate_takes_sizes(call, tmp_path):
