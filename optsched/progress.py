@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
-from optsched import interrupts
+from optsched import clock, interrupts
 from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
 
 CLOSED = 1e-6  # a gap up to this is closed
@@ -72,7 +71,7 @@ class Progress:
         self.instance = instance
         self.gap_limit = gap
         self.watch = watch
-        self.began = time.perf_counter()
+        self.began = clock.now()
         self.deadline = self.began + time_limit
         self.value: float | None = None
         self.bound: float | None = None
@@ -144,11 +143,11 @@ class Progress:
 
     def left(self) -> float:
         """Seconds until the time limit; none after a signal."""
-        return 0.0 if self.interrupted else max(0.0, self.deadline - time.perf_counter())
+        return 0.0 if self.interrupted else max(0.0, self.deadline - clock.now())
 
     def seconds(self) -> float:
         """Seconds since the start."""
-        return time.perf_counter() - self.began
+        return clock.now() - self.began
 
     def gap(self) -> float | None:
         """Return the gap between the incumbent and the certified bound."""

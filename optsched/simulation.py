@@ -7,7 +7,6 @@ that records and judges. So nothing that a policy is shown is what its judge com
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from copy import deepcopy
@@ -15,7 +14,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from optsched import interrupts
+from optsched import clock, interrupts
 from optsched.knowledge import checked_prior, compute, own
 from optsched.plugins import checked_policy, get_policy
 from optsched.problem import (
@@ -225,10 +224,10 @@ def _run(
     for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
         interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
-        began = time.perf_counter()
+        began = clock.now()
         with _explained(ours, place):
             decision = policy.step(event)
-        took = time.perf_counter() - began
+        took = clock.now() - began
         seconds, slowest = seconds + took, max(slowest, took)
         try:
             taken = decision if sealed else family.wire.take(decision)

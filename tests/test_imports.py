@@ -13,7 +13,17 @@ import optsched
 ROOT = Path(optsched.__file__).parent
 BOTTOM = {
     *("problem", "plugins", "knowledge", "resources", "magnitudes", "utility"),
-    *("streams", "files", "disk", "interrupts", "lastwords", "provenance", "drawing"),
+    *(
+        "streams",
+        "files",
+        "disk",
+        "interrupts",
+        "lastwords",
+        "provenance",
+        "drawing",
+        "clock",
+        "kernels",
+    ),
 }
 FLOORS = [
     BOTTOM,

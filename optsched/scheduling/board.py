@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from optsched.kernels import kernel
 from optsched.scheduling.oracle import Machines, Request
 from optsched.scheduling.slots import (
     Floats,
@@ -99,7 +99,7 @@ def plan_entries(
     return entries
 
 
-@njit(cache=True)
+@kernel
 def book(
     entries: Ints,
     worker_demand: Floats,
@@ -117,7 +117,7 @@ def book(
             free[t, r, h] += sign * n * demand[r]
 
 
-@njit(cache=True)
+@kernel
 def place_plan(
     amount: Ints,
     arrival: int,

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from optsched.kernels import kernel
 from optsched.scheduling.pool import Counts, Pool
 
 
@@ -102,7 +102,7 @@ def compile_kernels() -> None:
     progressive_filling(pool, pool.copy(), [Request(one, one, np.arange(2), 1)])
 
 
-@njit(cache=True)
+@kernel
 def _find(free: Counts, demand: Counts, start: int) -> int:
     """Return the first machine from ``start`` on, cyclically, that has room for one, or -1."""
     for step in range(len(free)):
@@ -115,7 +115,7 @@ def _find(free: Counts, demand: Counts, start: int) -> int:
     return -1
 
 
-@njit(cache=True)
+@kernel
 def _fill(
     free_w: Counts,  # (H, R), the same array as free_s if machines are shared
     free_s: Counts,  # (K, R)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.problem import InputError
 from optsched.resources import close
 from optsched.scheduling.slots import (
@@ -189,7 +189,7 @@ def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
     )
 
 
-@njit(cache=True)
+@kernel
 def open_slot(
     worker_price: Floats,
     worker_free: Floats,
@@ -232,7 +232,7 @@ def open_slot(
     return d - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def best_schedule(
     arrival: int,
     work: int,

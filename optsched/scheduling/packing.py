@@ -7,9 +7,9 @@ machine) as in `slots`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from optsched.kernels import kernel
 from optsched.scheduling.patterns import best_pattern
 from optsched.scheduling.slots import Floats, Ints, plain_int, rooms
 
@@ -19,7 +19,7 @@ Flags = NDArray[np.bool_]
 NODES = 30  # of the search for a machine's best pattern
 
 
-@njit(cache=True)
+@kernel
 def slot_rooms(
     free: Floats, demand: Floats, most: int, first: int, last: int, scratch: Floats, out: Floats
 ) -> None:
@@ -32,7 +32,7 @@ def slot_rooms(
         out[t] = min(float(most), scratch.sum())
 
 
-@njit(cache=True)
+@kernel
 def fill_machines(
     number: Ints,
     value: Floats,
@@ -72,7 +72,7 @@ def fill_machines(
             todo -= pattern[j]
 
 
-@njit(cache=True)
+@kernel
 def repack(
     t: int,
     i: int,
@@ -133,7 +133,7 @@ def repack(
     return best
 
 
-@njit(cache=True)
+@kernel
 def _left(t: int, i: int, most: int, number: Ints, demand: Floats, total: Floats) -> float:
     """Return how many workers of job i the free amounts of all machines together would hold."""
     bound = float(most)
@@ -146,7 +146,7 @@ def _left(t: int, i: int, most: int, number: Ints, demand: Floats, total: Floats
     return bound
 
 
-@njit(cache=True)
+@kernel
 def hoped(
     i: int,
     most: int,
@@ -167,7 +167,7 @@ def hoped(
     return out
 
 
-@njit(cache=True, nogil=True)  # searches run side by side in threads
+@kernel(nogil=True)  # searches run side by side in threads
 def make_room(
     i: int,
     most: int,
@@ -198,7 +198,7 @@ def make_room(
                 repacked[t] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def put_best_fit(
     t: int,
     i: int,
@@ -232,7 +232,7 @@ def put_best_fit(
         want -= take
 
 
-@njit(cache=True)
+@kernel
 def put_repacked(
     t: int,
     i: int,

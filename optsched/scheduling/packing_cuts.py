@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.scheduling.patterns import STEPS, best_pattern
 from optsched.scheduling.slots import Floats, Ints, plain_int
 
@@ -12,7 +12,7 @@ TINY = 1e-9
 ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off
 
 
-@njit(cache=True)
+@kernel
 def packing_cut(
     number: Floats,
     demand: Floats,

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints, plain_int
 
 STEPS = 60  # of the search for surrogate weights
 
 
-@njit(cache=True)
+@kernel
 def best_pattern(
     value: Floats,
     demand: Floats,
@@ -119,7 +119,7 @@ def best_pattern(
     return base + _depth_first(value, demand, free, item, most, chosen, order, n, nodes, out)
 
 
-@njit(cache=True)
+@kernel
 def resource_prices(
     value: Floats, demand: Floats, free: Floats, item: Ints, most: Ints, steps: int, best: Floats
 ) -> None:
@@ -163,7 +163,7 @@ def resource_prices(
                 u[r] = max(0.0, u[r] - top / (1.0 + step) / math.sqrt(norm) * slope[r])
 
 
-@njit(cache=True)
+@kernel
 def _depth_first(
     value: Floats,
     demand: Floats,
@@ -246,7 +246,7 @@ def _depth_first(
     return max(best, bound)
 
 
-@njit(cache=True)
+@kernel
 def best_patterns(
     value: Floats,
     demand: Floats,
@@ -269,14 +269,14 @@ def best_patterns(
         )
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def _shift_min(old: Floats, new: Floats, n: int, cost: float, work: int) -> None:
     for s in range(n, work):
         x = old[s - n] + cost
         new[s] = x if x < new[s] else new[s]
 
 
-@njit(cache=True)
+@kernel
 def windowed_costs(
     worker_price: Floats,
     ps_price: Floats,
@@ -317,7 +317,7 @@ def windowed_costs(
             _shift_min(old, new, n, cost, work)
 
 
-@njit(cache=True)
+@kernel
 def windowed_backtrack(
     worker_price: Floats,
     ps_price: Floats,

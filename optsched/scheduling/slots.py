@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,13 +21,13 @@ Ints = NDArray[np.int64]
 SAME_PRICE = 1.0 - 1e-12  # unit prices closer than this are equal, and the lower index goes first
 
 
-@njit(cache=True)
+@kernel
 def plain_int(x: int) -> int:
     """Return ``x``, no literal any more: for one, numba compiles the kernel that gets it anew."""
     return int(np.int64(x))
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
     """Price of one worker on every machine: ``out[h] = sum_r price[r, h] demand[r]``."""
     out[:] = 0.0
@@ -37,7 +38,7 @@ def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
                 out[h] += price[r, h] * d
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
     """Count what every machine holds: ``out[h] = min(most, floor(free[r, h] / demand[r]))``."""
     out[:] = most
@@ -51,7 +52,7 @@ def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
         out[h] = math.floor(out[h])
 
 
-@njit(cache=True)
+@kernel
 def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, out: Floats) -> None:
     """Raise unit prices towards the worth of all that is free on a machine, over what it holds.
 
@@ -66,7 +67,7 @@ def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, ou
             out[h] += share * max(0.0, worth / room[h] - out[h])
 
 
-@njit(cache=True)
+@kernel
 def _goes_before(price: Floats, a: int, b: int) -> bool:
     if price[a] < price[b] * SAME_PRICE:
         return True
@@ -75,7 +76,7 @@ def _goes_before(price: Floats, a: int, b: int) -> bool:
     return a < b
 
 
-@njit(cache=True)
+@kernel
 def _sift(heap: Ints, size: int, price: Floats, k: int) -> None:
     while True:
         child = 2 * k + 1
@@ -89,7 +90,7 @@ def _sift(heap: Ints, size: int, price: Floats, k: int) -> None:
         k = child
 
 
-@njit(cache=True)
+@kernel
 def cheapest(
     price: Floats,
     room: Floats,
@@ -139,7 +140,7 @@ def cheapest(
     return placed
 
 
-@njit(cache=True)
+@kernel
 def place(
     price: Floats, room: Floats, count: Ints, number: int, heap: Ints, machine: Ints, amount: Ints
 ) -> int:
@@ -165,7 +166,7 @@ def place(
     return used
 
 
-@njit(cache=True)
+@kernel
 def slot_cost(
     worker_cost: Floats, workers: int, ps_cost: Floats, ps: int, ps_needed: Ints, cost: Floats
 ) -> int:

@@ -9,8 +9,9 @@ state is the work done so far.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,7 +20,7 @@ EQUAL = 1e-9  # payoffs and costs this close, relatively, are equal
 BLOCK = 1024  # states that are treated together, to stay in the first-level cache
 
 
-@njit(cache=True)
+@kernel
 def hull(cost: Floats, most: int, slope: Floats, length: Ints) -> int:
     """Return the number of segments of the lower convex hull of cost[0..most], slopes ascending."""
     used = 0
@@ -38,7 +39,7 @@ def hull(cost: Floats, most: int, slope: Floats, length: Ints) -> int:
     return used
 
 
-@njit(cache=True)
+@kernel
 def hull_insert(
     slope: Floats,
     length: Ints,
@@ -70,7 +71,7 @@ def hull_insert(
     return held + used
 
 
-@njit(cache=True)
+@kernel
 def hull_costs(slopes: Floats, lengths: Ints, held: int, work: int) -> tuple[float, float]:
     """Enclose the cost of ``work`` units: a lower bound, and the cost of a distribution.
 
@@ -87,7 +88,7 @@ def hull_costs(slopes: Floats, lengths: Ints, held: int, work: int) -> tuple[flo
     return cost - slopes[held - 1] * (total - work), cost
 
 
-@njit(cache=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def _relax_block(old: Floats, new: Floats, cost: Floats, most: int, lo: int, hi: int) -> None:
     """new[s] = min over n <= most of old[s - n] + cost[n], for s in lo..hi-1 with s >= most."""
     for s in range(lo, hi):
@@ -115,7 +116,7 @@ def _relax_block(old: Floats, new: Floats, cost: Floats, most: int, lo: int, hi:
         n += 1
 
 
-@njit(cache=True)
+@kernel
 def prefix_costs(
     cost: Floats, most: Ints, first: int, last: int, work: int, pad: int, table: Floats
 ) -> None:
@@ -145,7 +146,7 @@ def prefix_costs(
             at = end
 
 
-@njit(cache=True)
+@kernel
 def backtrack(
     cost: Floats,
     most: Ints,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched import clock
 from optsched.problem import InputError
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
 from optsched.solvers.linear import MipResult, floats, solve_mip
@@ -101,7 +101,7 @@ def _pyomo_by_highs(
     import pyomo.environ as pyo
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-    began = time.perf_counter()
+    began = clock.now()
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=pyo.minimize)
     sign = 1 if form.objectives[0].sense == pyo.minimize else -1
     offset = float(form.c_offset[0])
@@ -135,7 +135,7 @@ def _pyomo_by_highs(
             [-math.inf if low is None else low for low, _ in limits],
             [math.inf if high is None else high for _, high in limits],
             integer,
-            time_limit=max(0.0, time_limit - (time.perf_counter() - began)),
+            time_limit=max(0.0, time_limit - (clock.now() - began)),
             gap=gap,
             threads=threads,
             seed=seed,

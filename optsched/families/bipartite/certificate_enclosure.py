@@ -20,10 +20,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bipartite.certificate_surplus import best_amount
 from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL
+from optsched.kernels import kernel
 
 ULP = 2.0**-52  # at least the distance of two neighbours, relative to the number
 TINY = 2.0**-1000
@@ -32,19 +32,19 @@ TERMS = 12  # of the series; the square of its argument is below 0.03
 SMALL = 0.4  # up to which ln(1 + y) is not computed from 1 + y
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def up(x):
     """Return a number above every real number that rounds to ``x``."""
     return x + (abs(x) * ULP + TINY)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def down(x):
     """Return a number below every real number that rounds to ``x``."""
     return x - (abs(x) * ULP + TINY)
 
 
-@njit(cache=True)
+@kernel
 def series_above(s):
     """Return a number at least 2 atanh(s) = 2 s (1 + t / 3 + t^2 / 5 + ...), t = s^2 < 0.03."""
     t = up(s * s)
@@ -54,7 +54,7 @@ def series_above(s):
     return up(2.0 * up(s * total))
 
 
-@njit(cache=True)
+@kernel
 def log_above(x):
     """Return a number at least ln x, for x >= 1, and above it by some 1e-15, relatively.
 
@@ -75,7 +75,7 @@ def log_above(x):
     return up(up(e * LN2_UP) + part)
 
 
-@njit(cache=True)
+@kernel
 def log1p_above(y):
     """Return a number at least ln(1 + y), for y >= 0, and above it by some 1e-15, relatively."""
     if y > SMALL:
@@ -83,7 +83,7 @@ def log1p_above(y):
     return series_above(up(y / down(2.0 + y)))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def surplus_above(kind, alpha, n, u, price):
     """Return a number at least max over 0 <= y <= u of n f(y) - price y.
 
@@ -119,7 +119,7 @@ def surplus_above(kind, alpha, n, u, price):
     return value
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@kernel(inline="always", error_model="numpy")
 def steepest_above(kind, alpha):
     """Return a number at least f'(0)."""
     if kind == RECIPROCAL:
@@ -127,7 +127,7 @@ def steepest_above(kind, alpha):
     return 0.5 * alpha if kind == POLY else alpha
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def bounds_above(
     n, share, nu, start, port, kind, alpha_low, alpha_high, beta_low, upper, capacity, worth
 ):

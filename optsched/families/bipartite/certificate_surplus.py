@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL, gain
+from optsched.kernels import kernel
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def best_amount(kind, alpha, n, u, price):
     """Return the y in [0, u] that maximizes n f(y) - price y, where price > 0."""
     if kind == LOG:
@@ -27,7 +26,7 @@ def best_amount(kind, alpha, n, u, price):
     return min(max(y, 0.0), u)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def surplus(kind, alpha, n, u, price):
     """Return the most that a channel gains at a price."""
     y = u if price <= 0.0 else best_amount(kind, alpha, n, u, price)

@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
-from numba import njit
 from pydantic import AfterValidator, Field
 
+from optsched.kernels import kernel
 from optsched.problem import Frozen
 
 SMALLEST, GREATEST = 1e-15, 1e15  # of what is not 0
@@ -55,7 +55,7 @@ class Utility(Frozen):
         return float(slope(KINDS.index(self.kind), self.alpha, amount))
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def gain(kind, alpha, y):
     """Return f(y) of (60)."""
     if kind == LOG:
@@ -67,7 +67,7 @@ def gain(kind, alpha, y):
     return alpha * y
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def slope(kind, alpha, y):
     """Return f'(y)."""
     if kind == LOG:
@@ -79,7 +79,7 @@ def slope(kind, alpha, y):
     return alpha
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def bend(kind, alpha, y):
     """Return -f''(y), which is never negative."""
     if kind == LOG:

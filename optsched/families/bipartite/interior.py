@@ -22,7 +22,6 @@ predictor and corrector share all matrices. Prices and value are measured by `du
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bipartite.instance_utilities import bend, slope
 from optsched.families.bipartite.interior_algebra import (
@@ -32,6 +31,7 @@ from optsched.families.bipartite.interior_algebra import (
     substitute,
     value_of,
 )
+from optsched.kernels import kernel
 
 MOST_ITERATIONS = 150
 NEAR = 0.995  # share of the way to the boundary
@@ -43,7 +43,7 @@ MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at t
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@kernel(error_model="numpy", nogil=True)
 def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, beta, upper, capacity):
     """Maximize sum_l weight_l q_l(y) on live channels.
 
@@ -292,13 +292,13 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
     return best_y, best_theta, best_nu, best_value * scale, best_bound * scale, iterations
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def room(step, x, dx):
     """Return the largest step, at most ``step``, that keeps x >= 0."""
     return min(step, -x / dx) if dx < 0.0 else step
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def solve(
     centre, phase, d, g, area, inverse, summed, n, s, nu, w, theta, dy, ds, dnu, dw, dtheta, dm,
     first, at, rows, resource, beta,

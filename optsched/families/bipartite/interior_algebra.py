@@ -8,15 +8,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bipartite.certificate_surplus import surplus
 from optsched.families.bipartite.instance_utilities import gain
+from optsched.kernels import kernel
 
 SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def reduced(stopped, inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta):
     """Write N_k^-1 for every resource, unless it is stopped.
 
@@ -55,7 +55,7 @@ def reduced(stopped, inverse, d, area, nu, s, w, theta, first, at, rows, resourc
         invert(stopped, inverse[k], excess[k])
 
 
-@njit(cache=True, error_model="numpy", fastmath=SUMS)
+@kernel(error_model="numpy", fastmath=SUMS)
 def invert(stopped, matrix, excess):
     """Replace the matrix by its inverse; given are minus its lower triangle and its row sums.
 
@@ -105,7 +105,7 @@ def invert(stopped, matrix, excess):
             matrix[j, i] = x
 
 
-@njit(cache=True, error_model="numpy", fastmath=SUMS)
+@kernel(error_model="numpy", fastmath=SUMS)
 def factorize(stopped, matrix):
     """Replace the lower triangle by its Cholesky factor; a pivot that vanishes is lifted.
 
@@ -132,7 +132,7 @@ def factorize(stopped, matrix):
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def substitute(factor, x):
     """Replace ``x`` by the solution of the system whose Cholesky factor is given."""
     size = len(x)
@@ -146,7 +146,7 @@ def substitute(factor, x):
         x[i] /= factor[i, i]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def value_of(y, n, total, first, at, rows, kind, alpha, beta):
     """Return sum_l n_l q_l(y)."""
     value = 0.0
@@ -162,7 +162,7 @@ def value_of(y, n, total, first, at, rows, kind, alpha, beta):
     return value
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def dual_value(theta, nu, n, c, u, first, at, rows, resource, kind, alpha, beta):
     """Return the bound that prices prove: sum nu c + what each channel gains at its price."""
     bound = 0.0

@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bipartite.instance import BipartiteArrays, Floats
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, slope
+from optsched.kernels import kernel
 
 TIE = 1e-9  # how far below the largest overhead a resource still counts as dominant
 ROUNDING = 2e-16
@@ -44,7 +44,7 @@ def project(z: Floats, upper: Floats, capacity: float) -> Floats:
     return out
 
 
-@njit(cache=True, error_model="numpy", fastmath=SUMS)
+@kernel(error_model="numpy", fastmath=SUMS)
 def balance(z, first, last, upper, capacity, guess):
     """Project z[first:last] in place; return rho (0 where it is not needed).
 
@@ -61,13 +61,13 @@ def balance(z, first, last, upper, capacity, guess):
     return rho
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def clip(x, upper):
     """Return x, or the nearer end of [0, upper]."""
     return min(max(x, 0.0), upper)
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def pair(u, v, a, b, capacity):
     """Project (u, v) on {0 <= x <= a, 0 <= y <= b, x + y <= c}."""
     x, y = clip(u, a), clip(v, b)
@@ -77,7 +77,7 @@ def pair(u, v, a, b, capacity):
     return x, y
 
 
-@njit(cache=True, inline="always")
+@kernel(inline="always")
 def triple(u, v, w, a, b, c, capacity):
     """Project (u, v, w) on 0 <= (x, y, z) <= (a, b, c), x + y + z <= capacity."""
     x, y, z = clip(u, a), clip(v, b), clip(w, c)
@@ -98,7 +98,7 @@ def triple(u, v, w, a, b, c, capacity):
     return x, y, z
 
 
-@njit(cache=True, error_model="numpy", fastmath=SUMS)
+@kernel(error_model="numpy", fastmath=SUMS)
 def multiplier(z, first, last, upper, capacity, guess):
     """Return the rho > 0 with sum clip(z - rho, 0, upper) = capacity; at 0 the sum is larger."""
     low, high = 0.0, np.inf  # rho is between
@@ -147,7 +147,7 @@ def multiplier(z, first, last, upper, capacity, guess):
     return high if high < np.inf else low
 
 
-@njit(cache=True)
+@kernel
 def dominant(totals, beta, chosen):
     """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest."""
     for p in range(totals.shape[1]):
@@ -216,14 +216,14 @@ class Live:
         return out
 
 
-@njit(cache=True)
+@kernel
 def scatter(out, where, y):
     """Write ``y`` to the places ``where`` of ``out``."""
     for i in range(len(y)):
         out[where[i]] = y[i]
 
 
-@njit(cache=True)
+@kernel
 def add_up(y, start, port, resource, totals):
     """Write S_lk = sum over machines of y, shape (K, C)."""
     totals[:] = 0.0
@@ -233,7 +233,7 @@ def add_up(y, start, port, resource, totals):
             here[port[i]] += y[i]
 
 
-@njit(cache=True)
+@kernel
 def gradient_norm(y, jobs, totals, rest, start, port, resource, kind, alpha, beta):
     """Return the Euclidean norm of the gradient (30); ``rest`` as in `Live`."""
     chosen = np.zeros(len(jobs), np.int64)
@@ -256,7 +256,7 @@ def gradient_norm(y, jobs, totals, rest, start, port, resource, kind, alpha, bet
     return math.sqrt(total)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def ascend(
     y, out, jobs, eta, totals, rho, start, port, resource, kind, alpha, beta, upper, capacity
 ):
@@ -313,7 +313,7 @@ def ascend(
         here[p] += u
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def shape(y, out, first, last, port, step, due, kind, alpha):
     """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized."""
     if kind == LOG:

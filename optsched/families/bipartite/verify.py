@@ -23,7 +23,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.bipartite.instance import (
@@ -37,6 +36,7 @@ from optsched.families.bipartite.instance import (
     Platform,
     gain,
 )
+from optsched.kernels import kernel
 from optsched.problem import Verdict, Violation
 from optsched.resources import EPS, exact
 
@@ -266,7 +266,7 @@ def exact_worth(a: BipartiteArrays, y: Floats, copy: int) -> float:
 DOUBTFUL = math.inf  # a reward that is to be computed again
 
 
-@njit(cache=True)
+@kernel
 def judged(y, jobs, start, port, kind, alpha, beta, upper, capacity, doubt, worth, totals):
     """Return whether a decision keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 

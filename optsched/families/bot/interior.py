@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bot.instance import BotInstance, Flags, Floats, Ints
 from optsched.families.bot.interior_kernels import charges, factor, loads
@@ -29,6 +28,7 @@ from optsched.families.bot.interior_steps import (
     solve,
 )
 from optsched.families.bot.interior_tree import Tree
+from optsched.kernels import kernel
 
 ITERATIONS = 1000
 OPERATIONS = 2e6  # of nodes times squared applications, between two looks at the clock
@@ -92,7 +92,7 @@ def solve_tree(
     return Interior(rho, nodes, arcs, float(score[0]), int(score[2]))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _advance(
     parent: Ints,
     master: Ints,

@@ -16,12 +16,12 @@ Nodes are numbered from the root; `parent[i] < i`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bot.instance import Flags, Floats, Ints
+from optsched.kernels import kernel
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def loads(
     parent: Ints,
     master: Ints,
@@ -66,7 +66,7 @@ def loads(
     return total
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def charges(
     parent: Ints, master: Ints, inside: Flags, a: Floats, v: Floats, node: Floats, row: Floats
 ) -> Floats:
@@ -90,7 +90,7 @@ def charges(
     return paid
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def factor(
     parent: Ints,
     master: Ints,
@@ -167,7 +167,7 @@ def factor(
     return top
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def backsolve(
     parent: Ints,
     a: Floats,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bot.instance import Flags, Floats, Ints
 from optsched.families.bot.interior_kernels import backsolve, loads
+from optsched.kernels import kernel
 
 REFINEMENTS = 1
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def log_mean(log_weights: Floats, alpha: float, s: Floats) -> float:
     """Return the logarithm of the mean rate of the totals ``s``, shape (K,), up to a constant."""
     if alpha == 1:
@@ -20,7 +20,7 @@ def log_mean(log_weights: Floats, alpha: float, s: Floats) -> float:
     return _log_sum(log_weights + (1 - alpha) * np.log(s)) / (1 - alpha)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def log_bound(log_weights: Floats, alpha: float, pay: float, task: Floats) -> float:
     """Return the logarithm of the best mean that a budget ``pay`` buys at ``task`` each.
 
@@ -36,13 +36,13 @@ def log_bound(log_weights: Floats, alpha: float, pay: float, task: Floats) -> fl
     return float(alpha * _log_sum(terms) / (1 - alpha) + np.log(pay))
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _log_sum(terms: Floats) -> float:
     largest = terms.max()
     return float(np.log(np.exp(terms - largest).sum()) + largest)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def longest(
     present: Floats,
     has_node: Floats,
@@ -74,7 +74,7 @@ def longest(
     return 1 / speed
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def solve(
     parent: Ints,
     master: Ints,
@@ -119,7 +119,7 @@ def solve(
     return dx, p, y_node, y_row, move_node, move_row
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def cheapest(present: Floats, paid: Floats) -> Floats:
     """Return the least that a task of each application costs anywhere, shape (K,)."""
     task = np.full(paid.shape[1], np.inf)
@@ -130,7 +130,7 @@ def cheapest(present: Floats, paid: Floats) -> Floats:
     return task
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def complementarity(
     present: Floats, has_node: Floats, has_row: Floats, step: float, x: Floats, dx: Floats,
     z: Floats, new_z: Floats, room_node: Floats, move_node: Floats, y_node: Floats,
@@ -153,7 +153,7 @@ def complementarity(
     return after
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def correct(
     present: Floats, has_node: Floats, has_row: Floats, aim: float, x: Floats, dx: Floats,
     z: Floats, new_z: Floats, move_node: Floats, y_node: Floats, new_node: Floats,

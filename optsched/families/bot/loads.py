@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bot.instance import BotInstance, Floats, Ints
+from optsched.kernels import kernel
 
 
 def relative_loads(inst: BotInstance, rho: Floats) -> tuple[Floats, Floats]:
@@ -48,7 +48,7 @@ def _over(load: Floats, capacity: Floats) -> Floats:
     return out
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _beyond(order: Ints, before: Ints, rates: Floats) -> Floats:
     sums = rates.copy()
     for place in range(len(order) - 1, 0, -1):

@@ -12,16 +12,16 @@ of `waves`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.random import Generator
 
 from optsched.families.bot.instance import Flags, Floats, Ints
 from optsched.families.bot.waves import ADAPTIVE, new_price, new_rate
+from optsched.kernels import kernel
 
 SENT, LOST, LATE = 0, 1, 2
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@kernel(error_model="numpy", inline="always")
 def _post(
     rng: Generator, loss: float, delay: int, now: int, k: int, i: int, first: float, second: float,
     known: Floats, stamp: Ints, post: Floats, due: Ints, tally: Ints,
@@ -41,7 +41,7 @@ def _post(
         post[slot, k, i, 0], post[slot, k, i, 1], due[slot, k, i] = first, second, now
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@kernel(error_model="numpy", inline="always")
 def _deliver(
     now: int, delay: int, k: int, i: int, known: Floats, stamp: Ints, post: Floats, due: Ints
 ) -> None:
@@ -53,7 +53,7 @@ def _deliver(
     due[slot, k, i] = 0
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def exchange(
     size: Ints, node: Ints, up: Ints, arc: Ints, present: Flags, flop: Floats, sent: Floats,
     back: Floats, weights: Floats, speed: Floats, bandwidth: Floats,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bot.instance import BotInstance, Floats, Ints
+from optsched.kernels import kernel
 
 
 def equal_shares(inst: BotInstance) -> Floats:
@@ -69,7 +69,7 @@ def _rates(inst: BotInstance, node_share: Floats, arc_share: Floats) -> Floats:
     return rates
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floats, Floats]:
     """Return what passes into each node, and the factor that slows it down.
 

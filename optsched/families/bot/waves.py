@@ -19,15 +19,15 @@ and rho_k^(1 + alpha) in place of rho_k^2.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bot.instance import Flags, Floats, Ints
+from optsched.kernels import kernel
 
 NAIVE, ADAPTIVE = 0, 1
 MIX, GRADIENT, NONE = 0, 1, 2  # the proximal term of the naive algorithm
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@kernel(error_model="numpy", inline="always")
 def new_rate(
     algorithm: int, prox: int, g_rho: float, g_tilde: float, rate: float, tilde: float,
     total: float, power: float, price: float, weight: float,
@@ -46,7 +46,7 @@ def new_rate(
     return max(0.0, moved)
 
 
-@njit(cache=True, error_model="numpy", inline="always")
+@kernel(error_model="numpy", inline="always")
 def new_price(algorithm: int, step: float, price: float, excess: float, scale: float) -> float:
     """Return lambda_n or mu_a of t + 1."""
     if algorithm == NAIVE:
@@ -56,7 +56,7 @@ def new_price(algorithm: int, step: float, price: float, excess: float, scale: f
     return max(0.5 * price, price + step * excess / scale)
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def gather(
     size: Ints, node: Ints, up: Ints, arc: Ints, present: Flags, flop: Floats, sent: Floats,
     back: Floats, rho: Floats, bend: Floats, threshold: float, sigma: Floats, count: Floats,
@@ -92,7 +92,7 @@ def gather(
         totals[k] = sigma[k, 0]
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def descend(
     size: Ints, up: Ints, arc: Ints, sent: Floats, back: Floats, mu: Floats, route: Floats
 ) -> None:
@@ -108,7 +108,7 @@ def descend(
             route[k, i] = route[k, up[k, i]] + price
 
 
-@njit(cache=True, error_model="numpy")
+@kernel(error_model="numpy")
 def iterate(
     size: Ints, node: Ints, up: Ints, arc: Ints, present: Flags, flop: Floats, sent: Floats,
     back: Floats, weights: Floats, speed: Floats, bandwidth: Floats,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.insertion_kernels import insert
@@ -19,6 +18,7 @@ from optsched.families.completion.server_state import (
     remove,
     worth,
 )
+from optsched.kernels import kernel
 
 State = NDArray[np.uint64]
 
@@ -29,7 +29,7 @@ LEAST = 1e-12  # relative: rounding
 ROUNDING = 1e-6  # slots
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def draw(state: State) -> float:
     """Return the next random number in [0, 1): splitmix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -40,7 +40,7 @@ def draw(state: State) -> float:
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def construct(tables: Tables, servers: Servers, plans: Plans, order: Ints, factor: float) -> float:
     """Insert jobs one after the other; return what they earn."""
     value = 0.0
@@ -50,7 +50,7 @@ def construct(tables: Tables, servers: Servers, plans: Plans, order: Ints, facto
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def load(tables: Tables, servers: Servers, plans: Plans, other: Plans) -> None:
     """Replace the plans by others."""
     for i in range(plans.mode.size):
@@ -63,7 +63,7 @@ def load(tables: Tables, servers: Servers, plans: Plans, other: Plans) -> None:
             put(tables, servers, plans, i)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def anneal(
     tables: Tables,
     servers: Servers,
@@ -123,7 +123,7 @@ def anneal(
     return value, best_value
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
     """Fill ``out`` with jobs to take out, and all that are not in; return how many."""
     jobs = plans.mode.size
@@ -155,7 +155,7 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _rank(spare: Plans, out: Ints, density: Floats, keys: Floats, state: State) -> None:
     """Rank jobs at random, roughly by density, or roughly as they started."""
     kind = int(draw(state) * 3)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
 NONE = -1
 
 
-@njit(cache=True)
+@kernel
 def modes_of(durations: Ints, ring: bool) -> Ints:
     """Return the rows [duration, worker type, PS type, q, workers] of a job, by duration.
 
@@ -35,7 +36,7 @@ def modes_of(durations: Ints, ring: bool) -> Ints:
     return rows[np.argsort(rows[:, 0], kind="mergesort")]
 
 
-@njit(cache=True)
+@kernel
 def least_values(
     modes: Ints,  # (G, 5)
     limits: Ints,  # (5, 2): start, completion, worker type, workers, together
@@ -106,7 +107,7 @@ def least_values(
     return best
 
 
-@njit(cache=True)
+@kernel
 def _rooms(capacity: Ints, demand: Ints, most: int, count: Ints, room: Ints) -> bool:
     """Fill ``room`` with the workers that one server of each class holds; whether all find room."""
     total = 0
@@ -119,7 +120,7 @@ def _rooms(capacity: Ints, demand: Ints, most: int, count: Ints, room: Ints) -> 
     return total >= most
 
 
-@njit(cache=True)
+@kernel
 def _fits(capacity: Ints, c: int, n: int, e: Ints, s: int, z: Ints) -> bool:
     fits = True
     for r in range(e.size):
@@ -127,7 +128,7 @@ def _fits(capacity: Ints, c: int, n: int, e: Ints, s: int, z: Ints) -> bool:
     return fits
 
 
-@njit(cache=True)
+@kernel
 def _cheapest(n: int, unit: Ints, room: Ints, count: Ints, skip: int, most: int) -> int:
     """Return the cost of n workers, ``most`` on a server, one of class ``skip`` left out."""
     cost, left = 0, n
@@ -146,7 +147,7 @@ def _cheapest(n: int, unit: Ints, room: Ints, count: Ints, skip: int, most: int)
     return cost
 
 
-@njit(cache=True)
+@kernel
 def _ring(n: int, together: bool, unit: Ints, room: Ints, count: Ints) -> int:
     if not together:
         return _cheapest(n, unit, room, count, -1, n - 1)
@@ -157,7 +158,7 @@ def _ring(n: int, together: bool, unit: Ints, room: Ints, count: Ints) -> int:
     return best
 
 
-@njit(cache=True)
+@kernel
 def _together(
     n: int,
     m: int,
@@ -181,7 +182,7 @@ def _together(
     return best
 
 
-@njit(cache=True)
+@kernel
 def _apart(
     n: int,
     m: int,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
+from optsched import clock
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
@@ -46,13 +46,13 @@ def compact(
         if monitor.left() <= 0:
             raise _OutOfTimeError
 
-    began = time.perf_counter()
+    began = clock.now()
     try:
         with silent_pyomo():
             model = completion_ilp(inst, latest_ends(jobs, monitor), watch)
     except _OutOfTimeError:
         return
-    if monitor.left() < time.perf_counter() - began:
+    if monitor.left() < clock.now() - began:
         return  # handing it over takes as long as building it did, and cannot be stopped
     modes = modes_by_job(inst)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from optsched import clock
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Floats, Relaxation
 from optsched.families.completion.certificate import latest_cost, round_up
@@ -83,7 +83,7 @@ class Exact:
         monitor, inst = self.monitor, self.inst
         if self.monitor.closed() or not inst.jobs:
             return
-        self.until = min(time.perf_counter() + seconds, monitor.deadline)
+        self.until = min(clock.now() + seconds, monitor.deadline)
         if self.branching is None:
             self.branching = self._tree()
         if self.branching.run() and monitor.value is None:
@@ -132,7 +132,7 @@ class Exact:
         return BranchAndPrice(
             problem,
             target=self._target,
-            stop=lambda: monitor.stop() or time.perf_counter() > self.until,
+            stop=lambda: monitor.stop() or clock.now() > self.until,
             proved=proved,
             relaxed=relaxed,
             threads=self.threads,
@@ -149,7 +149,7 @@ class Exact:
         """Run the dynamic program over time: on everything, then on what a tree has left open."""
         if self.monitor.value is None or not 0 < len(self.jobs.modes) <= MOST_JOBS:
             return
-        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.monitor.deadline)
         if self.sequencing is None:
             self.sequencing = Sequencing(self.search, self._problem())
             self.closed = self.sequencing.everything(until)
@@ -158,7 +158,7 @@ class Exact:
         while leaves and not self.closed and not self.sequencing.over(until):
             still = []
             for limits, prices in leaves:
-                end = min(until, time.perf_counter() + share)
+                end = min(until, clock.now() + share)
                 if not self._gone(left, limits, prices, end):
                     still.append((limits, prices))
             leaves, share = still, share * TIMELINE_GROWTH

@@ -8,7 +8,6 @@ classes of servers, and do not see that a server's last GPU is of no use without
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.completion.server_kernels import MOST_ROOM
 from optsched.families.completion.server_state import (
@@ -20,12 +19,13 @@ from optsched.families.completion.server_state import (
     Tables,
     put,
 )
+from optsched.kernels import kernel
 from optsched.scheduling.slots import plain_int
 
 LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too late
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def insert(
     tables: Tables, servers: Servers, plans: Plans, i: int, factor: float, latest: int
 ) -> bool:
@@ -108,7 +108,7 @@ def insert(
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _book(
     tables: Tables,
     servers: Servers,
@@ -131,7 +131,7 @@ def _book(
     put(tables, servers, plans, i)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _narrow(servers: Servers, m: int, first: int, last: int, rooms: Small) -> None:
     """Lower ``rooms`` (H,) to what fits in the slots first .. last - 1 too."""
     for t in range(first, last):
@@ -140,7 +140,7 @@ def _narrow(servers: Servers, m: int, first: int, last: int, rooms: Small) -> No
             rooms[h] = min(rooms[h], row[h])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _left(servers: Servers, h: int, begin: int, end: int, out: Ints) -> None:
     """Fill ``out`` (R,) with the least that is free on server h in a window."""
     free = servers.free
@@ -150,7 +150,7 @@ def _left(servers: Servers, h: int, begin: int, end: int, out: Ints) -> None:
             out[r] = min(out[r], free[h, t, r])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _fits(tables: Tables, m: int, n: int, p: int, s: int, left: Ints) -> bool:
     fits = True
     for r in range(left.size):
@@ -158,14 +158,14 @@ def _fits(tables: Tables, m: int, n: int, p: int, s: int, left: Ints) -> bool:
     return fits
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _window(cost: Floats, begin: int, end: int, g: int) -> float:
     """Return the cost of a unit on class g in a window, of prefix sums (L + 1, C)."""
     last = cost.shape[0] - 1
     return float(cost[min(end, last), g] - cost[min(begin, last), g])
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _on_one(
     tables: Tables,
     servers: Servers,
@@ -209,7 +209,7 @@ def _on_one(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _fill(n: int, most: int, skip: int, ranks: Ints, of: Ints, rooms: Small, out: Ints) -> int:
     """Put n workers on classes as ranked, at most ``most`` per server; return how many are left."""
     out[:] = 0
@@ -223,7 +223,7 @@ def _fill(n: int, most: int, skip: int, ranks: Ints, of: Ints, rooms: Small, out
     return n
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _on_many(
     tables: Tables,
     servers: Servers,
@@ -304,7 +304,7 @@ def _on_many(
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _sum(out: Ints, unit: Floats, of: Ints) -> float:
     cost = 0.0
     for h in range(out.size):
@@ -312,7 +312,7 @@ def _sum(out: Ints, unit: Floats, of: Ints) -> float:
     return cost
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(nogil=True, error_model="numpy")
 def lost_room(tables: Tables, value: Floats, left: Ints, load: Ints) -> float:
     """Return what the room is worth that ``load`` takes: the sum over types of workers."""
     lost = 0.0
@@ -332,7 +332,7 @@ def lost_room(tables: Tables, value: Floats, left: Ints, load: Ints) -> float:
     return lost
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def arrange(
     tables: Tables,
     servers: Servers,

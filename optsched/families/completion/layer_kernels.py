@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.slot_kernels import (
@@ -28,6 +27,7 @@ from optsched.families.completion.slot_kernels import (
     spread,
     take,
 )
+from optsched.kernels import kernel
 
 
 class Layers(NamedTuple):
@@ -40,7 +40,7 @@ class Layers(NamedTuple):
     size: Ints  # (L,) items
 
 
-@njit(cache=True)
+@kernel
 def _twin(free: Ints, h: int) -> bool:
     """Whether a server before h has as much left of everything in every layer (L, H, R)."""
     found = False
@@ -49,7 +49,7 @@ def _twin(free: Ints, h: int) -> bool:
     return found
 
 
-@njit(cache=True)
+@kernel
 def _alike(free: Ints, a: int, b: int) -> bool:
     for t in range(free.shape[0]):
         for r in range(free.shape[2]):
@@ -58,7 +58,7 @@ def _alike(free: Ints, a: int, b: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def _put(on: Layers, k: int, h: int, n: int, e: Ints, s: int, z: Ints) -> None:
     """Take n workers and s PS on server h in all layers of item k."""
     for t in range(on.size.size):
@@ -66,7 +66,7 @@ def _put(on: Layers, k: int, h: int, n: int, e: Ints, s: int, z: Ints) -> None:
             take(on.free[t], h, n, e, s, z)
 
 
-@njit(cache=True)
+@kernel
 def _count(on: Layers, k: int, m: int, most: int, left: int) -> None:
     """Count workers of type m in all layers of item k."""
     for t in range(on.size.size):
@@ -75,7 +75,7 @@ def _count(on: Layers, k: int, m: int, most: int, left: int) -> None:
             on.left[t, m] += left
 
 
-@njit(cache=True)
+@kernel
 def _still(servers: Servers, on: Layers, k: int) -> int:
     """Whether the workers still fit in all layers of item k, each layer by itself."""
     for t in range(on.size.size):
@@ -91,7 +91,7 @@ def _still(servers: Servers, on: Layers, k: int) -> int:
     return sure
 
 
-@njit(cache=True)
+@kernel
 def _room(on: Layers, k: int, h: int, e: Ints, most: int) -> int:
     """How many workers fit on server h in all layers of item k."""
     for t in range(on.size.size):
@@ -100,7 +100,7 @@ def _room(on: Layers, k: int, h: int, e: Ints, most: int) -> int:
     return most
 
 
-@njit(cache=True)
+@kernel
 def _spread_linked(
     servers: Servers, kinds: Ints, linked: Ints, away: Ints, state: Layers, tries: int
 ) -> tuple[int, int]:
@@ -159,7 +159,7 @@ def _spread_linked(
     return NO, tries
 
 
-@njit(cache=True)
+@kernel
 def packs_layers(
     servers: Servers, items: Items, which: Small, layers: Ints, number: int, tries: int
 ) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.instance import Piece
@@ -23,6 +22,7 @@ from optsched.families.completion.oracle import (
     piece_of,
     placement,
 )
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -168,7 +168,7 @@ class Block:
         return piece_of(found, workers, ps, types.ring)
 
 
-@njit(cache=True)
+@kernel
 def raise_prices(
     start: int,
     end: int,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.instance import (
@@ -19,6 +18,7 @@ from optsched.families.completion.instance import (
     PlatformArrays,
     needed_table,
 )
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
@@ -97,7 +97,7 @@ def _group(durations: Ints, ring: bool) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     return d, m, n, q, mask
 
 
-@njit(cache=True)
+@kernel
 def _groups(durations: Ints, ring: bool) -> Ints:
     """Find the least number of workers for every duration; PS types alike share a row."""
     types, kinds, _, most = durations.shape
@@ -161,7 +161,7 @@ class Cluster:
         return Task(job, modes, job.weight / max(float(area.min(initial=np.inf)), 1e-300))
 
 
-@njit(cache=True)
+@kernel
 def placeable(
     worker_type: Ints,  # (G,)
     together: Ints,  # (G,)

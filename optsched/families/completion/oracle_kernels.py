@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.tie_kernels import (
@@ -21,6 +20,7 @@ from optsched.families.completion.worker_cost_kernels import (
     units_of,
     without,
 )
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,7 +30,7 @@ Small = NDArray[np.int16]
 FIRST_SHARE, GROWTH, MOST_SHARE = 0.005, 1.5, 0.5
 
 
-@njit(cache=True)
+@kernel
 def _fits(free: Ints, level: int, a: int, b: int, h: int, e: Ints, n: int, z: Ints, s: int) -> bool:
     """Whether n workers and s PS fit on server h throughout the window."""
     for r in range(e.size):
@@ -39,7 +39,7 @@ def _fits(free: Ints, level: int, a: int, b: int, h: int, e: Ints, n: int, z: In
     return True
 
 
-@njit(cache=True)
+@kernel
 def _printed(
     n: int,
     host: int,
@@ -75,7 +75,7 @@ def _printed(
     return servers if left == 0 else 0
 
 
-@njit(cache=True)
+@kernel
 def _least_bound(
     worker_type: Ints,
     workers: Ints,
@@ -104,7 +104,7 @@ def _least_bound(
     return best
 
 
-@njit(cache=True)
+@kernel
 def cheapest_below(
     worker_type: Ints,
     together: Ints,
@@ -290,7 +290,7 @@ def cheapest_below(
     return value, paid, found
 
 
-@njit(cache=True)
+@kernel
 def cheapest(
     worker_type: Ints,
     together: Ints,
@@ -347,7 +347,7 @@ def cheapest(
         share *= GROWTH
 
 
-@njit(cache=True)
+@kernel
 def place(
     m: int,
     p: int,

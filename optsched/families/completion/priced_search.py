@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
 import numpy as np
 
+from optsched import clock
 from optsched.colgen import Floats, Master, Relaxation, generate_columns
 from optsched.families.completion.blocks import Jobs, ServerBlocks, StoppedError
 from optsched.families.completion.certificate import LARGEST, CompletionCertificate
@@ -87,7 +87,7 @@ class Search:
 
     def generate(self, span: int, seconds: float) -> bool:
         """Improve the prices on a grid; return whether that has converged."""
-        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.monitor.deadline)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         problem = ServerBlocks(self.jobs, length, span)
         large = problem.rhs.size > INTERIOR // span**0.5
@@ -98,7 +98,7 @@ class Search:
 
         def stop(relaxation: Relaxation) -> bool:
             self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
-            return self.monitor.stop() or time.perf_counter() > until
+            return self.monitor.stop() or clock.now() > until
 
         problem.stop = self.monitor.stop
         try:
@@ -119,11 +119,11 @@ class Search:
     def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
         seconds = max(1e-3, min(seconds, self.monitor.left()))
-        began = time.perf_counter()
+        began = clock.now()
         ended = Event()
 
         def done() -> float:
-            share = (time.perf_counter() - began) / seconds
+            share = (clock.now() - began) / seconds
             return 1.0 if ended.is_set() or self.monitor.left() <= 0 else share
 
         def first_done() -> float:  # of the search in this thread, which alone reports

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
+from optsched import clock
 from optsched.colgen import Floats
 from optsched.families.completion.certificate import round_up
 from optsched.families.completion.cpsat import Choices, Program
@@ -67,7 +67,7 @@ class Sequencing:
 
     def over(self, until: float) -> bool:
         """Whether it is later than ``until``, or nothing more is to be done at all."""
-        return self.monitor.stop() or time.perf_counter() > until
+        return self.monitor.stop() or clock.now() > until
 
     def _goal(self) -> float:
         """Return what a better schedule has to be below."""
@@ -88,7 +88,7 @@ class Sequencing:
     def _run(self, program: Timeline, top: float, until: float) -> Outcome:
         found = program.least(top, lambda: self.over(until))
         if found.best is not None:
-            self._place(found.best, min(PLACE_SECONDS, until - time.perf_counter()))
+            self._place(found.best, min(PLACE_SECONDS, until - clock.now()))
         return found
 
     def everything(self, until: float) -> bool:
@@ -111,7 +111,7 @@ class Sequencing:
             def make(prices: Sequence[Floats], choices: Sequence[Choices] = some) -> Timeline:
                 return Timeline(self.jobs, self.items, prices, choices)
 
-            began = time.perf_counter()
+            began = clock.now()
             program = make(self.repricing.kept)
             if not self.choosing:
                 found = self._run(program, top, until)
@@ -131,7 +131,7 @@ class Sequencing:
                     return True
             rest.pop(0)
             if rest:
-                now = time.perf_counter()
+                now = clock.now()
                 further = low + rest[0] * (self._goal() - low)
                 most = REPRICING[0] + REPRICING[1] * (now - began)
                 end = now + min(most, REPRICING_SHARE * (until - now))
@@ -153,7 +153,7 @@ class Sequencing:
                 return False
             if self.items.settle(path.lists) or refuted(path, self.items):
                 continue
-            how = self._place(path, until - time.perf_counter())
+            how = self._place(path, until - clock.now())
             if how == "infeasible":  # from here on it is CP-SAT's word, too
                 self.by = Implementation.CP_SAT
                 continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -13,7 +14,7 @@ Small = NDArray[np.int16]
 MOST_ROOM = 10_000
 
 
-@njit(cache=True)
+@kernel
 def prefix_sums(prices: Floats, demand: Floats) -> tuple[Floats, Floats]:
     """Return the cost of each demand (D, L + 1, H) up to a slot, and of the cheapest (D, L + 1)."""
     slots, servers, resources = prices.shape
@@ -32,7 +33,7 @@ def prefix_sums(prices: Floats, demand: Floats) -> tuple[Floats, Floats]:
     return total, least
 
 
-@njit(cache=True)
+@kernel
 def occupy(
     start: int,
     end: int,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.server_kernels import MOST_ROOM, prefix_sums
+from optsched.kernels import kernel
 from optsched.scheduling.slots import plain_int
 
 Floats = NDArray[np.float64]
@@ -124,7 +124,7 @@ def no_plans(tables: Tables) -> Plans:
     return Plans(*number, *(np.zeros((jobs, parts), np.int64) for _ in range(2)))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def copy_plan(source: Plans, target: Plans, i: int) -> None:
     """Copy how job i runs."""
     target.mode[i], target.start[i] = source.mode[i], source.start[i]
@@ -134,7 +134,7 @@ def copy_plan(source: Plans, target: Plans, i: int) -> None:
         target.where[i, x], target.number[i, x] = source.where[i, x], source.number[i, x]
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
     k = plans.mode[i]
@@ -143,26 +143,26 @@ def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def most_worth(tables: Tables, i: int, slots: int) -> float:
     """Return what job i earns at most."""
     return float(tables.weight[i] * (slots - tables.soonest[i]))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def put(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
     """Take from the servers what job i uses by its plan."""
     _occupy(tables, servers, plans, i, plain_int(1))
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def remove(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
     """Give back what job i uses, and take it out of the plans."""
     _occupy(tables, servers, plans, i, plain_int(-1))
     plans.mode[i] = -1
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -> None:
     k, start, host = plans.mode[i], plans.start[i], plans.host[i]
     m, end = tables.type_of[k], start + tables.duration[k]
@@ -180,7 +180,7 @@ def _occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -
         _take(tables, servers, host, start, end, load)
 
 
-@njit(cache=True, nogil=True)
+@kernel(nogil=True)
 def _take(tables: Tables, servers: Servers, h: int, start: int, end: int, load: Ints) -> None:
     """Take ``load`` (R,) from server h in a window; give it back if it is negative."""
     e, free, room, total = tables.e, servers.free, servers.room, servers.total

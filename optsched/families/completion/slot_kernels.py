@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 Small = NDArray[np.int32]
@@ -47,14 +48,14 @@ class Memory(NamedTuple):
     tries: Ints  # (1,) steps to find out; then a list counts as fitting
 
 
-@njit(cache=True)
+@kernel
 def mix(h: int, x: int) -> int:
     """Return a hash that also depends on ``x``."""
     mixed = np.int64(h ^ (h >> 29)) * np.int64(-4658895280553007687) + np.int64(x)
     return int(mixed ^ (mixed >> 32))
 
 
-@njit(cache=True)
+@kernel
 def room_for(free: Ints, e: Ints, most: int) -> int:
     """Return how many workers of demand e fit, at most ``most``."""
     for r in range(e.size):
@@ -63,14 +64,14 @@ def room_for(free: Ints, e: Ints, most: int) -> int:
     return most
 
 
-@njit(cache=True)
+@kernel
 def take(free: Ints, h: int, n: int, e: Ints, s: int, z: Ints) -> None:
     """Take n workers of demand e and s PS of demand z from server h."""
     for r in range(e.size):
         free[h, r] -= n * e[r] + s * z[r]
 
 
-@njit(cache=True)
+@kernel
 def _fill(free: Ints, left: Ints, e: Ints) -> int:
     """Whether so many workers of each type fit: YES if one after the other, NO or UNKNOWN."""
     rest, sure = free.copy(), True
@@ -90,7 +91,7 @@ def _fill(free: Ints, left: Ints, e: Ints) -> int:
     return YES if sure else UNKNOWN
 
 
-@njit(cache=True)
+@kernel
 def spread(free: Ints, left: Ints, e: Ints) -> int:
     """Whether so many workers of each type fit on the servers: YES, NO, or UNKNOWN if many."""
     quick = _fill(free, left, e)
@@ -141,7 +142,7 @@ def spread(free: Ints, left: Ints, e: Ints) -> int:
     return YES if most[size - 1] >= left[last] else NO
 
 
-@njit(cache=True)
+@kernel
 def _twin(free: Ints, h: int) -> bool:
     """Whether a server before h has as much left of everything."""
     found = False
@@ -150,14 +151,14 @@ def _twin(free: Ints, h: int) -> bool:
     return found
 
 
-@njit(cache=True)
+@kernel
 def least_workers(items: Items, i: int) -> int:
     """Return the least number of workers of an item, whichever locality."""
     apart, together = items.apart[i], items.together[i]
     return int(max(apart, together) if min(apart, together) == 0 else min(apart, together))
 
 
-@njit(cache=True)
+@kernel
 def beyond_table(servers: Servers, count: Ints, ps: int) -> bool:
     """Whether the servers cannot hold workers (M,) and so many of the smallest PS."""
     if servers.most.size == 0:
@@ -174,7 +175,7 @@ def beyond_table(servers: Servers, count: Ints, ps: int) -> bool:
     return bool(count[last] > servers.most[place * servers.sizes[last] + ps])
 
 
-@njit(cache=True)
+@kernel
 def host_way(
     servers: Servers, items: Items, i: int, h: int, g: int, p: int
 ) -> tuple[int, int, int]:
@@ -199,7 +200,7 @@ def host_way(
     return g, n - g, s
 
 
-@njit(cache=True)
+@kernel
 def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
     """Return whether items fit on single servers side by side: YES, NO or UNKNOWN.
 
@@ -272,7 +273,7 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
     return NO
 
 
-@njit(cache=True)
+@kernel
 def sort_in(out: Small, length: int, x: int) -> None:
     """Insert x into the ascending first ``length`` entries."""
     while length > 0 and out[length - 1] > x:
@@ -281,7 +282,7 @@ def sort_in(out: Small, length: int, x: int) -> None:
     out[length] = x
 
 
-@njit(cache=True)
+@kernel
 def place_of(memory: Memory, which: Small) -> int:
     """Return where an ascending list is remembered, or the free place for it."""
     count, size = which.size, memory.fits.size
@@ -299,7 +300,7 @@ def place_of(memory: Memory, which: Small) -> int:
     return int(k)
 
 
-@njit(cache=True)
+@kernel
 def learn(memory: Memory, which: Small, fits: int) -> None:
     """Note what was found out about an ascending list, if there is room."""
     k, count = place_of(memory, which), which.size
@@ -313,7 +314,7 @@ def learn(memory: Memory, which: Small, fits: int) -> None:
     memory.fits[k] = fits
 
 
-@njit(cache=True)
+@kernel
 def remembered(servers: Servers, items: Items, memory: Memory, which: Small) -> bool:
     """Return :func:`packs` of an ascending list, worked out once."""
     workers = np.zeros(servers.worker.shape[0], np.int64)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
 TIE = 1e-9  # relative: values are equal
 
 
-@njit(cache=True)
+@kernel
 def key_before(a: Ints, b: Ints) -> bool:
     """Whether key a comes before key b."""
     for i in range(a.size):
@@ -20,7 +21,7 @@ def key_before(a: Ints, b: Ints) -> bool:
     return False
 
 
-@njit(cache=True)
+@kernel
 def is_better(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
     """Whether a value is lower, or equal with an earlier key (of so many parts)."""
     if best == np.inf:
@@ -31,7 +32,7 @@ def is_better(value: float, best: float, key: Ints, best_key: Ints, parts: int) 
     return value <= best + gap and key_before(key[:parts], best_key[:parts])
 
 
-@njit(cache=True)
+@kernel
 def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
     """Whether no value from ``lower`` on can replace the best with these first parts of its key."""
     if best == np.inf:
@@ -41,7 +42,7 @@ def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> b
     return lower >= best * (1 - TIE) and key_before(best_key[:parts], key[:parts])
 
 
-@njit(cache=True)
+@kernel
 def is_equal(value: float, best: float, key: Ints, best_key: Ints) -> bool:
     """Whether values are equal, and the first seven parts of their keys."""
     if abs(value - best) > TIE * max(abs(value), abs(best)):
@@ -52,7 +53,7 @@ def is_equal(value: float, best: float, key: Ints, best_key: Ints) -> bool:
     return same
 
 
-@njit(cache=True)
+@kernel
 def lower_first(a: Ints, b: Ints) -> int:
     """1 if ``a`` has more on low servers than ``b``, -1 if less, 0 if they are equal."""
     for h in range(a.size):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.completion.oracle_kernels import cheapest_below
@@ -19,6 +18,7 @@ from optsched.families.completion.slot_kernels import (
     remembered,
     sort_in,
 )
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Steps(NamedTuple):
     size: Ints  # (1,) steps; as many as there is room for: some are missing
 
 
-@njit(cache=True)
+@kernel
 def _note(steps: Steps, source: int, target: int, rows: Small) -> None:
     """Add a step, if there is room."""
     n = steps.size[0]
@@ -89,7 +89,7 @@ def _note(steps: Steps, source: int, target: int, rows: Small) -> None:
     steps.size[0] = n + 1
 
 
-@njit(cache=True)
+@kernel
 def costs(rows: Rows, demand: Demand, pool: Pool, steps: Steps, job: Ints) -> tuple[Floats, Floats]:
     """Return the cost of every step, and the least cost that follows a state (N + 1,).
 
@@ -106,7 +106,7 @@ def costs(rows: Rows, demand: Demand, pool: Pool, steps: Steps, job: Ints) -> tu
     return out, rest
 
 
-@njit(cache=True)
+@kernel
 def _reach(
     pool: Pool,
     slot: int,
@@ -149,7 +149,7 @@ def _reach(
     return int(s)
 
 
-@njit(cache=True)
+@kernel
 def _onward(runs: Small, until: int, out: Small) -> None:
     """Fill ``out`` with what still runs in slot ``until``, ascending."""
     out[:] = NOTHING
@@ -160,7 +160,7 @@ def _onward(runs: Small, until: int, out: Small) -> None:
             kept += 1
 
 
-@njit(cache=True)
+@kernel
 def _bound(demand: Demand, k: int, slot: int, mask: int, value: float, runs: Small) -> float:
     """Return what a schedule costs at least at list k of the prices."""
     bound = value - demand.worth[k, slot]
@@ -174,7 +174,7 @@ def _bound(demand: Demand, k: int, slot: int, mask: int, value: float, runs: Sma
     return float(bound)
 
 
-@njit(cache=True)
+@kernel
 def bounds(demand: Demand, pool: Pool, states: Ints) -> Floats:
     """Return the bounds of states at all prices, shape (K, N)."""
     out = np.empty((demand.worth.shape[0], states.size))
@@ -184,7 +184,7 @@ def bounds(demand: Demand, pool: Pool, states: Ints) -> Floats:
     return out
 
 
-@njit(cache=True)
+@kernel
 def expand(
     servers: Servers,
     items: Items,
@@ -337,7 +337,7 @@ class Priced(NamedTuple):
     number: Ints
 
 
-@njit(cache=True)
+@kernel
 def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Priced) -> Floats:
     """Return the least cost of every item from a slot to another, shape (I, S + 1, S + 1)."""
     number = items.apart.size

@@ -8,12 +8,12 @@ max(0, w_j - cost of its cheapest schedule).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from optsched import clock
 from optsched.colgen import Column, Floats, Pricing, Relaxation, generate_columns
 from optsched.families.completion.blocks import Jobs, ServerBlocks
 from optsched.families.completion.instance import CompletionInstance, Piece
@@ -127,11 +127,11 @@ def most_weight(
     values = {name: weight_of(inst, tau, made) for name, made in found.items()}
     best = max(values, key=lambda name: values[name])
     problem = WeightBlocks(jobs, tau, min(span, tau))
-    until = time.perf_counter() + seconds
+    until = clock.now() + seconds
 
     def stop(relaxation: Relaxation) -> bool:
         near = relaxation.bound <= values[best] * (1 + ROUNDING)
-        return near or time.perf_counter() > until
+        return near or clock.now() > until
 
     relaxation = generate_columns(
         problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -14,7 +15,7 @@ Bools = NDArray[np.bool_]
 FAR = 2**60
 
 
-@njit(cache=True)
+@kernel
 def rooms_of(room: Small, m: int, level: int, a: int, b: int, most: int, out: Ints) -> int:
     """Fill ``out`` (H,) with how many workers fit on a server throughout; return the greatest."""
     first, second = room[level, a, m], room[level, b, m]
@@ -25,7 +26,7 @@ def rooms_of(room: Small, m: int, level: int, a: int, b: int, most: int, out: In
     return top
 
 
-@njit(cache=True)
+@kernel
 def units_of(cost: Floats, start: int, duration: int, out: Floats) -> float:
     """Fill ``out`` (H,) with the cost of a window; return the least."""
     last = cost.shape[0] - 1
@@ -37,7 +38,7 @@ def units_of(cost: Floats, start: int, duration: int, out: Floats) -> float:
     return low
 
 
-@njit(cache=True)
+@kernel
 def select(
     n: int,
     more: int,
@@ -73,7 +74,7 @@ def select(
     return length
 
 
-@njit(cache=True)
+@kernel
 def spread_out(
     n: int, order: Ints, unit: Floats, room: Ints, count: Ints, costs: Floats, ahead: Ints
 ) -> None:
@@ -100,7 +101,7 @@ def spread_out(
         costs[x] = np.inf
 
 
-@njit(cache=True)
+@kernel
 def without(k: int, h: int, unit: Floats, room: Ints, ahead: Ints, costs: Floats) -> float:
     """Return the cost of the k cheapest units that are not on one server of class h."""
     if k <= ahead[h] - room[h]:
@@ -108,7 +109,7 @@ def without(k: int, h: int, unit: Floats, room: Ints, ahead: Ints, costs: Floats
     return float(costs[k + room[h]] - room[h] * unit[h])
 
 
-@njit(cache=True)
+@kernel
 def fill(n: int, skip: int, order: Ints, room: Ints, count: Ints, out: Ints) -> int:
     """Put n workers on the cheapest servers, one server of class ``skip`` left out."""
     for i in range(order.size):

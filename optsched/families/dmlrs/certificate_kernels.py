@@ -8,8 +8,9 @@ below 2**56, that of one slot's workers below twice that; amounts of resources a
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
@@ -22,7 +23,7 @@ SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bo
 NARROW = 2**42  # capacities from here on are measured without their last digits
 
 
-@njit(cache=True)
+@kernel
 def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
     """Whether n workers and m PS fit; by division, since products might be too large."""
     for r in range(free.size):
@@ -36,7 +37,7 @@ def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
     return True
 
 
-@njit(cache=True)
+@kernel
 def share(demand: int, capacity: int) -> int:
     """Return ``demand`` as a part of ``capacity``, in units of 1 / SURROGATE, rounded down.
 
@@ -48,7 +49,7 @@ def share(demand: int, capacity: int) -> int:
     return int((demand >> drop) * SURROGATE // ((capacity >> drop) + min(drop, 1)))
 
 
-@njit(cache=True)
+@kernel
 def inner_costs(
     worker: Ints, ps: Ints, free: Ints, alpha: Ints, beta: Ints, needed: Ints, most: int
 ) -> Ints:
@@ -75,7 +76,7 @@ def inner_costs(
     return cost
 
 
-@njit(cache=True)
+@kernel
 def outer_costs(
     worker: Ints,
     ps: Ints,
@@ -134,7 +135,7 @@ def outer_costs(
     return cost
 
 
-@njit(cache=True)
+@kernel
 def slot_options(
     inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int, mode: int
 ) -> tuple[Ints, Ints]:
@@ -163,7 +164,7 @@ def slot_options(
     return work[:size][::-1].copy(), cost[:size][::-1].copy()
 
 
-@njit(cache=True)
+@kernel
 def density(work: Ints, cost: Ints, size: Ints, total: int) -> int:
     """Return a price of 2**COARSE units of work: that of the dearest slot which has to be used."""
     slots = size.size
@@ -184,7 +185,7 @@ def density(work: Ints, cost: Ints, size: Ints, total: int) -> int:
     return 0
 
 
-@njit(cache=True)
+@kernel
 def best_payoff(
     work: Ints,
     cost: Ints,
@@ -257,7 +258,7 @@ def best_payoff(
     return best
 
 
-@njit(cache=True)
+@kernel
 def merged(work: Ints, paid: Ints, more: Ints, dearer: Ints) -> tuple[Ints, Ints]:
     """Merge two lists of labels with falling work; those that another dominates are left out."""
     n, m = work.size, more.size
@@ -280,7 +281,7 @@ def merged(work: Ints, paid: Ints, more: Ints, dearer: Ints) -> tuple[Ints, Ints
     return out[:size].copy(), cost[:size].copy()
 
 
-@njit(cache=True)
+@kernel
 def joined(work: Ints, paid: Ints) -> tuple[Ints, Ints]:
     """Join neighbours, as more work for the lower cost, until there are not too many labels."""
     while work.size > MOST_LABELS:
@@ -295,7 +296,7 @@ def joined(work: Ints, paid: Ints) -> tuple[Ints, Ints]:
 MOST_STEPS = 20_000  # of the search for the best load of one machine
 
 
-@njit(cache=True)
+@kernel
 def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     """Return the greatest ``value @ y`` with 0 <= y <= most and ``demand.T @ y <= capacity``.
 
@@ -385,7 +386,7 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     return best
 
 
-@njit(cache=True)
+@kernel
 def fractional(value: Ints, size: Ints, most: Ints, order: Ints, first: int, left: int) -> int:
     """Return a bound on the worth of the items from position ``first`` of ``order`` on.
 

@@ -14,15 +14,15 @@ divided.) So a slot's placement is a number of workers beside the PS, and a numb
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate_kernels import NONE, holds
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
 
-@njit(cache=True)
+@kernel
 def linked_costs(
     worker: Ints, ps: Ints, free: Ints, count: Ints, alpha: Ints, beta: Ints, needed: Ints
 ) -> Ints:
@@ -63,7 +63,7 @@ def linked_costs(
     return cost
 
 
-@njit(cache=True)
+@kernel
 def linked_options(cost: Ints, rates: Ints, total: int, low: int, high: int) -> tuple[Ints, Ints]:
     """Return the work and cost of what a slot may run, both rising; dominated options left out."""
     most = cost.shape[0] - 1

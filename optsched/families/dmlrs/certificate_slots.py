@@ -7,10 +7,10 @@ Every job sits on at most one machine, beside its parameter servers (PS). All nu
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate_kernels import NONE, SURROGATE, share
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
@@ -18,7 +18,7 @@ MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
 MOST_STEPS = 1_000_000  # of the searches on one class of machines
 
 
-@njit(cache=True)
+@kernel
 def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: int) -> int:
     """Return the greatest worth of inner placements on all machines of a slot, -NONE without any.
 
@@ -59,7 +59,7 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
     return int(total[sets - 1])
 
 
-@njit(cache=True)
+@kernel
 def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
     """Return for every set of jobs the worth of the best load of one machine, or a bound on it.
 
@@ -93,7 +93,7 @@ def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
     return value
 
 
-@njit(cache=True)
+@kernel
 def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints, Ints, Ints, int]:
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest.
 
@@ -128,7 +128,7 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
     return size, density, order, whole
 
 
-@njit(cache=True)
+@kernel
 def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) -> int:
     """Return a bound on the worth of the jobs from position ``first`` of ``members`` on.
 
@@ -151,7 +151,7 @@ def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) ->
     return int(total)
 
 
-@njit(cache=True)
+@kernel
 def best_of_set(
     worth: Ints,
     load: Ints,

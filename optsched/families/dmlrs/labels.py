@@ -11,15 +11,15 @@ Work is counted in whole units (``Needs.work``); whoever has at least the job's 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints
 from optsched.scheduling.workload import EQUAL
 
 INNER, OUTER = 0, 1
 
 
-@njit(cache=True)
+@kernel
 def slot_options(
     inner_cost: Floats,
     inner_last: int,
@@ -79,7 +79,7 @@ def slot_options(
     return size
 
 
-@njit(cache=True)
+@kernel
 def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Ints) -> int:
     """Return the number of segments of the lower convex hull of (0, 0) and the options."""
     used = 0
@@ -97,7 +97,7 @@ def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Int
     return used
 
 
-@njit(cache=True)
+@kernel
 def slot_surplus(work: Ints, cost: Floats, size: int, rate: float) -> float:
     """Return the least cost - rate * work in a slot, at most 0."""
     least = 0.0
@@ -107,7 +107,7 @@ def slot_surplus(work: Ints, cost: Floats, size: int, rate: float) -> float:
     return least
 
 
-@njit(cache=True)
+@kernel
 def spread(
     arrival: int,
     last: int,
@@ -210,7 +210,7 @@ def spread(
     return best, completion
 
 
-@njit(cache=True)
+@kernel
 def _pays(
     done: int,
     paid: float,
@@ -232,7 +232,7 @@ def _pays(
     return False
 
 
-@njit(cache=True)
+@kernel
 def windowed(
     first: int,
     last: int,
@@ -299,7 +299,7 @@ def windowed(
     return best, completion
 
 
-@njit(cache=True)
+@kernel
 def trace(first: int, last: int, label: int, origin: Ints, kind: Ints, amount: Ints) -> None:
     """Read the options of slots first..last, that end in ``label``, into ``amount``."""
     for t in range(amount.size):
@@ -317,7 +317,7 @@ Two take turns as the result of a merge; the third, of index 2, holds what is to
 """
 
 
-@njit(cache=True)
+@kernel
 def new_lists(width: int) -> Lists:
     """Return lists with room for ``width`` labels."""
     return (
@@ -327,7 +327,7 @@ def new_lists(width: int) -> Lists:
     )
 
 
-@njit(cache=True)
+@kernel
 def wider(lists: Lists, width: int) -> Lists:
     """Return the lists, with room for ``width`` labels."""
     work, paid, origin = lists
@@ -342,7 +342,7 @@ def wider(lists: Lists, width: int) -> Lists:
     return w, p, o
 
 
-@njit(cache=True)
+@kernel
 def longer(work: Ints, paid: Floats, origin: Ints, size: int) -> tuple[Ints, Floats, Ints]:
     """Return the labels of all slots, with room for ``size``."""
     w, p, o = np.empty(size, np.int64), np.empty(size), np.empty((size, 2), np.int64)
@@ -351,14 +351,14 @@ def longer(work: Ints, paid: Floats, origin: Ints, size: int) -> tuple[Ints, Flo
     return w, p, o
 
 
-@njit(cache=True)
+@kernel
 def put(lists: Lists, side: int, at: int, work: int, paid: float, label: int, option: int) -> None:
     """Write one label."""
     lists[0][side, at], lists[1][side, at] = work, paid
     lists[2][side, at, 0], lists[2][side, at, 1] = label, option
 
 
-@njit(cache=True)
+@kernel
 def append(lists: Lists, size: int, work: int, paid: float, label: int, option: int) -> int:
     """Add a label to the list that is to be merged in, work falling; return its new size."""
     if size > 0 and lists[0][2, size - 1] == work:
@@ -369,7 +369,7 @@ def append(lists: Lists, size: int, work: int, paid: float, label: int, option: 
     return size + 1
 
 
-@njit(cache=True)
+@kernel
 def merge(lists: Lists, now: int, n: int, m: int) -> int:
     """Merge list 2 (``m`` labels) into list ``now`` (``n``), as list 1 - now; return its size.
 

@@ -8,12 +8,12 @@ the outer rate, wherever they are cheapest.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.labels import options_hull
 from optsched.families.dmlrs.oracle import Best, Oracle, Request
 from optsched.families.dmlrs.oracle_kernels import among_slots
+from optsched.kernels import kernel
 from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints, charge_leftovers, rooms, unit_prices
 from optsched.scheduling.workload import hull_costs, hull_insert
@@ -76,7 +76,7 @@ class LinkedOracle(Oracle):
         return np.array(rows, np.int64).reshape(-1, 4)
 
 
-@njit(cache=True)
+@kernel
 def priced_machines(
     price: Floats, free: Floats, alpha: Floats, beta: Floats, stranded: float, most: int
 ) -> tuple[Floats, Floats, Floats]:
@@ -91,7 +91,7 @@ def priced_machines(
     return worker, ps, room
 
 
-@njit(cache=True)
+@kernel
 def fits(free: Floats, h: int, alpha: Floats, beta: Floats, n: int, m: int) -> bool:
     """Whether n workers and m PS fit on machine ``h``."""
     good = True
@@ -100,7 +100,7 @@ def fits(free: Floats, h: int, alpha: Floats, beta: Floats, n: int, m: int) -> b
     return good
 
 
-@njit(cache=True)
+@kernel
 def slot_costs(
     price: Floats,
     free: Floats,
@@ -137,7 +137,7 @@ def slot_costs(
     return cost
 
 
-@njit(cache=True)
+@kernel
 def slot_options(
     table: Floats, rates: tuple[int, int], total: int, work: Ints, cost: Floats, kind: Ints
 ) -> int:
@@ -174,7 +174,7 @@ def slot_options(
     return kept
 
 
-@njit(cache=True)
+@kernel
 def linked_schedule(
     arrival: int,
     total: int,
@@ -230,7 +230,7 @@ def linked_schedule(
     return best, completion + arrival if completion >= 0 else -1
 
 
-@njit(cache=True)
+@kernel
 def linked_places(
     near: int,
     far: int,

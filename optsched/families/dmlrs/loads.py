@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints
 
 MOST_STEPS = 4000
 
 
-@njit(cache=True)
+@kernel
 def best_loads(
     value: Floats, demand: Floats, capacity: Floats, upper: Ints, bound: Floats, out: Ints
 ) -> None:
@@ -26,7 +26,7 @@ def best_loads(
         bound[b] = best_load(value[b], demand, capacity[b], upper[b], out[b])
 
 
-@njit(cache=True)
+@kernel
 def best_load(value: Floats, demand: Floats, capacity: Floats, upper: Ints, out: Ints) -> float:
     """Maximize ``value @ y`` with 0 <= y <= upper and ``demand.T @ y <= capacity``.
 
@@ -91,7 +91,7 @@ def best_load(value: Floats, demand: Floats, capacity: Floats, upper: Ints, out:
     return best
 
 
-@njit(cache=True)
+@kernel
 def _fractional(
     value: Floats, size: Floats, most: Ints, order: Ints, first: int, left: float
 ) -> float:
@@ -106,7 +106,7 @@ def _fractional(
     return total
 
 
-@njit(cache=True)
+@kernel
 def _surrogate(
     value: Floats, demand: Floats, capacity: Floats, items: Ints, most: Ints
 ) -> tuple[Floats, Ints, float]:

@@ -6,15 +6,15 @@ Scratch arrays come from `oracle.new_scratch`, in its order.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.dmlrs.labels import options_hull, slot_options, slot_surplus, spread
 from optsched.families.dmlrs.theta import inner_costs, outer_costs, outer_places
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints, charge_leftovers, rooms, unit_prices
 from optsched.scheduling.workload import EQUAL, hull_costs, hull_insert
 
 
-@njit(cache=True)
+@kernel
 def open_slot(
     price: Floats,
     free: Floats,
@@ -82,7 +82,7 @@ def open_slot(
     return inner_last, outer_last, visits
 
 
-@njit(cache=True)
+@kernel
 def useful_workers(work: int, rate: int, table: Ints) -> int:
     """Return the most workers that can matter in a slot: no more than do the whole work."""
     most = min(table.size - 1, -(-work // rate))
@@ -91,7 +91,7 @@ def useful_workers(work: int, rate: int, table: Ints) -> int:
     return most
 
 
-@njit(cache=True)
+@kernel
 def best_schedule(
     arrival: int,
     total: int,
@@ -196,7 +196,7 @@ def best_schedule(
     return best, completion + arrival if completion >= 0 else -1
 
 
-@njit(cache=True)
+@kernel
 def among_slots(
     total: int,
     utility: Floats,
@@ -248,7 +248,7 @@ def among_slots(
     )
 
 
-@njit(cache=True)
+@kernel
 def slot_places(
     kind: int,
     price: Floats,
@@ -308,7 +308,7 @@ def slot_places(
     return rows[:used]
 
 
-@njit(cache=True)
+@kernel
 def place_schedule(
     amount: Ints,
     arrival: int,

@@ -12,11 +12,11 @@ The tree knows the reading "job" of locality only, everything else both.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 
 import numpy as np
 
+from optsched import clock
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Column, Floats, Relaxation, generate_columns
 from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
@@ -72,12 +72,12 @@ class _Search:
 
     def generate(self, seconds: float) -> None:
         """Improve the prices by column generation."""
-        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.monitor.deadline)
 
         def stop(relaxation: Relaxation) -> bool:
             if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.monitor.stop() or time.perf_counter() > until
+            return self.monitor.stop() or clock.now() > until
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -118,11 +118,11 @@ class _Search:
             area.start(self.monitor.stop)
         if area.board.value < _worth(self.best) and self.starts % 2 == 0:
             area.load(self.best)
-        began = time.perf_counter()
+        began = clock.now()
         seconds = max(1e-3, min(seconds, self.monitor.left()))
 
         def done() -> float:
-            share = (time.perf_counter() - began) / seconds
+            share = (clock.now() - began) / seconds
             return 1.0 if self.monitor.stop() else share
 
         def met(plans: Mapping[int, Plan]) -> None:

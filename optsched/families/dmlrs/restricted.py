@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.dmlrs.labels import slot_options, windowed
 from optsched.families.dmlrs.oracle_kernels import open_slot, useful_workers
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints
 
 INNER_ONLY, OUTER_ONLY = 1, 2
 
 
-@njit(cache=True)
+@kernel
 def restrict_costs(parts: Floats, last: Ints, lower: int, upper: int, mode: int) -> None:
     """Make the placements of a slot impossible that a node forbids; ``last`` has both largest n."""
     for side in range(2):
@@ -24,7 +24,7 @@ def restrict_costs(parts: Floats, last: Ints, lower: int, upper: int, mode: int)
             last[side] -= 1
 
 
-@njit(cache=True)
+@kernel
 def restricted_schedule(
     arrival: int,
     first: int,
@@ -134,7 +134,7 @@ def restricted_schedule(
     return best, completion + arrival if completion >= 0 else -1
 
 
-@njit(cache=True)
+@kernel
 def _raised(most: int, fewest: int, table: Ints) -> int:
     """Return the larger of both, as far as the table of PS allows it."""
     n = max(most, min(fewest, table.size - 1))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints
 
 MOST_JOBS = 12  # above it, there are too many sets
@@ -39,7 +39,7 @@ class Knapsack(NamedTuple):
     order: Ints  # (n,): items by falling density
 
 
-@njit(cache=True)
+@kernel
 def pack_slots(
     value: Floats,
     price: Floats,
@@ -62,7 +62,7 @@ def pack_slots(
         )
 
 
-@njit(cache=True)
+@kernel
 def pack_slot(
     value: Floats,
     price: Floats,
@@ -160,7 +160,7 @@ def pack_slot(
     return float(total[sets - 1] + excess)
 
 
-@njit(cache=True)
+@kernel
 def net(value: float, price: Floats, load: Floats) -> float:
     """Return what workers are worth beyond the price of their ``load``, shape (R,)."""
     worth = value
@@ -169,7 +169,7 @@ def net(value: float, price: Floats, load: Floats) -> float:
     return worth
 
 
-@njit(cache=True)
+@kernel
 def holds(load: Floats, free: Floats) -> bool:
     """Whether a load, which is below 0 if it is impossible, fits."""
     fits = True
@@ -178,7 +178,7 @@ def holds(load: Floats, free: Floats) -> bool:
     return fits
 
 
-@njit(cache=True)
+@kernel
 def surrogate(machine: Machine) -> Knapsack:
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest."""
     value, price, load, capacity, lower, upper, item = machine
@@ -220,7 +220,7 @@ def surrogate(machine: Machine) -> Knapsack:
     return best
 
 
-@njit(cache=True)
+@kernel
 def promised(
     most: Floats, density: Floats, order: Ints, items: int, first: int, left: float
 ) -> float:
@@ -238,7 +238,7 @@ def promised(
     return total
 
 
-@njit(cache=True)
+@kernel
 def set_values(
     machine: Machine, sack: Knapsack, forced: int, worth: Floats, closure: Floats
 ) -> float:
@@ -267,7 +267,7 @@ def set_values(
     return excess
 
 
-@njit(cache=True)
+@kernel
 def best_of_set(
     machine: Machine, sack: Knapsack, items: int, floor: float, steps: int, y: Ints
 ) -> tuple[float, int]:

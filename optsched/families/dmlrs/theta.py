@@ -15,14 +15,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints, cheapest
 
 LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found before
 
 
-@njit(cache=True)
+@kernel
 def joint_room(free: Floats, h: int, alpha: Floats, beta: Floats, w: int, most: int) -> int:
     """Count the PS, at most ``most``, that fit on machine ``h`` beside ``w`` workers; -1: not w."""
     room = most
@@ -35,7 +35,7 @@ def joint_room(free: Floats, h: int, alpha: Floats, beta: Floats, w: int, most: 
     return room
 
 
-@njit(cache=True)
+@kernel
 def inner_costs(
     worker: Floats,
     ps: Floats,
@@ -99,7 +99,7 @@ def inner_costs(
     return last
 
 
-@njit(cache=True)
+@kernel
 def _visit(
     h: int,
     price: tuple[float, float],
@@ -155,7 +155,7 @@ def _visit(
                     chosen[1, n, m] = code
 
 
-@njit(cache=True)
+@kernel
 def outer_costs(
     worker: Floats,
     ps: Floats,
@@ -286,7 +286,7 @@ def outer_costs(
     return last, visits
 
 
-@njit(cache=True)
+@kernel
 def outer_places(
     visits: int, visited: Ints, chosen: Ints, n: int, m: int, m_max: int, out: Ints
 ) -> int:

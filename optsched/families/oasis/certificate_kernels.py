@@ -8,8 +8,9 @@ below 2**63. What a kernel adds beyond that, it bounds where it does.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from optsched.kernels import kernel
 
 Ints = NDArray[np.int64]
 
@@ -20,7 +21,7 @@ NODES = 20_000  # of the search for the best load of a machine
 STEPS = 60  # of the search for multipliers
 
 
-@njit(cache=True)
+@kernel
 def filling(unit: Ints, room: Ints, most: int) -> Ints:
     """Return the least cost of placing n = 0..most on classes of machines, NONE beyond their rooms.
 
@@ -43,7 +44,7 @@ def filling(unit: Ints, room: Ints, most: int) -> Ints:
     return cost
 
 
-@njit(cache=True)
+@kernel
 def slot_costs(
     worker_unit: Ints, worker_room: Ints, ps_unit: Ints, ps_room: Ints, ps_needed: Ints
 ) -> Ints:
@@ -66,7 +67,7 @@ def slot_costs(
     return cost
 
 
-@njit(cache=True)
+@kernel
 def cheapest(cost: Ints, low: Ints, high: Ints, work: int) -> Ints:
     """Return the least cost of a schedule that ends in each slot, NONE without one; shape (S,).
 
@@ -117,7 +118,7 @@ def cheapest(cost: Ints, low: Ints, high: Ints, work: int) -> Ints:
     return ends
 
 
-@njit(cache=True)
+@kernel
 def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
     """Return how many slots matter: after them, no completion is worth its cost.
 
@@ -156,7 +157,7 @@ def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
     return useful
 
 
-@njit(cache=True)
+@kernel
 def denser(v: int, d: int, w: int, e: int) -> bool:
     """Whether v / d > w / e, exactly, by comparing continued fractions (d, e > 0)."""
     sign = True
@@ -171,7 +172,7 @@ def denser(v: int, d: int, w: int, e: int) -> bool:
         sign = not sign
 
 
-@njit(cache=True)
+@kernel
 def part(value: int, room: int, demand: int) -> int:
     """Return at least value * room / demand, for 0 <= room < demand, without overflow."""
     while room > 1 and value > NONE // room:
@@ -180,7 +181,7 @@ def part(value: int, room: int, demand: int) -> int:
     return min(value, whole)
 
 
-@njit(cache=True)
+@kernel
 def relaxed(
     k: int, value: Ints, most: Ints, demand: Ints, order: Ints, left: int, enough: int
 ) -> int:
@@ -208,7 +209,7 @@ def relaxed(
     return total
 
 
-@njit(cache=True)
+@kernel
 def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> Ints:
     """Return how much of a unit of each resource to count, so that one sum of all is a tight limit.
 
@@ -248,7 +249,7 @@ def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> Ints:
     return units
 
 
-@njit(cache=True)
+@kernel
 def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     """Return the worth of the best load of one machine, or more.
 
@@ -302,7 +303,7 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     return best
 
 
-@njit(cache=True)
+@kernel
 def _by_density(value: Ints, weight: Ints) -> Ints:
     order = np.arange(len(value))
     for j in range(1, len(value)):
@@ -319,7 +320,7 @@ def _by_density(value: Ints, weight: Ints) -> Ints:
     return order
 
 
-@njit(cache=True)
+@kernel
 def _search(value: Ints, most: Ints, weight: Ints, left: Ints) -> int:
     first = _by_density(value, weight[-2])  # the search takes the densest items first
     value, most, weight = value[first], most[first], weight[:, first].copy()

@@ -6,7 +6,6 @@ is at least the share of the job that is completed by then".
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
-from optsched import solvers
+from optsched import clock, solvers
 from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import NEGLIGIBLE, SIDES, CapacityBlocks
 from optsched.families.oasis.facts import most_workers
@@ -35,14 +34,14 @@ def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: flo
     slot t or later; workers and PS by job, slot and class.
     """
     prices = np.zeros(problem.rhs.size)  # if no job can finish, nothing is worth anything
-    until = time.perf_counter() + time_limit
+    until = clock.now() + time_limit
     for least in LEAST_UTILITY:
         program = _Matrix(problem, least=least)
         if program.columns:
-            left = until - time.perf_counter()
+            left = until - clock.now()
             duals, _, sound = solve_program(program, threads=threads, time_limit=left)
             prices = program.prices(duals)
-            if not sound and time.perf_counter() < until:
+            if not sound and clock.now() < until:
                 continue
         break
     return prices

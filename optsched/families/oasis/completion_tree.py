@@ -7,12 +7,12 @@ it is for instances where the relaxation takes seconds.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from optsched import clock
 from optsched.colgen import Floats
 from optsched.families.oasis.slot_nodes import Completion, Node
 from optsched.families.oasis.tightening import Prices, Tightening
@@ -77,19 +77,19 @@ class CompletionTree:
 
     def grow(self, seconds: float, stop: Callable[[], bool]) -> Iterator[float]:
         """Split until the time is up; yield the bound after each split."""
-        until = time.perf_counter() + seconds
+        until = clock.now() + seconds
         first = True
         while not stop():
             leaves = list(self.root.leaves())
             worst = max(leaves, key=lambda leaf: leaf.bound)
             splits = self._splits(worst)
-            left = until - time.perf_counter()
+            left = until - clock.now()
             if not splits or len(leaves) == MOST_LEAVES or left < 2 * self.seconds:
                 return
             probes = PROBES if first else 1
             best: tuple[Completion, Part, Part] | None = None
             for what, worth in splits[:probes]:
-                spent = time.perf_counter() - (until - seconds)
+                spent = clock.now() - (until - seconds)
                 if best is not None and spent + 2 * self.seconds > PROBING * seconds:
                     break
                 tried = self._try(worst, what, until)
@@ -133,7 +133,7 @@ class CompletionTree:
 
     def _part(self, above: Part, node: Node, until: float) -> Part:
         """Bound a part; where its own prices make no better bound, by the prices above."""
-        began = time.perf_counter()
+        began = clock.now()
         tightening = self.tightening
         found = tightening.relax(node, max(0.0, until - began), self.jobs)
         completed = np.zeros_like(above.completed) if found is None else found.completed
@@ -143,5 +143,5 @@ class CompletionTree:
             prices = tightening.within(above.prices, node)
             # cut-off searches for the dearest loads may make it greater, by next to nothing
             bound = min(above.bound, tightening.evaluate(prices, node)[0])
-        self.seconds = max(self.seconds, time.perf_counter() - began)
+        self.seconds = max(self.seconds, clock.now() - began)
         return Part(node, bound, prices, completed)

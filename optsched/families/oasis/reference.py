@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,6 +15,7 @@ from threading import Event
 
 import numpy as np
 
+from optsched import clock
 from optsched.branch import BranchAndPrice, Tree
 from optsched.colgen import Floats, Relaxation, generate_columns, lagrangian
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
@@ -88,9 +88,9 @@ class _Search:
         rounds = _Rounds()
         least = np.inf
         while not tightening.done and rounds.pay(self.monitor.deadline) and not stop():
-            began = time.perf_counter()
+            began = clock.now()
             tightening.round(self.monitor.left())
-            rounds.add(tightening.bound, time.perf_counter() - began)
+            rounds.add(tightening.bound, clock.now() - began)
             prices = tightening.capacity_prices
             if prices is None:
                 break
@@ -104,14 +104,14 @@ class _Search:
 
     def tighten(self, seconds: float) -> None:
         """Bound by the compact program and what single machines can host; learn where to search."""
-        until = time.perf_counter() + min(seconds, self.monitor.left())
+        until = clock.now() + min(seconds, self.monitor.left())
         stop = self.monitor.stop
         tightening = Tightening(self.capacity, threads=self.threads, stop=stop)
         rounds = _Rounds()
         while not tightening.done and rounds.pay(until) and not stop():
-            began = time.perf_counter()
+            began = clock.now()
             tightening.round(self.monitor.left())
-            rounds.add(tightening.bound, time.perf_counter() - began)
+            rounds.add(tightening.bound, clock.now() - began)
             prices, self.guide = tightening.capacity_prices, tightening.guide
             if prices is not None and self.prices is None:
                 best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
@@ -121,7 +121,7 @@ class _Search:
                 self.monitor.proved(tightening.bound, make)
         if self.prices is None:  # no job can finish
             self.compact_bound()
-        left = until - time.perf_counter()
+        left = until - clock.now()
         if tightening.guide is not None and left > 2 * FEWEST_SPLITS * rounds.seconds:
             tree = CompletionTree(tightening, rounds.seconds)
             for bound in tree.grow(left, stop):
@@ -129,12 +129,12 @@ class _Search:
 
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""
-        until = min(time.perf_counter() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.monitor.deadline)
 
         def stop(relaxation: Relaxation) -> bool:
             if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.monitor.stop() or time.perf_counter() > until
+            return self.monitor.stop() or clock.now() > until
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -152,13 +152,13 @@ class _Search:
     def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
         seconds = max(1e-3, min(seconds, self.monitor.left()))
-        began = time.perf_counter()
+        began = clock.now()
         ended = Event()
 
         def done() -> float:
             """Return the share of the time that has passed, in this thread as in the others."""
             over = ended.is_set() or self.monitor.left() <= 0 or self.monitor.closed()
-            return 1.0 if over else (time.perf_counter() - began) / seconds
+            return 1.0 if over else (clock.now() - began) / seconds
 
         def search(start: int, monitor: Progress) -> None:
             area = Neighbourhood(self.inst, spread, self.guide)
@@ -202,7 +202,7 @@ class _Rounds:
 
     def pay(self, until: float) -> bool:
         """Return whether the next round is expected to gain enough, and ends in time."""
-        left = until - time.perf_counter()
+        left = until - clock.now()
         if len(self.bounds) < FIRST_ROUNDS:
             return self.seconds <= left
         gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
@@ -286,9 +286,9 @@ def _branch(search: _Search) -> None:
         for found in repairs.work():
             report(found)
         if searched + 2 * search.short < SEARCH_SHARE * monitor.seconds():
-            began = time.perf_counter()
+            began = clock.now()
             search.improve(2 * search.short)
-            searched += time.perf_counter() - began
+            searched += clock.now() - began
         key = () if completions is None else tuple(sorted(completions.items()))
         first = not tried
         if not first and (completions is None or key in tried):
@@ -296,14 +296,14 @@ def _branch(search: _Search) -> None:
         if not first and spent > PATTERN_SHARE * monitor.seconds():
             return
         tried.add(key)
-        began = time.perf_counter()
+        began = clock.now()
         program = PatternProgram(problem, tree.master.columns, None if first else completions)
         schedule = program.solve(
             time_limit=min(PATTERN_SECONDS, monitor.left()),
             threads=beside,
             seed=search.seed,
         )
-        spent += time.perf_counter() - began
+        spent += clock.now() - began
         report(schedule)
 
     tree = BranchAndPrice(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 from types import TracebackType
 
+from optsched import clock
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.slot_repair import SlotRepair
 from optsched.families.oasis.slot_tree import SlotTree
@@ -91,9 +91,9 @@ class Repairs:
             seconds = min(self._share() * self.monitor.seconds() - self.spent, self.monitor.left())
             if seconds <= 0 or self.monitor.stop():
                 return
-            began = time.perf_counter()
+            began = clock.now()
             there, schedule = self._step(seconds)
-            self.spent += time.perf_counter() - began
+            self.spent += clock.now() - began
             if not there:
                 return
             if schedule is not None:

@@ -9,7 +9,6 @@ stuck, it can go on with a job one slot later.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +26,7 @@ from scipy.sparse import (
     vstack,
 )
 
-from optsched import solvers
+from optsched import clock, solvers
 from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import SIDES
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
@@ -140,12 +139,12 @@ class SlotRepair:
         self, seconds: float, ended: Callable[[], bool] = lambda: False
     ) -> OasisSchedule | None:
         """Search for ``seconds``, until stuck or ended; return a schedule if nothing is missing."""
-        until = time.perf_counter() + seconds
+        until = clock.now() + seconds
         if not self.begun and not self._begin(until, ended):
             return None
         self.begun = True
         while (short := np.maximum(self.missing(), 0)).any():
-            if time.perf_counter() > until or self.stuck or ended():
+            if clock.now() > until or self.stuck or ended():
                 return None
             self._plan(self._choose(short), self.missing(), until)
             self._learn()
@@ -165,7 +164,7 @@ class SlotRepair:
     def _begin(self, until: float, ended: Callable[[], bool]) -> bool:
         """Plan slot by slot, each takes its share of what is missing; say whether all are."""
         for k, t in list(enumerate(self.slots))[self.planned :]:
-            if time.perf_counter() > until or ended():
+            if clock.now() > until or ended():
                 return False
             missing = self.missing()
             later = np.zeros(self.problem.jobs)
@@ -215,7 +214,7 @@ class SlotRepair:
             np.concatenate([*(block.upper for block in blocks), wanted.astype(float)]),
             np.concatenate([np.ones(width, bool), np.zeros(len(jobs), bool)]),
             start=np.concatenate([start, lacking]),
-            time_limit=min(PROGRAM_SECONDS, max(0.1, until - time.perf_counter())),
+            time_limit=min(PROGRAM_SECONDS, max(0.1, until - clock.now())),
         )
         if result.x is None:
             return

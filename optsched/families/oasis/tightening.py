@@ -11,12 +11,12 @@ The duals become prices per worker and slot, whose bound `certificate` re-evalua
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from optsched import clock
 from optsched.colgen import Floats, Ints
 from optsched.families.oasis.capacity_blocks import SIDES, CapacityBlocks
 from optsched.families.oasis.compact_lp import (
@@ -135,14 +135,14 @@ class Tightening:
 
     def round(self, time_limit: float) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
-        until = time.perf_counter() + time_limit
+        until = clock.now() + time_limit
         while True:
-            found = self.relax(self.whole, until - time.perf_counter(), self.jobs)
+            found = self.relax(self.whole, until - clock.now(), self.jobs)
             if found is None:
                 self.done = True
                 return
             last = self.level == len(LEAST_UTILITY) - 1
-            if found.sound or last or time.perf_counter() > until:
+            if found.sound or last or clock.now() > until:
                 break
             self.level += 1
         program, x = found.program, found.x

@@ -11,10 +11,10 @@ left, up to its request, on every channel; ties go to the lowest index.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bipartite.baselines.common import Baseline
 from optsched.families.bipartite.instance import BipartiteArrays, Floats, Ints, Slot
+from optsched.kernels import kernel
 
 CLOSE = 1e-12  # relative difference up to which two shares are the same
 
@@ -65,7 +65,7 @@ def in_order(rank: Ints, start: Ints, port: Ints) -> Ints:
     return np.asarray(np.lexsort((rank[port], rows)), dtype=np.int64)
 
 
-@njit(cache=True)
+@kernel
 def take_what_is_left(y, jobs, channels, start, port, upper, capacity):
     """Give every copy with a job what is left of each row, up to its request."""
     for row in range(len(capacity)):

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from numba import njit
-
 from optsched.families.bipartite.baselines.common import Baseline
 from optsched.families.bipartite.instance import Floats, Slot
+from optsched.kernels import kernel
 from optsched.problem import InputError
 
 
@@ -41,7 +40,7 @@ class Fairness(Baseline):
         divide(y, event.jobs, everybody, a.start, a.port, a.upper, a.capacity)
 
 
-@njit(cache=True)
+@kernel
 def divide(y, jobs, everybody, start, port, upper, capacity):
     """Give every copy with a job min(a, c a / sum of a)."""
     for row in range(len(capacity)):

@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from optsched.families.bipartite.baselines.common import Baseline
 from optsched.families.bipartite.instance import Floats, Slot
+from optsched.kernels import kernel
 from optsched.problem import InputError
 
 CLOSE = 1e-12  # difference up to which two scores are the same, and nothing is left
@@ -75,7 +75,7 @@ class Spreading(BinPacking):
     fullest = False
 
 
-@njit(cache=True)
+@kernel
 def place_tasks(y, jobs, first, machine, nth, tasks, start, request, capacity, fullest, whole):
     """Place tasks port by port; ``capacity`` (R, K), ``machine`` and ``nth`` by copy."""
     machines, resources = capacity.shape
@@ -114,7 +114,7 @@ def place_tasks(y, jobs, first, machine, nth, tasks, start, request, capacity, f
             score[r] = total / kinds if kinds > 0 else 0.0
 
 
-@njit(cache=True)
+@kernel
 def _room(used, capacity, asked, whole):
     some = False
     for k in range(len(asked)):

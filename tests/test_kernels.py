@@ -1,0 +1,75 @@
+"""Compiling: which clock stands still, what is said, and what happens where nothing is stored."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from optsched import clock
+
+COLD = """
+import threading, time
+from optsched import clock, get_family, kernels, solve
+
+said = set()
+def listen():
+    while True:
+        said.add(kernels.compiling())
+        time.sleep(0.01)
+
+threading.Thread(target=listen, daemon=True).start()
+began = time.perf_counter()
+found = solve(get_family("oasis").generate("small", seed=1), time_limit=5.0)
+took = time.perf_counter() - began
+assert found.certified_bound is not None and found.schedule is not None
+assert clock.stopped() > 0.5 * took, (clock.stopped(), took)
+assert found.seconds <= took - clock.stopped() + 0.1, (found.seconds, took, clock.stopped())
+assert any(line.startswith("compiling, once: ") for line in said), said
+assert kernels.compiling() == ""
+print(kernels.unstored())
+"""
+
+
+def test_the_clock_stands_still_and_goes_on():
+    before, still = clock.now(), clock.stopped()
+    clock.stop()
+    clock.stop()
+    time.sleep(0.05)
+    clock.go_on()
+    assert clock.now() == pytest.approx(before, abs=0.04)
+    time.sleep(0.05)
+    clock.go_on()
+    assert clock.stopped() - still >= 0.1
+    assert clock.now() - before < clock.stopped() - still
+
+
+def test_compiling_is_on_no_clock_and_is_said(tmp_path):
+    cold = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", COLD], env=cold, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "\n"
+
+
+def test_where_nothing_can_be_stored_is_said():
+    code = """
+from numba.core import caching
+class Nowhere:
+    @classmethod
+    def from_function(cls, function, path):
+        return None
+caching.CacheImpl._locator_classes = [Nowhere]
+from optsched import kernels
+
+@kernels.kernel
+def twice(x):
+    return 2 * x
+
+assert twice(2) == 4
+print(kernels.unstored())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "let NUMBA_CACHE_DIR name a folder that can be written" in done.stdout, done.stderr
