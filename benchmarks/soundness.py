@@ -8,6 +8,7 @@ linear programs over tangents (bipartite, bot); see tests/soundness_cases.py.
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
 import time
@@ -160,7 +161,9 @@ def _again(here: Case, best: Optimum) -> list[tuple[str, str]]:
         path = Path(folder) / "result.json"
         save_result(path, here.instance, best)
         (again,) = recheck(path)
-    pairs = (("value", again.value, best.value), ("bound", again.bound, best.proved))
+    none = best.status is Status.INFEASIBLE and best.bound_level is Level.CERTIFIED
+    bound = -get_family(best.family).sign * math.inf if none else best.proved
+    pairs = (("value", again.value, best.value), ("bound", again.bound, bound))
     found = [
         ("recheck_differs", f"{what} {now!r}, was {before!r}; {again}")
         for what, now, before in pairs

@@ -85,9 +85,10 @@ def bipartite_program(
         if len(i):
             f = f + _gain(what, n_y[i], alpha[i], y[i])
     S = cp.reshape(over_machines @ y, (jobs, K), order="C")
-    overhead = cp.max(cp.multiply(S, np.tile(a.beta, (jobs, 1))), axis=1)
+    # n max_k beta_k S_k with n inside: so the solver's own variables have the units of the objective
+    overhead = cp.max(cp.multiply(S, np.outer(weights.ravel()[served], a.beta)), axis=1)
 
-    eq9 = cp.Maximize(f - weights.ravel()[served] @ overhead)
+    eq9 = cp.Maximize(f - cp.sum(overhead))
     one, whole = ones, np.ones(len(used))
     if unit is not None:  # rows in shares of what there is
         one, whole = unit[channel], np.where(capacity > 0, capacity, 1.0)

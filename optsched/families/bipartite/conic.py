@@ -16,12 +16,15 @@ from optsched.solvers import solve_cvxpy
 RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed, and the
 # overhead must leave so much of the gains: else the solver's tolerance is too large
 
+ERROR = 2e-8  # of all gains, by which an answer may be off: 5e-9 is the most that was seen
+
 
 class Conic(NamedTuple):
     """What came out of the conic solver."""
 
     y: Floats  # (N,), made feasible by projection
     value: float  # what the solver says of the optimum
+    error: float  # by how much it may be off, as experience has it
     trusted: bool  # the solver is content, and the numbers are such that it can be right
 
 
@@ -36,7 +39,7 @@ def conic_optimum(
     a = inst.arrays
     scale = float(most_gains(inst) @ weight)  # conic solvers want numbers near 1
     if scale == 0:
-        return Conic(np.zeros(a.channels), 0.0, trusted=True)
+        return Conic(np.zeros(a.channels), 0.0, 0.0, trusted=True)
     rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
     limit = np.minimum(a.upper, a.capacity[rows])
     unit = np.where(limit > 0, limit, 1.0)
@@ -54,4 +57,5 @@ def conic_optimum(
     bent = (limit > 0) & (a.kind[rows] != LINEAR)
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[rows]
     seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
-    return Conic(y, outcome.value * scale, trusted=seen and not outcome.inaccurate)
+    trusted = seen and not outcome.inaccurate
+    return Conic(y, outcome.value * scale, ERROR * scale, trusted)

@@ -187,7 +187,7 @@ def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int
         if found is None:
             return
         decisions.append(tuple(found.y.tolist()))
-        total += float(n) * found.value
+        total += float(n) * (found.value + found.error)
         trusted = trusted and found.trusted
     schedule = BipartiteSchedule.model_construct(
         decisions=tuple(decisions), used=tuple(which.tolist()), rewards=(), record=None
