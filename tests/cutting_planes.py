@@ -81,7 +81,8 @@ def maximize(
         at = {j: max(float(x[j]), 0.0 if 0 in shares else 1e-9 * ends[j]) for j in order}
         if all(x[j] > 0 or at[j] == 0 for j in order):
             low = max(low, float(np.dot(cost, x[:n])) + sum(curves[j][0](at[j]) for j in order))
-        gross = max(gross, float(np.dot(np.abs(whole), np.abs(x))))
+        moved = sum(abs(curves[j][1](at[j]) * at[j]) for j in order)  # by 100 % of every x_j
+        gross = max(gross, float(np.dot(np.abs(whole), np.abs(x))) + moved)
         if high - low <= within * max(abs(low), abs(high)):
             break
         for j in order:
