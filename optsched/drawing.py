@@ -1,20 +1,34 @@
-"""What all pictures share: figures without a window, colours, files written whole."""
+"""What all pictures share: figures without a window, colours, labels, files written whole."""
 
 from __future__ import annotations
 
+import textwrap
+import warnings
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
 
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.typing import ColorType
 
 from optsched.disk import write_whole
 
 COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB", "#222222")
+# Of curves, beside black. Found by search: any two stay apart (CIELAB distance 28) also without
+# red, green or blue cones, and each stands out against white.
+CURVES = (
+    "#006677", "#EEAA00", "#CC44FF", "#BB5500", "#3300FF", "#55BBAA", "#660099", "#99BB77",
+    "#666644", "#CC99EE",
+)  # fmt: skip
+OTHERS = "#BBBBBB"  # of all curves after the tenth, which one entry of the legend names
 GRID = "#EEEEEE"
 DPI = 130
 HINDSIGHT = "hindsight"  # the best schedule known, whether it was proved to be optimal or not
+LONGEST = 30  # characters of a name in a picture
+CHARACTERS = 14  # of small print, to an inch
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -26,14 +40,87 @@ def save(figure: Figure, path: Path) -> Path:
     """Write ``figure`` as PNG, whole or not at all."""
     FigureCanvasAgg(figure)
     data = BytesIO()
-    figure.savefig(data, format="png")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
+        figure.savefig(data, format="png")
     write_whole(path, data.getvalue())
     return path
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:
-    """Return a colour per name: black for hindsight, the palette in turn for the others."""
-    others = [name for name in names if name != HINDSIGHT]
-    palette = COLOURS[:-1]
-    chosen = {name: palette[k % len(palette)] for k, name in enumerate(others)}
-    return {HINDSIGHT: COLOURS[-1], **chosen}
+    """Return a colour per name: black for hindsight, ten that differ, grey for all others."""
+    chosen = {HINDSIGHT: COLOURS[-1]}
+    for name in names:
+        if name not in chosen:
+            chosen[name] = CURVES[len(chosen) - 1] if len(chosen) <= len(CURVES) else OTHERS
+    return chosen
+
+
+def contrast(one: ColorType, other: ColorType) -> float:
+    """Return how well two colours stand out against each other, from 1 to 21 (WCAG 2)."""
+
+    def luminance(colour: ColorType) -> float:
+        linear = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def ink(ground: ColorType) -> str:
+    """Return the colour in which to write on ``ground``."""
+    return max("black", "white", key=lambda colour: contrast(colour, ground))
+
+
+def short(text: str) -> str:
+    """Return a name as it is drawn: on one line, never a formula, cut in the middle if too long."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    if len(line) > LONGEST:
+        line = f"{line[: LONGEST // 2]}…{line[len(line) + 1 - LONGEST // 2 :]}"
+    return line.replace("$", r"\$")
+
+
+def shorts(names: Iterable[str]) -> dict[str, str]:
+    """Return every name as it is drawn; names that differ stay different."""
+    drawn: dict[str, str] = {}
+    for name in names:
+        line, same = short(name), 1
+        while line in [d for n, d in drawn.items() if n != name]:
+            same += 1
+            line = f"{short(name)} ({same})"
+        drawn[name] = line
+    return drawn
+
+
+def heading(axis: Axes, text: str, inches: float, size: float = 9) -> None:
+    """Write ``text`` above a panel that is so wide, in as many lines as it takes."""
+    room = max(12, int(inches * CHARACTERS * 9 / size))
+    axis.set_title(textwrap.fill(text, room), fontsize=size)
+
+
+def headline(figure: Figure, text: str) -> None:
+    """Write ``text`` above everything, in as many lines as it takes."""
+    figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS)), fontsize=9)
+
+
+def legend(figure: Figure, axis: Axes) -> None:
+    """Name the curves of ``axis`` below the figure, in as many columns as there is room for."""
+    named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
+    inches = 0.55 + max(len(label) for label in named) / CHARACTERS
+    figure.legend(
+        [*named.values()], [*named], loc="outside lower center", frameon=False, fontsize=8,
+        ncols=max(1, min(len(named), int(figure.get_figwidth() / inches))),
+    )  # fmt: skip
+
+
+def curve_labels(names: Iterable[str]) -> dict[str, str]:
+    """Return what the legend says of each name; one entry stands for all those drawn in grey."""
+    drawn = shorts(names)
+    colours = colours_of(drawn)
+    others = f"{sum(colours[name] == OTHERS for name in drawn)} others"
+    return {
+        name: others if colours[name] == OTHERS else f" {line}" if line[:1] == "_" else line
+        for name, line in drawn.items()  # matplotlib leaves out what begins with an underscore
+    }

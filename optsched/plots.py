@@ -6,22 +6,30 @@ Everything draws on figures of its own (no window is opened) and is written as P
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from optsched.drawing import COLOURS, GRID, HINDSIGHT, new_figure, save
+from optsched.drawing import COLOURS, GRID, HINDSIGHT, headline, legend, new_figure, save, shorts
+from optsched.intervals import Ratio
 from optsched.optimum import Optimum
 from optsched.problem import Instance, Schedule, family_of, get_family
-from optsched.ratios import Judged, RatioReport
+from optsched.ratios import RatioReport
+
+SQUEEZED = 4  # largest ratio / median ratio from which the axis of ratios is logarithmic
+HUGE = 1e12  # larger ratios are drawn like infinite ones
+BEYOND, GAPS = 0.5, 10  # how far the axis of the objective reaches: shares of it, gaps left
 
 
 def save_report(instance: Instance, report: RatioReport, folder: Path) -> list[Path]:
     """Write all pictures of a comparison into ``folder`` and return their paths."""
     made = [save(ratio_bars(report), folder / "ratios.png")]
-    schedules = _schedules(report)
+    schedules = schedules_of(report)
     if schedules:
         made += save_show(instance, schedules, folder)
     if report.optimum.history:
@@ -35,77 +43,153 @@ def save_show(instance: Instance, schedules: Mapping[str, Schedule], folder: Pat
     return [save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
 
 
-def _schedules(report: RatioReport) -> dict[str, Schedule]:
+def schedules_of(report: RatioReport) -> dict[str, Schedule]:
     """Return what there is to draw, the best with hindsight first."""
-    found = {} if report.optimum.schedule is None else {HINDSIGHT: report.optimum.schedule}
-    return found | {run.policy: run.schedule for run in report.runs}
+    best = report.optimum.schedule
+    found = {} if best is None else {HINDSIGHT: best}
+    for run in report.runs:
+        taken = run.policy == HINDSIGHT
+        found[f"policy {HINDSIGHT}" if taken else run.policy] = run.schedule
+    return found
 
 
 def convergence(optimum: Optimum) -> Figure:
-    """Draw value and bound over time."""
-    figure = new_figure(6.4, 3.8)
+    """Draw value and bound over time.
+
+    The axis reaches at most half of the objective, or ten times the gap that is left, beyond what
+    is known in the end: what was worse at first comes from outside.
+    """
+    figure = new_figure(7.2, 4.0)
     axis = figure.subplots()
-    for side, colour, name in (
-        ("bound", COLOURS[1], "bound: no schedule is better"),
-        ("value", COLOURS[0], "value of the best schedule so far"),
+    ends = []
+    for side, colour, dash, name in (
+        ("bound", COLOURS[1], "--", "bound: no schedule is better"),
+        ("value", COLOURS[0], "-", "value of the best schedule so far"),
     ):
-        points = [
-            (p.seconds, getattr(p, side)) for p in optimum.history if getattr(p, side) is not None
-        ]
+        points = [(p.seconds, getattr(p, side)) for p in optimum.history]
+        points = [(x, y) for x, y in points if y is not None and math.isfinite(y)]
         last = getattr(optimum, side)
-        if points and last is not None:
+        if points and last is not None and math.isfinite(last):
             points.append((max(optimum.seconds, points[-1][0]), last))
-            axis.step(*zip(*points, strict=True), where="post", color=colour, label=name)
+            ends.append(last)
+            axis.step(*zip(*points, strict=True), dash, where="post", color=colour, label=name)
+            axis.plot(*points[-1], "o", color=colour, markersize=4)
+    if ends:
+        reach = max(BEYOND * max(map(abs, ends)), GAPS * (max(ends) - min(ends)))
+        low, high = axis.get_ylim()
+        axis.set_ylim(max(low, min(ends) - reach), min(high, max(ends) + reach))
+        legend(figure, axis)
     axis.set_xlabel("seconds")
     axis.set_ylabel("objective")
-    axis.set_title(str(optimum), fontsize=9)
+    headline(figure, str(optimum))
     axis.grid(color=GRID)
-    axis.legend(frameon=False)
     return figure
 
 
+@dataclass(frozen=True)
+class Extent:
+    """What an axis of ratios shows, from ``low`` to ``high``; 1 is always inside."""
+
+    low: float
+    high: float
+    log: bool
+
+    @classmethod
+    def of(cls, ratios: Sequence[Ratio]) -> Extent:
+        """Choose the axis for some ratios; infinite, huge and unknown ends are outside.
+
+        It is logarithmic where the largest end is more than ``SQUEEZED`` times the median of the
+        low ends (the lower one of two): else half of the policies would share a quarter of it.
+        """
+        known = [e for r in ratios for e in (r.low, r.high) if e is not None]
+        ends = [1.0, *(e for e in known if 1 / HUGE <= e <= HUGE)]
+        lows = [r.low for r in ratios if r.low <= HUGE] or [1.0]
+        low, high = min(ends), max(ends)
+        log = high > SQUEEZED * max(1.0, statistics.median_low(lows))
+        if log:
+            room = max(high / low, 2.0) ** 0.04
+            return cls(low / room, high * room, log)
+        room = 0.04 * max(high - low, 0.1)
+        return cls(low - room, max(high, low + 0.1) + room, log)
+
+    def show(self, axis: Axes) -> None:
+        """Give ``axis`` its scale, its ends, and marks that can be read."""
+        if not self.log:
+            axis.set_xlim(self.low, self.high)
+            return
+        axis.set_xscale("log")
+        decades = math.log10(self.high / self.low)
+        if decades <= 2.5:
+            steps = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades <= 1 else (1.0, 2.0, 5.0)
+            whole = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)))
+            axis.xaxis.set_major_locator(FixedLocator([s * 10.0**k for k in whole for s in steps]))
+        else:
+            axis.xaxis.set_major_locator(LogLocator(numticks=7))
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        axis.set_xlim(self.low, self.high)
+
+
 def ratio_bars(report: RatioReport) -> Figure:
-    """Draw each policy's ratio: solid up to its proven low end, hatched up to its high end."""
+    """Draw each policy's ratio as a bar that begins at 1, the best with hindsight.
+
+    It is solid up to the proven low end, and hatched from there to the high end. An arrow leaves
+    the picture where that end is infinite, or where no bound is known.
+    """
     rows = list(reversed(report.policies))
-    figure = new_figure(6.8, 1.5 + 0.5 * len(rows))
+    figure = new_figure(7.6, 1.4 + 0.36 * max(3, len(rows)))
     axis = figure.subplots()
-    finite = [e for r in rows for e in (r.ratio.low, r.ratio.high) if e and math.isfinite(e)]
-    edge = 1.18 * max(finite, default=1.0)
+    extent = Extent.of([row.ratio for row in rows])
+    extent.show(axis)
     for y, row in enumerate(rows):
-        _bar(axis, y, row, edge)
+        _bar(axis, y, row.ratio, extent)
     axis.axvline(1.0, color="black", linewidth=1)
-    axis.set_yticks(range(len(rows)), [row.name for row in rows])
-    axis.set_xlim(0, max(edge, 1.2))
+    names = shorts(row.name for row in report.policies)
+    axis.set_yticks(range(len(rows)), [names[row.name] for row in rows], fontsize=9)
+    axis.set_ylim(-0.6, len(rows) - 0.4)
+    axis.grid(color=GRID, axis="x")
+    axis.set_axisbelow(True)
     optimum = report.optimum
     meaning = ", optimum / policy" if optimum.sense == "max" else ", policy / optimum"
     if get_family(optimum.family).measure is not None:
         meaning = ""
-    axis.set_xlabel(f"ratio{meaning} (1: the best with hindsight)")
-    axis.set_title(str(optimum), fontsize=9)
+    scale = "logarithmic; " if extent.log else ""
+    axis.set_xlabel(f"ratio{meaning} ({scale}1: the best with hindsight)", fontsize=9)
+    headline(figure, str(optimum))
     return figure
 
 
-def _bar(axis: Axes, y: int, row: Judged, edge: float) -> None:
-    low = min(row.ratio.low, edge)
-    high = edge if row.ratio.high is None else min(row.ratio.high, edge)
-    axis.barh(y, low, color=COLOURS[0], height=0.6)
+def _bar(axis: Axes, y: int, ratio: Ratio, extent: Extent) -> None:
+    def inside(end: float) -> float:
+        return min(max(end, extent.low), extent.high)
+
+    low, high = inside(ratio.low), inside(math.inf if ratio.high is None else ratio.high)
+    colour = COLOURS[0]
+    axis.barh(y, low - 1, left=1, color=colour, height=0.55)
     axis.barh(
-        y, high - low, left=low, color="white", edgecolor=COLOURS[0], hatch="////", height=0.6
-    )
-    if row.ratio.exact:
-        text = f"{row.ratio.low:.3g}"
-    elif row.ratio.high is None:
-        text = f"at least {row.ratio.low:.3g}"
-    else:
-        text = f"{row.ratio.low:.3g} .. {row.ratio.high:.3g}"
-    inside = high > 0.8 * edge
+        y, high - low, left=low, color="white", edgecolor=colour, hatch="/////", height=0.55
+    )  # fmt: skip
+    if ratio.low <= extent.high:
+        axis.plot(low, y, "|", color="black", markersize=13, markeredgewidth=1.6)
+    if ratio.high is None or ratio.high > extent.high:
+        axis.plot(extent.high, y, ">", color=colour, markersize=12, clip_on=False, zorder=3)
     axis.annotate(
-        text,
-        (min(low, high) if inside else high, y),
-        xytext=(-4 if inside else 4, 0),
+        ratio_text(ratio),
+        (1, y),
+        xycoords=axis.get_yaxis_transform(),
+        xytext=(12, 0),
         textcoords="offset points",
-        ha="right" if inside else "left",
         va="center",
         fontsize=9,
-        color="white" if inside else "black",
     )
+
+
+def ratio_text(ratio: Ratio) -> str:
+    """Return what stands beside a bar."""
+    low, high = (
+        "?" if end is None else "infinite" if math.isinf(end) else f"{end:.4g}"
+        for end in (ratio.low, ratio.high)
+    )
+    if ratio.exact or low in (high, "infinite"):
+        return low
+    return f"at least {low}" if ratio.high is None else f"{low} to {high}"

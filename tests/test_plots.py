@@ -5,6 +5,7 @@ from __future__ import annotations
 import matplotlib.image
 import numpy as np
 import pytest
+from legible import faults, words
 from oasis_reference import FILES, load, schedule
 from test_ratios import optimum
 
@@ -12,6 +13,7 @@ from optsched import plots
 from optsched.drawing import HINDSIGHT
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.pictures import pictures, usage
+from optsched.intervals import Ratio
 from optsched.problem import get_family
 from optsched.progress import Point
 from optsched.ratios import compare
@@ -106,21 +108,148 @@ def test_convergence_ends_at_what_is_known(report):
     assert ends["value"] == pytest.approx(found.optimum.value)
 
 
-def test_ratio_bars_are_as_long_as_the_ratios(report):
+def test_convergence_does_not_let_the_first_steps_squeeze_the_last(report):
     _, found = report
-    axis = plots.ratio_bars(found).axes[0]
-    lengths = [bar.get_width() for bar in axis.patches]
-    for row in found.policies:
-        assert any(length == pytest.approx(row.ratio.low) for length in lengths)
-        width = row.ratio.high - row.ratio.low
-        assert any(length == pytest.approx(width) for length in lengths)
+    far = (Point(seconds=0.0, value=0.0, bound=1e9), *found.optimum.history)
+    axis = plots.convergence(found.optimum.model_copy(update={"history": far})).axes[0]
+    low, high = axis.get_ylim()
+    value, bound = found.optimum.value, found.optimum.bound
+    assert high - low < 6 * (value + bound) / 2
+    assert low < value < bound < high
 
 
-def test_infinite_ratio_can_be_drawn(report):
+def test_convergence_draws_what_is_known_in_the_end_only(report):
     _, found = report
-    row = found.policies[0]
-    endless = row.ratio.model_copy(update={"low": float("inf"), "high": float("inf")})
-    changed = row.model_copy(update={"ratio": endless})
-    rows = (changed, *found.policies[1:])
-    axis = plots.ratio_bars(found.model_copy(update={"policies": rows})).axes[0]
-    assert np.isfinite(axis.get_xlim()).all()
+    history = (Point(seconds=0.1, value=1.0, bound=None),)
+    optimum = found.optimum.model_copy(update={"history": history})
+    assert faults(plots.convergence(optimum)) == []
+    assert faults(plots.convergence(optimum.model_copy(update={"value": None}))) == []
+
+
+def with_ratios(found, *ends):
+    """Return a report of policies with these ends of their ratios."""
+    rows = [
+        found.policies[0].model_copy(
+            update={
+                "name": f"policy {k}",
+                "ratio": Ratio(
+                    low=low, high=high, exact=low == high, bounded=None if low == high else "high"
+                ),
+            }
+        )
+        for k, (low, high) in enumerate(ends)
+    ]
+    return found.model_copy(update={"policies": tuple(rows)})
+
+
+def bars_of(axis):
+    """Return (row, left end, right end) of every bar, without empty ones."""
+    boxes = [bar.get_bbox() for bar in axis.patches]
+    return {
+        (round(b.y0 + b.height / 2), round(min(b.x0, b.x1), 9), round(max(b.x0, b.x1), 9))
+        for b in boxes
+        if b.x0 != b.x1
+    }
+
+
+def test_bars_reach_from_one_to_the_ends_of_the_ratios(report):
+    _, found = report
+    axis = plots.ratio_bars(with_ratios(found, (1.0, 1.0), (1.5, 1.5), (1.2, 1.4), (0.5, 0.5)))
+    bars = bars_of(axis.axes[0])
+    assert bars == {(2, 1.0, 1.5), (1, 1.0, 1.2), (1, 1.2, 1.4), (0, 0.5, 1.0)}
+    assert [w for w in words(axis) if w in ("1", "1.5", "1.2 to 1.4", "0.5")] == [
+        "0.5", "1.2 to 1.4", "1.5", "1",
+    ]  # fmt: skip
+
+
+INFINITE = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("ends", "text"),
+    [
+        ((1.5, None), "at least 1.5"),
+        ((1.5, INFINITE), "1.5 to infinite"),
+        ((INFINITE, INFINITE), "infinite"),
+        ((INFINITE, None), "infinite"),
+    ],
+)
+def test_an_end_that_is_infinite_or_unknown_leaves_the_picture(report, ends, text):
+    _, found = report
+    figure = plots.ratio_bars(with_ratios(found, ends, (1.2, 1.3)))
+    axis = figure.axes[0]
+    edge = axis.get_xlim()[1]
+    arrows = [line for line in axis.lines if line.get_marker() == ">"]
+    assert [(arrow.get_xdata()[0], arrow.get_ydata()[0]) for arrow in arrows] == [(edge, 1)]
+    assert not arrows[0].get_clip_on()
+    assert any(row == 1 and right == pytest.approx(edge) for row, _, right in bars_of(axis))
+    assert text in words(figure)
+    assert faults(figure) == []
+
+
+@pytest.mark.parametrize(
+    ("lows", "logarithmic"),
+    [
+        ([1.0], False),
+        ([1.0, 1.0, 1.0], False),
+        ([1.1, 1.2, 4.7], False),  # below four times the median
+        ([1.1, 1.2, 4.9], True),
+        ([1.1, 4.3], False),
+        ([1.1, 4.5], True),  # of two, the median is the lower
+        ([9.0, 9.5, 9.9, 30.0], False),
+        ([1.1, 1.2, INFINITE], False),
+        ([1.1, 1.2, 50.0, INFINITE, INFINITE], True),
+        ([1.1, 50.0, INFINITE, INFINITE, INFINITE], True),
+        ([INFINITE, INFINITE], False),
+        ([0.1, 0.2, 1.5], False),
+        ([0.0, 1.0, 1.1, 1e300], False),
+    ],
+)
+def test_axis_is_logarithmic_where_one_squeezes_the_rest(report, lows, logarithmic):
+    _, found = report
+    figure = plots.ratio_bars(with_ratios(found, *((low, low) for low in lows)))
+    axis = figure.axes[0]
+    assert axis.get_xscale() == ("log" if logarithmic else "linear")
+    assert ("logarithmic" in axis.get_xlabel()) == logarithmic
+    left, right = axis.get_xlim()
+    assert left < 1 < right
+    assert all(left < low < right for low in lows if 0 < low < 1e12)
+    assert faults(figure) == []
+
+
+def test_a_wide_interval_squeezes_too(report):
+    _, found = report
+    wide = plots.ratio_bars(with_ratios(found, (1.1, 1.2), (1.2, 300.0), (1.3, 1.4)))
+    assert wide.axes[0].get_xscale() == "log"
+    assert faults(wide) == []
+
+
+@pytest.mark.parametrize("right", [3.9, 8.0, 42.0, 500.0, 3e4, 1e9])
+def test_marks_of_a_logarithmic_axis_can_be_read(report, right):
+    _, found = report
+    figure = plots.ratio_bars(with_ratios(found, (0.9, 0.9), (1.01, 1.02), (right, right)))
+    low, high = figure.axes[0].get_xlim()
+    marks = [m for m in figure.axes[0].get_xticks() if low <= m <= high]
+    assert 3 <= len(marks) <= 9
+    assert faults(figure) == []
+
+
+def test_long_names_and_many_policies(report):
+    instance, found = report
+    names = [f"my.package_of_policies:ShortestRemainingTime{k}First" for k in range(14)]
+    names += ["_mine", "cost$a$b", "two\nlines", "hindsight"]
+    row, run = found.policies[0], found.runs[0]
+    many = found.model_copy(
+        update={
+            "policies": tuple(row.model_copy(update={"name": n}) for n in names),
+            "runs": tuple(run.model_copy(update={"policy": n}) for n in names),
+        }
+    )
+    figures = pictures(instance, plots.schedules_of(many)) | {"ratios": plots.ratio_bars(many)}
+    for name, figure in figures.items():
+        assert faults(figure) == [], name
+    for name in ("ratios", "capacity"):
+        said = words(figures[name])
+        assert {"_mine", r"cost\$a\$b", "two lines"} <= set(said)
+        assert len({w for w in said if w.startswith("my.package")}) == 14
+    assert {"hindsight", "policy hindsight"} <= set(words(figures["capacity"]))

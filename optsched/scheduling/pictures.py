@@ -10,11 +10,16 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
-from optsched.drawing import GRID, HINDSIGHT, colours_of, new_figure
+from optsched.drawing import heading, new_figure, short, shorts
 
 Floats = NDArray[np.float64]
+CELLS = 250  # most cells of a row; more slots than that share cells
+NEARLY = 0.95  # of all use: where the picture of capacity ends
+LABELLED = 7  # points from row to row, from which on labels have room
+ARRIVAL = "#CC3311"
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Panel:
 
 
 def gantt(
-    panels: Sequence[Panel], arrival: Sequence[int], *, shade: str, legend: str | None
+    panels: Sequence[Panel], arrival: Sequence[int], *, shade: str, number: str | None
 ) -> Figure:
     """Draw jobs as rows and slots as columns, one panel per schedule.
 
@@ -50,8 +55,9 @@ def gantt(
         Slot in which each job arrives; rows are in this order.
     shade : str
         What a share means.
-    legend : str or None
-        Explains the marks; None: a single panel without a schedule.
+    number : str or None
+        What the labels mean, which are left out where rows are too low for them; None: a single
+        panel without a schedule.
 
     Returns
     -------
@@ -59,55 +65,76 @@ def gantt(
         Blue: a job that completes; grey: one that does not. Bar: arrival; dot: completion.
     """
     jobs, slots = panels[0].shares.shape
-    figure = new_figure(
-        2.5 + min(6.5, 3 + 0.05 * slots) * len(panels), 1.7 + min(13.0, max(2.0, 0.125 * jobs))
-    )
+    width, height = min(6.5, 3 + 0.05 * slots), min(13.0, max(2.0, 0.125 * jobs))
+    figure = new_figure(2.5 + width * len(panels), 1.7 + height)
+    pitch = 72 * height / jobs  # points from row to row
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     order = sorted(range(jobs), key=lambda i: (arrival[i], i))
     for axis, panel in zip(axes, panels, strict=True):
-        _shades(axis, panel, order)
-        _marks(axis, panel, order, arrival)
-        axis.set_title(panel.title, fontsize=10)
+        _shades(axis, panel, order, pitch)
+        _marks(axis, panel, order, arrival, pitch)
+        heading(axis, panel.title, width, 10)
     axes[0].set_ylabel("job, in order of arrival")
     step = max(1, math.ceil(jobs / 50))
     axes[0].set_yticks(range(0, jobs, step), [str(order[k]) for k in range(0, jobs, step)])
     axes[0].tick_params(axis="y", labelsize=7)
-    if legend is not None:
-        bar = figure.colorbar(axes[-1].images[-1], ax=list(axes), shrink=0.6, pad=0.02)
+    if number is not None:
+        bar = figure.colorbar(
+            axes[-1].images[-1], ax=list(axes), shrink=min(1.0, 3 / height), pad=0.02
+        )
         bar.set_label(shade)
-        figure.supxlabel(legend, fontsize=9)
+        legend = ["bar: arrival", "dot: completion"]
+        if pitch >= LABELLED:
+            legend.append(f"number: {number}")
+        if any(_unfinished(panel).any() for panel in panels):
+            legend.append("grey: not completed")
+        figure.supxlabel(";  ".join(legend), fontsize=9)
     return figure
 
 
-def _shades(axis: Axes, panel: Panel, order: Sequence[int]) -> None:
+def _unfinished(panel: Panel) -> NDArray[np.bool_]:
+    """Return which jobs use something and do not complete."""
+    done = np.array([c is not None for c in panel.completion])
+    return panel.shares.any(axis=1) & ~done
+
+
+def _shades(axis: Axes, panel: Panel, order: Sequence[int], pitch: float) -> None:
     jobs, slots = panel.shares.shape
-    shares = np.clip(panel.shares, 0.15, 1.0)  # one worker can be seen
-    done = np.array([c is not None for c in panel.completion])[:, None]
-    for colours, rows in (("Greys", ~done), ("Blues", done)):
+    wide = math.ceil(slots / CELLS)
+    most = _cells(np.maximum, panel.shares, wide)
+    shares = np.clip(most, 0.15, 1.0)  # one worker can be seen
+    late = _unfinished(panel)[:, None]
+    for colours, rows in (("Greys", late), ("Blues", ~late)):
         axis.imshow(
-            np.where((panel.shares > 0) & rows, shares, np.nan)[order],
+            np.where((most > 0) & rows, shares, np.nan)[order],
             aspect="auto",
             interpolation="nearest",
             cmap=colours,
             norm=Normalize(0, 1.4 if colours == "Greys" else 1),  # paler: it earns nothing
-            extent=(0, slots, jobs - 0.5, -0.5),
+            extent=(0, wide * most.shape[1], jobs - 0.5, -0.5),
         )
-    axis.hlines(np.arange(jobs) - 0.5, 0, slots, color="white", linewidth=0.8)
+    line = min(0.8, pitch / 8)
+    axis.hlines(np.arange(jobs) - 0.5, 0, slots, color="white", linewidth=line)
+    axis.spines[["top", "right"]].set_visible(False)  # labels stand there
     axis.set_xlim(0, slots)
-    axis.set_xlabel("slot")
+    axis.set_xlabel(f"slot (a cell is the most of {wide})" if wide > 1 else "slot")
 
 
-def _marks(axis: Axes, panel: Panel, order: Sequence[int], arrival: Sequence[int]) -> None:
+def _marks(
+    axis: Axes, panel: Panel, order: Sequence[int], arrival: Sequence[int], pitch: float
+) -> None:
     rows = np.arange(len(order))
     begins = np.array([arrival[i] for i in order])
-    axis.vlines(begins, rows - 0.45, rows + 0.45, color="#BB5566", linewidth=1.6)
+    axis.vlines(begins, rows - 0.45, rows + 0.45, color=ARRIVAL, linewidth=1.6, clip_on=False)
     for row, i in enumerate(order):
         end = panel.completion[i]
         if end is None or not panel.labels[i]:
             continue
-        axis.plot(end + 1, row, ".", color="black", markersize=4)
+        axis.plot(end + 1, row, ".", color="black", markersize=min(4, pitch), clip_on=False)
+        if pitch < LABELLED:
+            continue
         axis.annotate(
-            panel.labels[i],
+            short(panel.labels[i]),
             (end + 1, row),
             xytext=(3, 0),
             textcoords="offset points",
@@ -118,7 +145,11 @@ def _marks(axis: Axes, panel: Panel, order: Sequence[int], arrival: Sequence[int
 
 
 def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
-    """Draw the capacity in use over time: a panel per resource, a line per schedule.
+    """Draw the capacity in use over time: a panel per resource, a row of shades per schedule.
+
+    Where that halves the slots, they end where ``NEARLY`` all of the use of all schedules is done:
+    a few late slots of one would squeeze the rest. More than ``CELLS`` of them share cells, which
+    show their mean.
 
     Parameters
     ----------
@@ -128,25 +159,62 @@ def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
     """
     first = next(iter(by_name.values()))
     kept = [key for key in first if any(u[key].any() for u in by_name.values())] or list(first)
-    columns = min(3, len(kept))
+    last, ended = _slots([u[key] for u in by_name.values() for key in kept])
+    wide = math.ceil(last / CELLS)
+    columns = 1 if len(kept) <= 2 else 2
     rows = math.ceil(len(kept) / columns)
-    figure = new_figure(4.2 * columns, 2.3 * rows + 0.8)
+    figure = new_figure(1.9 + 4.4 * columns, 0.8 + rows * (0.45 + 0.17 * len(by_name)))
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    colours = colours_of(by_name)
+    names, titles = shorts(by_name), shorts(kept)
     for axis, key in zip(axes.flat, kept, strict=False):
-        for name, shares in by_name.items():
-            width, front = (2.0, 3) if name == HINDSIGHT else (1.1, 2)
-            axis.stairs(
-                100 * shares[key], color=colours[name], linewidth=width, label=name, zorder=front
+        use = [used[key][:last] for used in by_name.values()]
+        shades = axis.imshow(
+            [_cells(np.add, shares, wide) for shares in use],
+            aspect="auto",
+            interpolation="nearest",
+            cmap="Blues",
+            norm=Normalize(0, 1),
+            extent=(0, last, len(use) - 0.5, -0.5),
+        )
+        axis.hlines(np.arange(1, len(use)) - 0.5, 0, last, color="white", linewidth=1)
+        axis.set_title(titles[key], fontsize=9)
+        axis.set_xlim(0, last)
+        axis.set_yticks(range(len(use)), names.values(), fontsize=8)
+        for row, shares in enumerate(use):
+            axis.annotate(
+                f"{shares.mean():.0%}",
+                (1, row),
+                xycoords=axis.get_yaxis_transform(),
+                xytext=(3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=7,
             )
-        axis.set_title(key, fontsize=9)
-        axis.set_xlim(0, len(first[key]))
-        axis.set_ylim(0, 103)
-        axis.grid(color=GRID)
     for axis in axes.flat[len(kept) :]:
         axis.set_visible(False)
-    handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(labels), frameon=False)
-    figure.supylabel("capacity in use, %", fontsize=9)
-    figure.supxlabel("slot", fontsize=9)
+        axes[-2, -1].tick_params(labelbottom=True)
+    bar = figure.colorbar(
+        shades, ax=axes, shrink=min(1.0, 2 / figure.get_figheight()), pad=0.02,
+        format=PercentFormatter(1),
+    )  # fmt: skip
+    bar.set_label("capacity in use", fontsize=8)
+    cells = f"; a cell is the mean of {wide} slots" if wide > 1 else ""
+    rest = f"\n(not shown: the last {1 - NEARLY:.0%} of all use, until slot {ended - 1})"
+    figure.supxlabel(
+        f"slot{cells};  right of a row: its mean{rest if last < ended else ''}", fontsize=9
+    )
     return figure
+
+
+def _slots(shares: Sequence[Floats]) -> tuple[int, int]:
+    """Return how many slots to show, and how many there are with any use."""
+    done = np.cumsum(np.sum(shares, axis=0))
+    nearly, whole = (1 + int(np.argmax(done >= part * done[-1])) for part in (NEARLY, 1.0))
+    return (nearly, whole) if 2 * nearly <= whole else (len(done), len(done))
+
+
+def _cells(join: np.ufunc, shares: Floats, wide: int) -> Floats:
+    """Join every ``wide`` slots, the last ones perhaps fewer; a sum becomes a mean."""
+    starts = np.arange(0, shares.shape[-1], wide)
+    joined: Floats = join.reduceat(shares, starts, axis=-1)
+    return joined / np.diff([*starts, shares.shape[-1]]) if join is np.add else joined

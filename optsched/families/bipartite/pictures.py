@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from optsched.drawing import COLOURS, GRID, colours_of, new_figure
+from optsched.drawing import (
+    COLOURS,
+    GRID,
+    HINDSIGHT,
+    OTHERS,
+    colours_of,
+    curve_labels,
+    legend,
+    new_figure,
+    shorts,
+)
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule, Floats
 from optsched.families.bipartite.instance_utilities import gain
 from optsched.families.bipartite.online import repeat
 from optsched.families.bipartite.verify import Judge, row_sums
 
 MOST_MACHINES = 200  # in a picture of allocations
+PANELS = 5  # of such a picture, side by side
 
 
 def pictures(
@@ -48,14 +63,20 @@ def rewards_of(inst: BipartiteInstance, schedule: BipartiteSchedule) -> Floats:
 
 def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:
     """Draw the average reward until each slot, and the cumulative reward."""
-    figure = new_figure(10, 4)
+    figure = new_figure(10, 4.4)
     average, cumulative = figure.subplots(1, 2)
-    colours = colours_of(rewards)
+    colours, labels = colours_of(rewards), curve_labels(rewards)
     for name, q in rewards.items():
         total = np.cumsum(q)
         slots = np.arange(1, len(total) + 1)
-        average.plot(slots, total / slots, color=colours[name], label=name, linewidth=1.2)
-        cumulative.plot(slots, total, color=colours[name], label=name, linewidth=1.2)
+        look: dict[str, Any] = {
+            "color": colours[name],
+            "label": labels[name],
+            "linewidth": 2.0 if name == HINDSIGHT else 1.3,
+            "zorder": 1.9 if colours[name] == OTHERS else 2,
+        }
+        average.plot(slots, total / slots, **look)
+        cumulative.plot(slots, total, **look)
     for axis, label in (
         (average, "average reward until slot t"),
         (cumulative, "cumulative reward"),
@@ -64,7 +85,7 @@ def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:
         axis.set_ylabel(label)
         axis.grid(color=GRID)
     average.set_xscale("log")
-    cumulative.legend(frameon=False, fontsize=8)
+    legend(figure, average)
     return figure
 
 
@@ -90,32 +111,42 @@ def gain_and_overhead(
         )
         for name, s in schedules.items()
     }
-    figure = new_figure(1.5 + 1.1 * max(3, len(parts)), 4)
+    figure = new_figure(7.2, 1.2 + 0.36 * max(3, len(parts)))
     axis = figure.subplots()
-    bars(axis, list(parts), [p[0] for p in parts.values()], [p[1] for p in parts.values()])
+    bars(
+        axis,
+        list(shorts(parts).values()),
+        [p[0] for p in parts.values()],
+        [p[1] for p in parts.values()],
+    )
     return figure
 
 
 def bars(axis: Axes, names: Sequence[str], gains: Sequence[float], lost: Sequence[float]) -> None:
-    """Draw gain and overhead side by side, one pair for each name."""
+    """Draw gain and overhead of each name, one above the other."""
     at = np.arange(len(names))
-    axis.bar(at - 0.2, gains, 0.38, color=COLOURS[0], label="gain")
-    axis.bar(at + 0.2, lost, 0.38, color=COLOURS[1], label="overhead")
-    axis.set_xticks(at, names, rotation=30, ha="right", fontsize=8)
-    axis.set_ylabel("per slot, on average")
-    axis.grid(color=GRID, axis="y")
+    axis.barh(at - 0.2, gains, 0.38, color=COLOURS[0], label="gain")
+    axis.barh(at + 0.2, lost, 0.38, color=COLOURS[1], label="overhead")
+    axis.set_yticks(at, names, fontsize=8)
+    axis.invert_yaxis()
+    axis.set_xlabel("per slot, on average")
+    axis.grid(color=GRID, axis="x")
     axis.set_axisbelow(True)
-    axis.legend(frameon=False, fontsize=8)
+    axis.legend(
+        frameon=False, fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
+    )  # fmt: skip
 
 
 def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]) -> Figure:
     """Draw how full each machine is, on average, by resource: one panel per schedule."""
     a = inst.arrays
     shown = min(MOST_MACHINES, len(inst.machines))
-    figure = new_figure(2 + 2.6 * len(schedules), 2 + min(6.0, 0.05 * shown))
-    axes = figure.subplots(1, len(schedules), squeeze=False, sharey=True)[0]
-    image = None
-    for axis, (name, schedule) in zip(axes, schedules.items(), strict=True):
+    columns = min(PANELS, len(schedules))
+    rows = math.ceil(len(schedules) / columns)
+    figure = new_figure(1.6 + 1.9 * columns, 0.5 + rows * (1.7 + min(4.0, 0.05 * shown)))
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    names, resources = shorts(schedules), shorts(inst.resources)
+    for axis, (name, schedule) in zip(axes.flat, schedules.items(), strict=False):
         times = np.bincount(schedule.used, minlength=len(schedule.decisions))
         mean = np.zeros(a.channels)
         for y, n in zip(schedule.decisions, times, strict=True):
@@ -125,12 +156,19 @@ def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedu
         image = axis.imshow(
             full.reshape(-1, a.resources)[:shown], aspect="auto", cmap="Blues", vmin=0, vmax=1
         )
-        axis.set_title(name, fontsize=9)
-        axis.set_xticks(range(a.resources), inst.resources, rotation=45, ha="right", fontsize=7)
-    axes[0].set_ylabel("machine")
-    if image is not None:
-        shade = figure.colorbar(image, ax=list(axes), shrink=0.7)
-        shade.set_label("used / capacity, mean over slots")
+        axis.set_title(textwrap.fill(names[name], 20), fontsize=9)
+        axis.set_xticks(range(a.resources), resources.values(), rotation=90, fontsize=7)
+        axis.yaxis.set_major_locator(MaxNLocator(integer=True))
+    for axis in axes.flat[len(schedules) :]:
+        axis.set_visible(False)
+    for axis in axes.flat[len(schedules) - columns : len(schedules)]:
+        axis.tick_params(labelbottom=True)
+    part = "machine" if shown == len(inst.machines) else f"machine (the first {shown})"
+    figure.supylabel(part, fontsize=9)
+    shade = figure.colorbar(
+        image, ax=axes, shrink=min(1.0, 2.4 / figure.get_figheight()), format=PercentFormatter(1)
+    )
+    shade.set_label("used of capacity, mean of all slots", fontsize=8)
     return figure
 
 
@@ -150,4 +188,6 @@ def graph(inst: BipartiteInstance) -> Figure:
     right.grid(color=GRID, axis="x")
     right.set_axisbelow(True)
     left.set_title(f"{int(edges.sum())} edges", fontsize=9)
+    for side in (left.xaxis, left.yaxis):
+        side.set_major_locator(MaxNLocator(integer=True))
     return figure

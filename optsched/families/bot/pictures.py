@@ -2,41 +2,52 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, GRID, new_figure
+from optsched.drawing import (
+    COLOURS,
+    GRID,
+    colours_of,
+    curve_labels,
+    ink,
+    legend,
+    new_figure,
+    short,
+    shorts,
+)
 from optsched.families.bot.convergence import PRECISION
 from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
 from optsched.families.bot.interior import solve_tree
 from optsched.families.bot.loads import relative_loads
 
 LOADS = "viridis_r"
-DARK = 0.6  # load from which on the number of a node is written in white
 LABELLED = 60  # nodes up to which they are numbered
 DEAREST, LEAST = 15, 1e-4  # bars of prices, and the share below which there is none
 BELOW = 15  # how far under the lowest tube a series is shown
+MARKS = "osD^v<>PX*"  # of schedules beside their colours
 PRICED = 1e-7  # gap to which the prices are found
 
 
 def pictures(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Mapping[str, Figure]:
     """Draw the platform with the loads of each schedule, their rates, and the optimal prices."""
     names = list(schedules)[:3] or [""]
-    figure = new_figure(5.2 * len(names), 5.0)
-    for axis, name in zip(
-        np.ravel(figure.subplots(1, len(names), squeeze=False)), names, strict=True
-    ):
-        rho = _rates(inst, schedules[name]) if name else None
-        draw_platform(axis, inst, rho)
-        axis.set_title(name or "platform", fontsize=9)
+    figure = new_figure(5.2 * len(names), 5.6)
+    axes = figure.subplots(1, len(names), squeeze=False)[0]
+    for axis, name in zip(axes, names, strict=True):
+        draw_platform(axis, inst, _rates(inst, schedules[name]) if name else None)
+        axis.set_title(short(name) or "platform", fontsize=9)
+    legend(figure, axes[0])
     found = {"platform": figure}
     if schedules:
-        found["rates"] = _rate_bars(inst, schedules)
+        found["rates"] = _rates_of_applications(inst, schedules)
         if inst.is_tree and inst.alpha != "inf":  # where the prices take a moment only
             found["prices"] = new_figure(6.4, 4.0)
             draw_prices(found["prices"].subplots(), inst)
@@ -79,51 +90,82 @@ def draw_platform(axis: Axes, inst: BotInstance, rho: Floats | None = None) -> N
     thick = 0.5 + 3 * width / max(width.max(initial=1.0), 1e-300)
     colours = Normalize(0, 1)
     shown = LineCollection(lines, linewidths=thick, cmap=LOADS, norm=colours, zorder=1)
-    size = 12 + 120 * speed / max(speed.max(), 1e-300) / max(1.0, len(speed) / 60)
+    least = 64 if len(speed) <= LABELLED else 12  # room for the number
+    size = least + 110 * speed / max(speed.max(), 1e-300) / max(1.0, len(speed) / LABELLED)
     node_load = np.zeros(len(speed))
     if rho is None:
         shown.set_color("#999999")
     else:
         node_load, arc_load = relative_loads(inst, rho)
         shown.set_array(arc_load.reshape(-1, 2).max(axis=1) if inst.links else np.zeros(0))
+    axis.add_collection(LineCollection(lines, linewidths=thick + 1, colors="#777777", zorder=0.9))
     axis.add_collection(shown)
     dots = axis.scatter(
         place[:, 0], place[:, 1], s=size, c=node_load, cmap=LOADS, norm=colours,
-        edgecolors="#444444",
-        linewidths=0.5, zorder=2,
+        edgecolors="#444444", linewidths=0.5, zorder=2,
     )  # fmt: skip
-    if rho is not None:
+    if rho is None:
+        dots.set(array=None, facecolor=GRID)
+    else:
         axis.figure.colorbar(dots, ax=axis, label="load", shrink=0.7)
-    for k, app in enumerate(inst.applications):
+    names = _applications(inst)
+    edges, labels = colours_of(names), curve_labels(names)
+    here: Counter[int] = Counter()  # masters of one node are drawn around one another
+    for app, name in zip(inst.applications, names, strict=True):
+        here[app.master] += 1
         x, y = place[app.master]
         axis.scatter(
-            x, y, s=170, marker="h", facecolors="none", linewidths=1.8, zorder=3,
-            edgecolors=COLOURS[k % len(COLOURS)], label=app.name or f"application {k}",
+            x, y, s=(13 + 4 * here[app.master]) ** 2, marker="h", facecolors="none",
+            linewidths=1.8, zorder=3, edgecolors=edges[name], label=labels[name],
         )  # fmt: skip
     if len(speed) <= LABELLED:
         for n, (x, y) in enumerate(place.tolist()):
-            ink = "white" if node_load[n] > DARK else "black"
-            axis.annotate(str(n), (x, y), fontsize=5, ha="center", va="center", color=ink, zorder=4)
-    axis.legend(frameon=False, fontsize=7, loc="lower left", markerscale=0.6, labelspacing=0.8)
+            axis.annotate(
+                str(n), (x, y), fontsize=5, ha="center", va="center", zorder=4,
+                color=ink(GRID if rho is None else colormaps[LOADS](node_load[n])),
+            )  # fmt: skip
+    axis.margins(0.12)
     axis.set_axis_off()
     axis.set_aspect("equal")
 
 
-def _rate_bars(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Figure:
-    figure = new_figure(6.4, 3.4)
-    axis = figure.subplots()
+def _applications(inst: BotInstance) -> list[str]:
+    """Return what each application is called; no two alike."""
+    return [f"{k} {app.name}".strip() for k, app in enumerate(inst.applications)]
+
+
+def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Figure:
+    """Draw the rate of each application, a mark per schedule; rates of 0 at the left edge."""
+    labels = shorts(_applications(inst))
     totals = {name: _rates(inst, s).sum(axis=1) for name, s in schedules.items()}
-    wide = 0.8 / len(totals)
-    at = np.arange(len(inst.applications))
+    figure = new_figure(7.2, 1.6 + 0.16 * len(labels) * (1 + len(totals)))
+    axis = figure.subplots()
+    some = np.concatenate(list(totals.values()))
+    some = some[some > 0]
+    low, high = (some.min() / 3, some.max() * 2) if len(some) else (0.1, 1.0)
+    colours, said = colours_of(totals), curve_labels(totals)
+    wide = 1 / (1 + len(totals))
     for i, (name, rates) in enumerate(totals.items()):
-        axis.bar(at + i * wide, rates, wide, label=name, color=COLOURS[i % len(COLOURS)])
-    labels = [f"{k} {app.name}".strip() for k, app in enumerate(inst.applications)]
-    axis.set_xticks(at + 0.4 - wide / 2, labels, fontsize=8)
-    axis.set_yscale("log")
-    axis.set_ylabel("tasks per second")
-    axis.legend(frameon=False, fontsize=8)
+        at = np.arange(len(labels)) + wide * (i + 1) - 0.5
+        shown = np.maximum(rates, low)
+        axis.hlines(at, low, shown, color=colours[name], linewidth=1)
+        axis.plot(
+            shown, at, MARKS[i % len(MARKS)], color=colours[name], label=said[name],
+            markersize=6, clip_on=False, zorder=3,
+        )  # fmt: skip
+        for y in at[rates <= 0]:
+            axis.annotate(
+                "0", (low, y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=7
+            )
+    axis.hlines(np.arange(1, len(labels)) - 0.5, low, high, color=COLOURS[6], linewidth=0.8)
+    axis.set_yticks(range(len(labels)), labels.values(), fontsize=8)
+    axis.set_ylim(len(labels) - 0.5, -0.5)
+    axis.set_xscale("log")
+    axis.set_xlim(low, high)
+    axis.set_xlabel("tasks per second")
+    legend(figure, axis)
     axis.set_axisbelow(True)
-    axis.grid(axis="y", color=GRID)
+    axis.grid(axis="x", color=GRID)
     return figure
 
 
@@ -140,7 +182,7 @@ def draw_prices(axis: Axes, inst: BotInstance, most: int = DEAREST) -> None:
     ]
     kind = [COLOURS[0] if i < nodes else COLOURS[1] for i in dearest.tolist()]
     axis.barh(range(len(dearest)), worth[dearest], color=kind)
-    axis.set_yticks(range(len(dearest)), names, fontsize=7)
+    axis.set_yticks(range(len(dearest)), shorts(names).values(), fontsize=7)
     axis.invert_yaxis()
     axis.set_xlabel("share of price x capacity at the optimum")
     rest = 1 - float(worth[dearest].sum())

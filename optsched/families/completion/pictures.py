@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.drawing import short
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.verify import verify
 from optsched.scheduling.pictures import Floats, Panel, capacity_use, gantt
 
 SHADE = "workers / most workers of the job"
-LEGEND = "bar: arrival;  dot: completion;  number: worker type and workers"
+NUMBER = "worker type and workers"
 
 
 def pictures(
@@ -22,13 +23,15 @@ def pictures(
     """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
     arrival = [job.arrival for job in inst.jobs]
     if not schedules:
-        return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, legend=None)}
+        return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, number=None)}
     chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != "a_online"))[:2]
-    slots = _shown(inst, [p.end for s in schedules.values() for job in s.jobs for p in job])
+    ends = {name: [p.end for job in s.jobs for p in job] for name, s in schedules.items()}
+    slots = _shown(inst, [end for name in chosen for end in ends[name]])
     panels = [_panel(inst, name, schedules[name], slots) for name in chosen]
+    slots = _shown(inst, [end for each in ends.values() for end in each])
     used = {name: usage(inst, s, slots) for name, s in schedules.items()}
     return {
-        "schedules": gantt(panels, arrival, shade=SHADE, legend=LEGEND),
+        "schedules": gantt(panels, arrival, shade=SHADE, number=NUMBER),
         "capacity": capacity_use(used),
     }
 
@@ -64,7 +67,7 @@ def _panel(inst: CompletionInstance, name: str, schedule: CompletionSchedule, sl
         kind = "" if last is None else inst.worker_types[last.worker_type].name
         labels.append("" if last is None else f"{kind} x{last.number}".strip())
     return Panel(
-        title=f"{name}: weighted completion {verdict.value or 0:.6g}",
+        title=f"{short(name)}: weighted completion {verdict.value or 0:.6g}",
         shares=shares,
         completion=[None if c is None else c - 1 for c in verdict.completion],
         labels=labels,

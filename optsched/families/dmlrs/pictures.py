@@ -8,24 +8,25 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.drawing import short
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.scheduling.pictures import Floats, Panel, capacity_use, gantt
 
 SHADE = "workers / most workers of the job"
-LEGEND = "bar: arrival;  dot: completion;  number: utility earned;  grey: not completed"
+NUMBER = "utility earned"
 
 
 def pictures(inst: DmlrsInstance, schedules: Mapping[str, DmlrsSchedule]) -> Mapping[str, Figure]:
     """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
     arrival = [job.arrival for job in inst.jobs]
     if not schedules:
-        return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, legend=None)}
+        return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, number=None)}
     chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != "pd-ors"))[:2]
     panels = [_panel(inst, name, schedules[name]) for name in chosen]
     used = {name: usage(inst, schedule) for name, schedule in schedules.items()}
     return {
-        "schedules": gantt(panels, arrival, shade=SHADE, legend=LEGEND),
+        "schedules": gantt(panels, arrival, shade=SHADE, number=NUMBER),
         "capacity": capacity_use(used),
     }
 
@@ -40,10 +41,11 @@ def _panel(inst: DmlrsInstance, name: str, schedule: DmlrsSchedule) -> Panel:
     most = np.array([job.chunks for job in inst.jobs], float)
     labels = []
     for job, end in zip(inst.jobs, verdict.completion, strict=True):
-        earned = 0.0 if end is None else job.utility(end - job.arrival)
-        labels.append("" if end is None else f"{earned:.3g}" if earned >= 0.005 else "0")
+        utility = 0.0 if end is None else job.utility(end - job.arrival)
+        labels.append("" if end is None else f"{utility:.3g}" if utility >= 0.005 else "0")
+    earned, jobs = f"value {verdict.value or 0:.5g}", f"{done} of {len(inst.jobs)} jobs"
     return Panel(
-        title=f"{name}: value {verdict.value or 0:.5g}, {done} of {len(inst.jobs)} jobs completed",
+        title=f"{short(name)}: {earned}, {jobs} completed",
         shares=workers / np.maximum(most, 1)[:, None],
         completion=verdict.completion,
         labels=labels,

@@ -1,0 +1,136 @@
+"""Colours, names and legends of all pictures; and that unreadable words are noticed."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from legible import CONTRAST, contrasts, faults, words
+from matplotlib.colors import to_rgb
+
+from optsched.drawing import (
+    COLOURS,
+    CURVES,
+    HINDSIGHT,
+    LONGEST,
+    OTHERS,
+    colours_of,
+    contrast,
+    curve_labels,
+    ink,
+    legend,
+    new_figure,
+    save,
+    shorts,
+)
+from optsched.families.bipartite.pictures import reward_curves
+
+# How colours look without red, green or blue cones: Machado, Oliveira and Fernandes, 2009.
+EYES = {
+    "all cones": np.eye(3),
+    "no red": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "no green": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "no blue": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def lab(colours, eyes):
+    """Return CIELAB of colours as such eyes see them."""
+    rgb = np.array([to_rgb(c) for c in colours])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ np.array(eyes).T, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    x, y, z = np.cbrt(seen @ np.array(to_xyz).T / [0.9505, 1.0, 1.089]).T
+    return np.column_stack((116 * y - 16, 500 * (x - y), 200 * (y - z)))
+
+
+@pytest.mark.parametrize("eyes", EYES)
+def test_curves_can_be_told_apart_by_all_eyes(eyes):
+    colours = lab([*CURVES, COLOURS[-1]], EYES[eyes])
+    assert min(np.linalg.norm(a - b) for a, b in combinations(colours, 2)) > 25
+    pair = lab(COLOURS[:2], EYES[eyes])
+    assert np.linalg.norm(pair[0] - pair[1]) > 25
+
+
+def test_curves_stand_out_against_white():
+    assert min(contrast(colour, "white") for colour in CURVES) > 2
+    for colour in (*CURVES, *COLOURS):
+        assert contrast(ink(colour), colour) >= CONTRAST
+        assert contrast(ink(colour), colour) == pytest.approx(
+            contrasts(to_rgb(ink(colour)), np.array([to_rgb(colour)]))[0]
+        )
+
+
+def test_no_two_curves_have_one_colour():
+    names = [HINDSIGHT, *(f"policy {k}" for k in range(10))]
+    colours = colours_of(names)
+    assert len(set(colours.values())) == len(names)
+    assert colours[HINDSIGHT] == COLOURS[-1]
+    assert OTHERS not in colours.values()
+    assert list(curve_labels(names).values()) == names
+
+
+def test_more_than_ten_curves_are_others():
+    names = [HINDSIGHT, *(f"policy {k}" for k in range(13))]
+    figure = reward_curves({name: np.arange(5) + k for k, name in enumerate(names)})
+    for axis in figure.axes:
+        grey = [line for line in axis.lines if line.get_color() == OTHERS]
+        assert len(grey) == 3
+        assert len({line.get_color() for line in axis.lines}) == 12
+        assert max(line.get_zorder() for line in grey) < min(
+            line.get_zorder() for line in axis.lines if line not in grey
+        )
+    said = words(figure)
+    assert said.count("3 others") == 1
+    assert set(names[:11]) <= set(said)
+    assert not set(names[11:]) & set(said)
+    assert faults(figure) == []
+
+
+def test_names_are_cut_in_the_middle_and_stay_different():
+    names = ["short", "a" * 99, "a" * 98, "a" * LONGEST, "x" * 40 + "1", "x" * 40 + "2", "a\tb"]
+    drawn = shorts(names)
+    assert drawn["short"] == "short"
+    assert drawn["a" * LONGEST] == "a" * LONGEST
+    assert drawn["a\tb"] == "a b"
+    assert len(set(drawn.values())) == len(names)
+    assert max(map(len, drawn.values())) <= LONGEST + len(" (2)")
+
+
+def test_names_are_no_formulas_and_none_is_missing_in_a_legend(tmp_path):
+    names = ["_private", "$x$", "a$b$c$", "$\\nonsense{$", "名前"]
+    figure = reward_curves({name: np.arange(5) + k for k, name in enumerate(names)})
+    assert [text.get_text().strip() for text in figure.legends[0].get_texts()] == [
+        "_private", r"\$x\$", r"a\$b\$c\$", r"\$\nonsense{\$", "名前",
+    ]  # fmt: skip
+    assert set(names) <= {w.strip().replace(r"\$", "$") for w in words(figure)}
+    save(figure, tmp_path / "names.png")  # without a complaint about the font
+
+
+def test_a_legend_has_as_many_columns_as_there_is_room_for():
+    figure = new_figure(5, 3)
+    axis = figure.subplots()
+    for k in range(10):
+        axis.plot([0, 1], [k, k], label=f"a policy with a long name {k}")
+    legend(figure, axis)
+    assert faults(figure) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "look", "fault"),
+    [
+        ((0.5, 0.8), {"color": "white"}, "has a contrast of 1.0"),
+        ((0.5, 0.8), {"color": "#BBBBBB"}, "has a contrast of 1.9"),
+        ((0.97, 0.8), {}, "is cut off"),
+        ((0.5, 0.2), {}, "lies over"),
+        ((0.5, 0.8), {}, None),
+    ],
+)
+def test_unreadable_words_are_noticed(place, look, fault):
+    figure = new_figure(4, 3)
+    figure.text(0.5, 0.2, "some words")
+    figure.text(*place, "other words", **look)
+    found = faults(figure)
+    assert len(found) == (fault is not None)
+    assert fault is None or fault in found[0]
