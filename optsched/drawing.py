@@ -105,13 +105,13 @@ def headline(figure: Figure, text: str) -> None:
     figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS)), fontsize=9)
 
 
-def legend(figure: Figure, axis: Axes) -> None:
+def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:
     """Name the curves of ``axis`` below the figure, in as many columns as there is room for."""
     named = dict(zip(*reversed(axis.get_legend_handles_labels()), strict=True))
     inches = 0.55 + max(len(label) for label in named) / CHARACTERS
     figure.legend(
         [*named.values()], [*named], loc="outside lower center", frameon=False, fontsize=8,
-        ncols=max(1, min(len(named), int(figure.get_figwidth() / inches))),
+        markerscale=marks, ncols=max(1, min(len(named), int(figure.get_figwidth() / inches))),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
 LABELLED = 7  # points from row to row, from which on labels have room
+FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
 
 
@@ -102,7 +103,7 @@ def _shades(axis: Axes, panel: Panel, order: Sequence[int], pitch: float) -> Non
     jobs, slots = panel.shares.shape
     wide = math.ceil(slots / CELLS)
     most = _cells(np.maximum, panel.shares, wide)
-    shares = np.clip(most, 0.15, 1.0)  # one worker can be seen
+    shares = np.clip(most, FAINT, 1.0)  # one worker can be seen
     late = _unfinished(panel)[:, None]
     for colours, rows in (("Greys", late), ("Blues", ~late)):
         axis.imshow(
@@ -110,7 +111,7 @@ def _shades(axis: Axes, panel: Panel, order: Sequence[int], pitch: float) -> Non
             aspect="auto",
             interpolation="nearest",
             cmap=colours,
-            norm=Normalize(0, 1.4 if colours == "Greys" else 1),  # paler: it earns nothing
+            norm=Normalize(0, 1.3 if colours == "Greys" else 1),  # paler: it earns nothing
             extent=(0, wide * most.shape[1], jobs - 0.5, -0.5),
         )
     line = min(0.8, pitch / 8)

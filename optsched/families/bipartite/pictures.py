@@ -132,9 +132,6 @@ def bars(axis: Axes, names: Sequence[str], gains: Sequence[float], lost: Sequenc
     axis.set_xlabel("per slot, on average")
     axis.grid(color=GRID, axis="x")
     axis.set_axisbelow(True)
-    axis.legend(
-        frameon=False, fontsize=8, ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0)
-    )  # fmt: skip
 
 
 def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]) -> Figure:

@@ -44,7 +44,7 @@ def pictures(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Mapping
     for axis, name in zip(axes, names, strict=True):
         draw_platform(axis, inst, _rates(inst, schedules[name]) if name else None)
         axis.set_title(short(name) or "platform", fontsize=9)
-    legend(figure, axes[0])
+    legend(figure, axes[0], marks=0.55)
     found = {"platform": figure}
     if schedules:
         found["rates"] = _rates_of_applications(inst, schedules)

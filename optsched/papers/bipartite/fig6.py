@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import new_figure
+from optsched.drawing import legend, new_figure
 from optsched.families.bipartite.online import POLICIES, events
 from optsched.families.bipartite.pictures import bars, split
 from optsched.families.bipartite.policy import KNOWLEDGE
@@ -82,12 +82,13 @@ def judge(summary: dict[str, Any]) -> Outcome:
 
 def draw(summary: dict[str, Any]) -> Figure:
     """Draw a panel per level, two bars per scheme."""
-    figure = new_figure(3.2 * len(summary), 4)
+    figure = new_figure(4.6 * len(summary), 4)
     axes = figure.subplots(1, len(summary), squeeze=False)[0]
     for axis, (level, parts) in zip(axes, summary.items(), strict=True):
         names = [common.LABELS[name] for name in parts]
         bars(axis, names, [p[0] for p in parts.values()], [p[1] for p in parts.values()])
         axis.set_title(f"contention {level}", fontsize=9)
+    legend(figure, axes[0])
     return figure
 
 
