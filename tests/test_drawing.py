@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import combinations
 
 import numpy as np
@@ -98,6 +99,7 @@ def test_names_are_cut_in_the_middle_and_stay_different():
     assert max(map(len, drawn.values())) <= LONGEST + len(" (2)")
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")
 def test_names_are_no_formulas_and_none_is_missing_in_a_legend(tmp_path):
     names = ["_private", "$x$", "a$b$c$", "$\\nonsense{$", "名前"]
     figure = reward_curves({name: np.arange(5) + k for k, name in enumerate(names)})
@@ -105,7 +107,9 @@ def test_names_are_no_formulas_and_none_is_missing_in_a_legend(tmp_path):
         "_private", r"\$x\$", r"a\$b\$c\$", r"\$\nonsense{\$", "名前",
     ]  # fmt: skip
     assert set(names) <= {w.strip().replace(r"\$", "$") for w in words(figure)}
-    save(figure, tmp_path / "names.png")  # without a complaint about the font
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # no complaint about the font either
+        save(figure, tmp_path / "names.png")
 
 
 def test_a_legend_has_as_many_columns_as_there_is_room_for():
