@@ -90,6 +90,7 @@ def progressive_filling(
         most,
         np.array([workers.next, servers.next]),
         workers is servers,
+        np.empty(int(ps.max()), np.int64),
         *given,
     )
     return given
@@ -102,7 +103,7 @@ def compile_kernels() -> None:
     progressive_filling(pool, pool.copy(), [Request(one, one, np.arange(2), 1)])
 
 
-@kernel
+@kernel(inline="always")
 def _find(free: Counts, demand: Counts, start: int) -> int:
     """Return the first machine from ``start`` on, cyclically, that has room for one, or -1."""
     for step in range(len(free)):
@@ -127,48 +128,57 @@ def _fill(
     most: Counts,  # (J,)
     pointer: Counts,  # (2,)
     shared: bool,
+    spots: Counts,  # as many as PS that are needed at once: scratch
     workers: Counts,  # (J, H), out
     servers: Counts,  # (J, K), out
 ) -> tuple[int, int]:
-    n = np.zeros(len(most), np.int64)
-    dominant = np.where(most > 0, 0.0, np.inf)  # inf: gets no more
+    jobs, resources, shares = len(most), demand_w.shape[1], share_w.shape[1]
+    n, dominant = np.empty(jobs, np.int64), np.empty(jobs)
+    for i in range(jobs):
+        n[i] = 0
+        dominant[i] = 0.0 if most[i] > 0 else np.inf  # inf: gets no more
     while True:
         j = 0
-        for i in range(1, len(most)):
+        for i in range(1, jobs):
             if dominant[i] < dominant[j] * (1 - 1e-9):
                 j = i
         if dominant[j] == np.inf:
             return pointer[0], pointer[1]
-        at, before = _find(free_w, demand_w[j], pointer[0]), pointer.copy()
+        before = pointer[0], pointer[1]
         need, placed = ps[j, n[j] + 1] - ps[j, n[j]], 0
-        spots = np.empty(need, np.int64)
-        if at >= 0:
-            free_w[at] -= demand_w[j]
-            pointer[0] = (at + 1) % len(free_w)
+        at = -1
+        for step in range(need + 1):  # the worker, and then its PS
+            side = min(step, 1)
+            free, demand = (free_w, demand_w) if step == 0 else (free_s, demand_s)
+            spot = _find(free, demand[j], pointer[side])
+            if spot < 0:
+                break
+            for r in range(resources):
+                free[spot, r] -= demand[j, r]
+            pointer[side] = (spot + 1) % len(free)
             if shared:
-                pointer[1] = pointer[0]
-            while placed < need:
-                spot = _find(free_s, demand_s[j], pointer[1])
-                if spot < 0:
-                    break
-                free_s[spot] -= demand_s[j]
-                pointer[1] = (spot + 1) % len(free_s)
-                if shared:
-                    pointer[0] = pointer[1]
+                pointer[1 - side] = pointer[side]
+            if step == 0:
+                at = spot
+            else:
                 spots[placed] = spot
                 placed += 1
         if at < 0 or placed < need:  # no room: put everything back
-            if at >= 0:
-                free_w[at] += demand_w[j]
-            for spot in spots[:placed]:
-                free_s[spot] += demand_s[j]
-            pointer[:] = before
+            for r in range(resources):
+                if at >= 0:
+                    free_w[at, r] += demand_w[j, r]
+                for k in range(placed):
+                    free_s[spots[k], r] += demand_s[j, r]
+            pointer[0], pointer[1] = before
             dominant[j] = np.inf
             continue
         workers[j, at] += 1
-        for spot in spots:
-            servers[j, spot] += 1
+        for k in range(placed):
+            servers[j, spots[k]] += 1
         n[j] += 1
-        dominant[j] = np.max(n[j] * share_w[j] + ps[j, n[j]] * share_s[j])
+        dominant[j] = 0.0
+        for q in range(shares):
+            held = n[j] * share_w[j, q] + ps[j, n[j]] * share_s[j, q]
+            dominant[j] = max(dominant[j], held)
         if n[j] == most[j]:
             dominant[j] = np.inf

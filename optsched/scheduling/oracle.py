@@ -189,7 +189,7 @@ def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
     )
 
 
-@kernel
+@kernel(inline="always")
 def open_slot(
     worker_price: Floats,
     worker_free: Floats,
@@ -209,22 +209,24 @@ def open_slot(
     cost: Floats,
 ) -> int:
     """Fill ``cost`` with the least cost of 0, 1, ... units of work in a slot; return the most."""
-    n_max = units[-1]
-    h = worker_count.size
-    unit_prices(worker_price, worker_demand, unit_price[:h])
-    rooms(worker_free, worker_demand, n_max, room[:h])
-    if stranded > 0.0:
-        charge_leftovers(worker_price, worker_free, room[:h], stranded, unit_price[:h])
-    n = cheapest(unit_price[:h], room[:h], worker_count, n_max, heap, parts[0])
-    if n == 0:
-        return 0
-    h = ps_count.size
-    unit_prices(ps_price, ps_demand, unit_price[:h])
-    rooms(ps_free, ps_demand, ps_needed[n], room[:h])
-    if stranded > 0.0:
-        charge_leftovers(ps_price, ps_free, room[:h], stranded, unit_price[:h])
-    m = cheapest(unit_price[:h], room[:h], ps_count, ps_needed[n], heap, parts[1])
-    n = slot_cost(parts[0], n, parts[1], m, ps_needed, parts[2])
+    n = held = units[-1]
+    for side in range(2):
+        price = worker_price if side == 0 else ps_price
+        free = worker_free if side == 0 else ps_free
+        count = worker_count if side == 0 else ps_count
+        demand = worker_demand if side == 0 else ps_demand
+        most = n if side == 0 else ps_needed[n]
+        unit, fits = unit_price[: count.size], room[: count.size]
+        unit_prices(price, demand, unit)
+        rooms(free, demand, most, fits)
+        if stranded > 0.0:
+            charge_leftovers(price, free, fits, stranded, unit)
+        held = cheapest(unit, fits, count, most, heap, parts[side])
+        if side == 0:
+            n = held
+            if n == 0:
+                return 0
+    n = slot_cost(parts[0], n, parts[1], held, ps_needed, parts[2])
     d = 0
     while d < units.size and units[d] <= n:
         cost[d] = parts[2, units[d]]
@@ -268,7 +270,7 @@ def best_schedule(
     horizon = utility.size
     slope, length = parts[0], np.empty(units.size, np.int64)
     certain = cutoff  # a payoff that is known to be possible, or uninteresting
-    held = 0
+    held = np.int64(0)
     opened = arrival
     for t in range(arrival, horizon):
         if utility[t] <= certain:
@@ -297,7 +299,7 @@ def best_schedule(
         promise[t] = utility[t] - low
         certain = max(certain, utility[t] - high)
         opened = t + 1
-    last = -1
+    last = np.int64(-1)
     for t in range(arrival, opened):
         if promise[t] > cutoff and promise[t] >= certain - EQUAL * abs(certain):
             last = t

@@ -6,12 +6,14 @@ machine) as in `slots`.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.kernels import kernel
-from optsched.scheduling.patterns import best_pattern
-from optsched.scheduling.slots import Floats, Ints, plain_int, rooms
+from optsched.scheduling.patterns import best_patterns
+from optsched.scheduling.slots import Floats, Ints, rooms
 
 Hosted = NDArray[np.int16]
 Flags = NDArray[np.bool_]
@@ -29,10 +31,13 @@ def slot_rooms(
     """
     for t in range(first, last + 1):
         rooms(free[t], demand, most, scratch)
-        out[t] = min(float(most), scratch.sum())
+        held = 0.0
+        for h in range(scratch.size):
+            held += scratch[h]
+        out[t] = min(float(most), held)
 
 
-@kernel
+@kernel(inline="always")
 def fill_machines(
     number: Ints,
     value: Floats,
@@ -44,35 +49,40 @@ def fill_machines(
 ) -> None:
     """Fill machines one by one with the most valuable pattern of what is left to place.
 
-    ``hosted`` (H, J) receives the numbers, ``left`` (J,) what found no place.
+    ``value`` and ``left`` (1, J), as `best_patterns` takes them. ``hosted`` (H, J) receives the
+    numbers, ``left`` what found no place.
     """
     machines, resources = capacity.shape
-    left[:] = number
-    hosted[:] = 0
-    lower, pattern = np.zeros_like(number), np.zeros_like(number)
-    todo = number.sum()
+    jobs = number.size
+    worth = np.empty(1)
+    lower, pattern = np.empty((1, jobs), np.int64), np.empty((1, jobs), np.int64)
+    nodes, steps = np.int64(NODES), np.int64(0)
+    todo = 0
+    for j in range(jobs):
+        lower[0, j], left[0, j] = 0, number[j]
+        todo += number[j]
     last = -1
     for k in range(machines):
-        if todo == 0:
-            return
         h = machines - 1 - k if backwards else k
         again = last >= 0  # whether an equal machine can host the same again
         if again:
             for r in range(resources):
                 again = again and capacity[h, r] == capacity[last, r]
-            for j in range(number.size):
-                again = again and pattern[j] <= left[j]
-        if not again:
-            nodes, steps = plain_int(NODES), plain_int(0)
-            best_pattern(value, demand, capacity[h], lower, left, pattern, nodes, steps)
+            for j in range(jobs):
+                again = again and pattern[0, j] <= left[0, j]
+        if todo > 0 and not again:
+            room = capacity[h : h + 1]
+            best_patterns(value, demand, room, lower, left, worth, pattern, nodes, steps)
             last = h
-        for j in range(number.size):
-            hosted[h, j] = pattern[j]
-            left[j] -= pattern[j]
-            todo -= pattern[j]
+        for j in range(jobs):
+            put = pattern[0, j] if todo > 0 else 0
+            hosted[h, j] = put
+            left[0, j] -= put
+        for j in range(jobs):
+            todo -= hosted[h, j]
 
 
-@kernel
+@kernel(inline="always")
 def repack(
     t: int,
     i: int,
@@ -99,7 +109,8 @@ def repack(
     fresh : array of shape (T, H, I)
         Slot t receives the packing.
     """
-    jobs, machines = demand.shape[0], capacity.shape[0]
+    machines, resources = capacity.shape
+    jobs = demand.shape[0]
     item = np.empty(jobs, np.int64)
     n = 0
     for j in range(jobs):
@@ -107,33 +118,47 @@ def repack(
             item[n] = j
             n += 1
     item[n] = i
-    item = item[: n + 1]
-    need = demand[item]
-    value, wanted = np.empty(n + 1), np.empty(n + 1, np.int64)
+    value, need = np.empty((1, n + 1)), np.empty((n + 1, resources))
+    wanted, left = np.empty(n + 1, np.int64), np.empty((1, n + 1), np.int64)
+    hosted = np.empty((machines, n + 1), np.int64)
     for k in range(n + 1):
-        value[k], wanted[k] = worth[item[k], t], number[t, item[k]]
+        value[0, k], wanted[k] = worth[item[k], t], number[t, item[k]]
+        for r in range(resources):
+            need[k, r] = demand[item[k], r]
     wanted[n] = want
-    hosted, left = np.zeros((machines, n + 1), np.int64), np.zeros(n + 1, np.int64)
     best = -1
     for attempt in range(tries):
         fill_machines(wanted, value, need, capacity, attempt % 2 == 1, hosted, left)
-        if left[:n].sum() == 0:
-            if want - left[n] > best:
-                best = want - left[n]
+        all_placed = True
+        for k in range(n):
+            all_placed = all_placed and left[0, k] == 0
+        if all_placed:
+            if want - left[0, n] > best:
+                best = want - left[0, n]
                 fresh[t] = 0
                 for h in range(machines):
                     for k in range(n + 1):
                         fresh[t, h, item[k]] = hosted[h, k]
             if best == want:
                 break
-            value[n] *= 1.3
+            value[0, n] *= 1.3
         for k in range(n):
-            if left[k] > 0:
-                value[k] *= 1.02 + 0.5 * left[k] / wanted[k]
+            if left[0, k] > 0:
+                value[0, k] *= 1.02 + 0.5 * left[0, k] / wanted[k]
     return best
 
 
-@kernel
+@kernel(inline="always")
+def _all_of_it(capacity: Floats, total: Floats) -> None:
+    """Fill in what all machines have of each resource."""
+    machines, resources = capacity.shape
+    for r in range(resources):
+        total[r] = 0.0
+        for h in range(machines):
+            total[r] += capacity[h, r]
+
+
+@kernel(inline="always")
 def _left(t: int, i: int, most: int, number: Ints, demand: Floats, total: Floats) -> float:
     """Return how many workers of job i the free amounts of all machines together would hold."""
     bound = float(most)
@@ -142,7 +167,7 @@ def _left(t: int, i: int, most: int, number: Ints, demand: Floats, total: Floats
             left = total[r]
             for j in range(demand.shape[0]):
                 left -= number[t, j] * demand[j, r]
-            bound = min(bound, np.floor(left / demand[i, r]))
+            bound = min(bound, math.floor(left / demand[i, r]))
     return bound
 
 
@@ -161,7 +186,8 @@ def hoped(
 
     For shapes see `repack`.
     """
-    total, out = capacity.sum(axis=0), 0.0
+    total, out = np.empty(capacity.shape[1]), 0.0
+    _all_of_it(capacity, total)
     for t in range(first, last + 1):
         out += max(room[t], _left(t, i, most, number, demand, total))
     return out
@@ -186,13 +212,14 @@ def make_room(
 
     For shapes see `repack`.
     """
-    total = capacity.sum(axis=0)
+    total = np.empty(capacity.shape[1])
+    _all_of_it(capacity, total)
     for t in range(first, last + 1):
         if room[t] >= most:
             continue
         bound = _left(t, i, most, number, demand, total)
         if bound > room[t]:
-            got = repack(t, i, int(bound), number, worth, demand, capacity, tries, fresh)
+            got = repack(t, i, np.int64(bound), number, worth, demand, capacity, tries, fresh)
             if got > room[t]:
                 room[t] = got
                 repacked[t] = True
@@ -219,7 +246,7 @@ def put_best_fit(
         least, where, take = np.inf, -1, 0
         for h in range(machines):
             if scratch[h] >= 1.0:
-                k = min(want, int(scratch[h]))
+                k = min(want, np.int64(scratch[h]))
                 waste = 0.0
                 for r in range(resources):
                     waste += weight[t, r, h] * (free[t, r, h] - k * demand[i, r])
@@ -245,12 +272,13 @@ def put_repacked(
 ) -> None:
     """Make the packing ``fresh`` of a slot the present one, with ``want`` workers of job i."""
     machines, resources = capacity.shape
-    hosted[t] = fresh[t]
     extra = -want
     for h in range(machines):
-        extra += hosted[t, h, i]
+        extra += fresh[t, h, i]
+        for j in range(demand.shape[0]):
+            hosted[t, h, j] = fresh[t, h, j]
     for h in range(machines - 1, -1, -1):
-        fewer = min(extra, int(hosted[t, h, i]))
+        fewer = min(extra, np.int64(hosted[t, h, i]))
         hosted[t, h, i] -= fewer
         extra -= fewer
         for r in range(resources):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.kernels import kernel
-from optsched.scheduling.patterns import STEPS, best_pattern
-from optsched.scheduling.slots import Floats, Ints, plain_int
+from optsched.scheduling.patterns import STEPS, best_patterns
+from optsched.scheduling.slots import Floats, Ints
 
 TINY = 1e-9
 ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off
@@ -40,7 +40,7 @@ def packing_cut(
     count : int
         Machines that there are: it stops once ``number`` is known to fit.
     rounds, nodes : int
-        Limits of the iterations, and of `best_pattern`.
+        Limits of the iterations, and of `best_patterns`.
     weight : array of shape (I,)
         Receives the weights: at least 0, and ``weight @ pattern <= 1`` for every pattern.
 
@@ -50,46 +50,57 @@ def packing_cut(
         ``weight @ number``: machines that are needed at least.
     """
     jobs, resources = demand.shape
-    weight[:] = 0.0
-    item, most = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
+    item, most = np.empty(jobs, np.int64), np.empty((1, jobs), np.int64)
     m = 0
     for i in range(jobs):
+        weight[i] = 0.0
         fit = upper[i] if number[i] > 0.0 else 0
         for r in range(resources):
             if demand[i, r] > 0.0:
-                fit = min(fit, int(capacity[r] // demand[i, r]))
+                fit = min(fit, np.int64(capacity[r] // demand[i, r]))
         if fit > 0:
-            item[m], most[m] = i, fit
+            item[m], most[0, m] = i, fit
             m += 1
-    item, most = item[:m], most[:m]
-    need, want = demand[item], number[item]
+    machine, need, want = np.empty((1, resources)), np.empty((m, resources)), np.empty(m)
+    value, top, column = np.empty((1, m)), np.empty(1), np.empty(m)
+    lower, pattern = np.zeros((1, m), np.int64), np.empty((1, m), np.int64)
     # the basis: at first, machines full of one job
-    inverse, cost, x = np.zeros((m, m)), np.ones(m), want / most
+    inverse, cost, x = np.zeros((m, m)), np.ones(m), np.empty(m)
+    for r in range(resources):
+        machine[0, r] = capacity[r]
     for k in range(m):
-        inverse[k, k] = 1.0 / most[k]
-    lower, pattern = np.zeros(m, np.int64), np.empty(m, np.int64)
-    steps = plain_int(STEPS)
-    column = np.empty(m)
+        want[k] = number[item[k]]
+        x[k] = want[k] / most[0, k]
+        inverse[k, k] = 1.0 / most[0, k]
+        for r in range(resources):
+            need[k, r] = demand[item[k], r]
+    steps = np.int64(STEPS)
     least = 0.0
     for _ in range(rounds):
         if cost @ x <= count * (1.0 + ENOUGH):
             break
         dual = cost @ inverse
-        worst = int(np.argmin(dual))
+        worst = 0
+        for k in range(1, m):
+            if dual[k] < dual[worst]:
+                worst = k
         if dual[worst] < -TINY:  # more than the number may be hosted
-            column[:] = 0.0
+            for k in range(m):
+                column[k] = 0.0
             column[worst] = -1.0
             price = 0.0
         else:
-            value = np.maximum(dual, 0.0)
-            top = best_pattern(value, need, capacity, lower, most, pattern, nodes, steps)
-            needed = float(value @ want) / top
-            if needed > least:
-                least = needed
-                weight[item] = value / top
-            column[:] = pattern
+            for k in range(m):
+                value[0, k] = max(0.0, dual[k])
+            best_patterns(value, need, machine, lower, most, top, pattern, nodes, steps)
+            needed = value[0] @ want / top[0]
+            for k in range(m):
+                if needed > least:
+                    weight[item[k]] = value[0, k] / top[0]
+                column[k] = pattern[0, k]
+            least = max(least, needed)
             price = 1.0
-            if value @ column <= 1.0 + ENOUGH:
+            if value[0] @ column <= 1.0 + ENOUGH:
                 break
         direction = inverse @ column
         leave, step = -1, np.inf
@@ -101,7 +112,10 @@ def packing_cut(
         for k in range(m):
             if k != leave:
                 x[k] = max(0.0, x[k] - step * direction[k])
-                inverse[k] -= direction[k] / direction[leave] * inverse[leave]
-        inverse[leave] /= direction[leave]
+                share = direction[k] / direction[leave]
+                for j in range(m):
+                    inverse[k, j] -= share * inverse[leave, j]
+        for j in range(m):
+            inverse[leave, j] /= direction[leave]
         x[leave], cost[leave] = step, price
     return least

@@ -11,135 +11,167 @@ import math
 import numpy as np
 
 from optsched.kernels import kernel
-from optsched.scheduling.slots import Floats, Ints, plain_int
+from optsched.scheduling.slots import Floats, Ints
 
 STEPS = 60  # of the search for surrogate weights
 
 
 @kernel
-def best_pattern(
+def best_patterns(
     value: Floats,
     demand: Floats,
     capacity: Floats,
     lower: Ints,
     upper: Ints,
+    best: Floats,
     out: Ints,
     nodes: int,
     steps: int,
-) -> float:
-    """Maximize ``value @ y`` with ``lower <= y <= upper`` and ``demand.T @ y <= capacity``.
+) -> None:
+    """For many machines, maximize ``value @ y`` with ``lower <= y <= upper`` and what fits.
+
+    What fits is ``demand.T @ y <= capacity``.
 
     Parameters
     ----------
-    value : array of shape (I,)
+    value : array of shape (B, I)
         At least 0.
     demand : array of shape (I, R)
-    capacity : array of shape (R,)
-    lower, upper : arrays of shape (I,)
-    out : array of shape (I,)
-        Receives a best pattern, the best that was found if ``nodes`` ended the search.
+    capacity : array of shape (B, R)
+    lower, upper : arrays of shape (B, I)
+    best : array of shape (B,)
+        Receives the greatest values, an upper bound where ``nodes`` ended the search; -inf where
+        ``lower`` does not fit.
+    out : array of shape (B, I)
+        Receives best patterns, the best that were found where ``nodes`` ended the search.
     nodes : int
-        How many nodes the search may visit.
+        How many nodes the search of one machine may visit.
     steps : int
         Of `resource_prices`; 0 looks at all resources together only, which is quick.
-
-    Returns
-    -------
-    float
-        The greatest value, an upper bound on it if ``nodes`` ended the search; -inf if ``lower``
-        does not fit.
     """
     jobs, resources = demand.shape
-    free = capacity.copy()
-    base = 0.0
-    for i in range(jobs):
-        out[i] = lower[i]
-        base += value[i] * lower[i]
+    free, weight = np.empty(resources), np.empty(resources)
+    item, most = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
+    size, density, chosen = np.empty(jobs), np.empty(jobs), np.empty(jobs)
+    ranked, order = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
+    for b in range(value.shape[0]):
+        best[b] = 0.0
+        for i in range(jobs):
+            out[b, i] = lower[b, i]
+            best[b] += value[b, i] * lower[b, i]
+        fits = True
         for r in range(resources):
-            free[r] -= lower[i] * demand[i, r]
-    for r in range(resources):
-        if free[r] < 0.0:
-            return -np.inf
-    # candidates, and how many of each fit alone
-    item = np.empty(jobs, np.int64)
-    most = np.empty(jobs, np.int64)
-    n = plain_int(0)
-    for i in range(jobs):
-        if value[i] > 0.0 and upper[i] > lower[i]:
-            fit = upper[i] - lower[i]
-            for r in range(resources):
-                if demand[i, r] > 0.0:
-                    fit = min(fit, math.floor(free[r] / demand[i, r]))
-            if fit > 0:
-                item[n] = i
-                most[n] = fit
-                n += 1
-    if n == 0:
-        return base
-    # one surrogate resource: whose fractional knapsack is the tightest (each resource alone, all
-    # together, all at prices)
-    size = np.empty(n)
-    chosen = np.zeros(n)  # stays so where nothing is free: then only what needs nothing fits
-    order = np.arange(n)
-    weight = np.zeros(resources)
-    tightest = np.inf
-    for q in range(resources if steps == 0 else 0, resources + (1 if steps == 0 else 2)):
-        if q < resources:
-            weight[:] = 0.0
-            weight[q] = 1.0 if free[q] > 0.0 else 0.0
-        elif q == resources:
-            for r in range(resources):
-                weight[r] = 1.0 if free[r] > 0.0 else 0.0
-        else:
-            resource_prices(value, demand, free, item[:n], most, steps, weight)
-        room = weight.sum()
-        if room <= 0.0:
+            free[r] = capacity[b, r]
+            for i in range(jobs):
+                free[r] -= lower[b, i] * demand[i, r]
+            fits = fits and free[r] >= 0.0
+        if not fits:
+            best[b] = -np.inf
             continue
-        for k in range(n):
-            size[k] = 0.0
+        # candidates, and how many of each fit alone
+        n = 0
+        for i in range(jobs):
+            if value[b, i] > 0.0 and upper[b, i] > lower[b, i]:
+                fit = upper[b, i] - lower[b, i]
+                for r in range(resources):
+                    if demand[i, r] > 0.0:
+                        fit = min(fit, math.floor(free[r] / demand[i, r]))
+                if fit > 0:
+                    item[n] = i
+                    most[n] = fit
+                    n += 1
+        if n == 0:
+            continue
+        # one surrogate resource: whose fractional knapsack is the tightest (each resource alone,
+        # all together, all at prices)
+        for k in range(n):  # stays so where nothing is free: then only what needs nothing fits
+            chosen[k], order[k] = 0.0, k
+        tightest = np.inf
+        for q in range(resources if steps == 0 else 0, resources + (1 if steps == 0 else 2)):
+            if q <= resources:
+                for r in range(resources):
+                    weight[r] = 1.0 if (r == q or q == resources) and free[r] > 0.0 else 0.0
+            else:
+                resource_prices(value[b], demand, free, item, most, n, steps, weight)
+            room = 0.0
             for r in range(resources):
-                if weight[r] > 0.0:
-                    size[k] += weight[r] * demand[item[k], r] / free[r]
-        density = np.empty(n)
-        for k in range(n):
-            density[k] = -value[item[k]] / size[k] if size[k] > 0.0 else -np.inf
-        ranked = np.argsort(density)
-        bound = 0.0
-        left = room
-        for k in ranked:
-            fits = float(most[k])
-            if size[k] > 0.0:
-                fits = min(fits, left / size[k])
-                left -= fits * size[k]
-            bound += fits * value[item[k]]
-        if bound < tightest:
-            tightest = bound
-            chosen[:] = size / room
-            order[:] = ranked
-    return base + _depth_first(value, demand, free, item, most, chosen, order, n, nodes, out)
+                room += weight[r]
+            if room <= 0.0:
+                continue
+            for k in range(n):
+                size[k] = 0.0
+                for r in range(resources):
+                    if weight[r] > 0.0:
+                        size[k] += weight[r] * demand[item[k], r] / free[r]
+                density[k] = -value[b, item[k]] / size[k] if size[k] > 0.0 else -np.inf
+            rank(density, n, ranked)
+            bound = 0.0
+            left = room
+            for j in range(n):
+                k = ranked[j]
+                part = float(most[k])
+                if size[k] > 0.0:
+                    part = min(part, left / size[k])
+                    left -= part * size[k]
+                bound += part * value[b, item[k]]
+            if bound < tightest:
+                tightest = bound
+                for k in range(n):
+                    chosen[k], order[k] = size[k] / room, ranked[k]
+        best[b] += _depth_first(value[b], demand, free, item, most, chosen, order, n, nodes, out[b])
 
 
-@kernel
+@kernel(inline="always")
+def rank(key: Floats, n: int, order: Ints) -> None:
+    """Fill ``order`` with the first n places of ``key``, the least first; ties by the index."""
+    gap = 1
+    while gap < n:
+        gap = 3 * gap + 1
+    for j in range(n):
+        order[j] = j
+    while gap > 0:  # Shell's sort
+        for j in range(gap, n):
+            k, place = order[j], j
+            while place >= gap:
+                other = order[place - gap]
+                if key[other] < key[k] or (key[other] == key[k] and other < k):
+                    break
+                order[place] = other
+                place -= gap
+            order[place] = k
+        gap //= 3
+
+
+@kernel(inline="always")
 def resource_prices(
-    value: Floats, demand: Floats, free: Floats, item: Ints, most: Ints, steps: int, best: Floats
+    value: Floats,
+    demand: Floats,
+    free: Floats,
+    item: Ints,
+    most: Ints,
+    n: int,
+    steps: int,
+    best: Floats,
 ) -> None:
     """Find prices of all that is free of each resource at which the relaxed knapsack is tight.
 
-    Subgradient steps on  sum_r u_r + sum_k most_k max(0, value_k - sum_r u_r demand_kr / free_r);
-    ``best`` receives the best u.
+    Subgradient steps on  sum_r u_r + sum_k most_k max(0, value_k - sum_r u_r demand_kr / free_r),
+    over the first ``n`` items; ``best`` receives the best u.
     """
     resources = free.size
-    u, slope = np.zeros(resources), np.empty(resources)
+    u, slope = np.empty(resources), np.empty(resources)
     top = 0.0
-    for k in range(item.size):
+    for k in range(n):
         top = max(top, most[k] * value[item[k]])
     for r in range(resources):
         u[r] = top / resources if free[r] > 0.0 else 0.0
     least = np.inf
     for step in range(steps):
-        bound = u.sum()
-        slope[:] = 1.0
-        for k in range(item.size):
+        bound = 0.0
+        for r in range(resources):
+            bound += u[r]
+            slope[r] = 1.0
+        for k in range(n):
             rest = value[item[k]]
             for r in range(resources):
                 if u[r] > 0.0:
@@ -149,21 +181,21 @@ def resource_prices(
                 for r in range(resources):
                     if free[r] > 0.0:
                         slope[r] -= most[k] * demand[item[k], r] / free[r]
-        if bound < least:
-            least = bound
-            best[:] = u
         norm = 0.0
         for r in range(resources):
+            if bound < least:
+                best[r] = u[r]
             if free[r] > 0.0 and (u[r] > 0.0 or slope[r] < 0.0):
                 norm += slope[r] * slope[r]
+        least = min(least, bound)
         if norm <= 0.0:
-            return
+            break
         for r in range(resources):
             if free[r] > 0.0:
                 u[r] = max(0.0, u[r] - top / (1.0 + step) / math.sqrt(norm) * slope[r])
 
 
-@kernel
+@kernel(inline="always")
 def _depth_first(
     value: Floats,
     demand: Floats,
@@ -181,23 +213,25 @@ def _depth_first(
     Returns the best value, or the greatest promise that is still open after ``nodes`` nodes.
     """
     resources = free.size
+    # by level: what is left of each resource, of the surrogate, and the value so far
     level_free = np.empty((n + 1, resources))
-    level_free[0] = free
-    level_left = np.empty(n + 1)
-    level_left[0] = 1.0 + 1e-9
-    level_value = np.zeros(n + 1)
-    y = np.zeros(n, np.int64)
-    best = -1.0
-    best_y = np.zeros(n, np.int64)
-    promised = np.zeros(n)  # by the branch that is being searched, at every level
-    bound = -1.0
+    level_left, level_value = np.empty(n + 1), np.empty(n + 1)
+    for r in range(resources):
+        level_free[0, r] = free[r]
+    level_left[0], level_value[0] = 1.0 + 1e-9, 0.0
+    promised = np.empty(n)  # by the branch that is being searched, at every level
+    y, best_y = np.empty(n, np.int64), np.empty(n, np.int64)
+    best = bound = -1.0
+    for k in range(n):
+        best_y[k] = 0
     k = 0
     descend = True
     while k >= 0:
         if k == n:
             if level_value[n] > best:
                 best = level_value[n]
-                best_y[:] = y
+                for j in range(n):
+                    best_y[j] = y[j]
             k -= 1
             descend = False
             continue
@@ -217,10 +251,9 @@ def _depth_first(
             continue
         for r in range(resources):
             level_free[k + 1, r] = level_free[k, r] - y[k] * demand[i, r]
-        level_left[k + 1] = level_left[k] - y[k] * size[job]
-        level_value[k + 1] = level_value[k] + y[k] * value[i]
-        promise = level_value[k + 1]
-        left = level_left[k + 1]
+        left = level_left[k] - y[k] * size[job]
+        promise = level_value[k] + y[k] * value[i]
+        level_left[k + 1], level_value[k + 1] = left, promise
         for j in range(k + 1, n):
             other = order[j]
             fits = float(most[other])
@@ -232,41 +265,15 @@ def _depth_first(
         promised[k] = promise
         nodes -= 1
         if nodes < 0:
-            bound = promised[: k + 1].max()
+            for j in range(k + 1):
+                bound = max(bound, promised[j])
             break
-        if promise <= best * (1.0 + 1e-12):
-            # fewer of this job leave at most its density for the others: nothing better below
-            k -= 1
-            descend = False
-            continue
-        k += 1
-        descend = True
+        # with fewer of this job, at most its density is left for the others: nothing better below
+        descend = promise > best * (1.0 + 1e-12)
+        k += 1 if descend else -1
     for k in range(n):
         out[item[order[k]]] += best_y[k]
     return max(best, bound)
-
-
-@kernel
-def best_patterns(
-    value: Floats,
-    demand: Floats,
-    capacity: Floats,
-    lower: Ints,
-    upper: Ints,
-    best: Floats,
-    out: Ints,
-    nodes: int,
-) -> None:
-    """Solve `best_pattern` for many machines.
-
-    ``value`` (B, I), ``capacity`` (B, R), ``lower`` and ``upper`` (B, I); fills ``best`` (B,) and
-    ``out`` (B, I).
-    """
-    steps = plain_int(STEPS)
-    for b in range(value.shape[0]):
-        best[b] = best_pattern(
-            value[b], demand, capacity[b], lower[b], upper[b], out[b], nodes, steps
-        )
 
 
 @kernel(fastmath={"nnan", "nsz"})

@@ -67,7 +67,7 @@ def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, ou
             out[h] += share * max(0.0, worth / room[h] - out[h])
 
 
-@kernel
+@kernel(inline="always")
 def _goes_before(price: Floats, a: int, b: int) -> bool:
     if price[a] < price[b] * SAME_PRICE:
         return True
@@ -117,7 +117,7 @@ def cheapest(
     int
         How many workers fit, at most ``most``.
     """
-    size = 0
+    first, size = np.int64(0), np.int64(0)
     for h in range(price.size):
         if room[h] >= 1.0:
             heap[size] = h
@@ -131,8 +131,8 @@ def cheapest(
         h = heap[0]
         size -= 1
         heap[0] = heap[size]
-        _sift(heap, size, price, 0)
-        put = min(most - placed, int(room[h]) * count[h])
+        _sift(heap, size, price, first)
+        put = min(most - placed, np.int64(room[h]) * count[h])
         for _ in range(put):
             placed += 1
             total += price[h]
@@ -140,12 +140,12 @@ def cheapest(
     return placed
 
 
-@kernel
+@kernel(inline="always")
 def place(
     price: Floats, room: Floats, count: Ints, number: int, heap: Ints, machine: Ints, amount: Ints
 ) -> int:
     """Place ``number`` workers as `cheapest` does; return the entries of machine/amount used."""
-    size = 0
+    first, size = np.int64(0), np.int64(0)
     for h in range(price.size):
         if room[h] >= 1.0:
             heap[size] = h
@@ -157,8 +157,8 @@ def place(
         h = heap[0]
         size -= 1
         heap[0] = heap[size]
-        _sift(heap, size, price, 0)
-        put = min(number, int(room[h]) * count[h])
+        _sift(heap, size, price, first)
+        put = min(number, np.int64(room[h]) * count[h])
         machine[used] = h
         amount[used] = put
         number -= put
@@ -166,7 +166,7 @@ def place(
     return used
 
 
-@kernel
+@kernel(inline="always")
 def slot_cost(
     worker_cost: Floats, workers: int, ps_cost: Floats, ps: int, ps_needed: Ints, cost: Floats
 ) -> int:

@@ -20,11 +20,10 @@ EQUAL = 1e-9  # payoffs and costs this close, relatively, are equal
 BLOCK = 1024  # states that are treated together, to stay in the first-level cache
 
 
-@kernel
+@kernel(inline="always")
 def hull(cost: Floats, most: int, slope: Floats, length: Ints) -> int:
     """Return the number of segments of the lower convex hull of cost[0..most], slopes ascending."""
-    used = 0
-    at = 0
+    used, at = np.int64(0), np.int64(0)
     for n in range(1, most + 1):
         # the new point as a segment from the last corner; corners above it are removed
         width, rise = n - at, cost[n] - cost[at]
@@ -116,7 +115,7 @@ def _relax_block(old: Floats, new: Floats, cost: Floats, most: int, lo: int, hi:
         n += 1
 
 
-@kernel
+@kernel(inline="always")
 def prefix_costs(
     cost: Floats, most: Ints, first: int, last: int, work: int, pad: int, table: Floats
 ) -> None:
@@ -146,7 +145,7 @@ def prefix_costs(
             at = end
 
 
-@kernel
+@kernel(inline="always")
 def backtrack(
     cost: Floats,
     most: Ints,

@@ -26,12 +26,13 @@ def test_machines_are_filled_within_their_capacity(seed):
     demand = draw.integers(1, 6, (4, 2)).astype(float)
     capacity = np.repeat(draw.integers(4, 12, (2, 2)), 2, axis=0).astype(float)
     number = draw.integers(0, 5, 4)
-    hosted, left = np.zeros((4, 4), np.int64), np.zeros(4, np.int64)
-    fill_machines(number, draw.random(4) + 0.1, demand, capacity, bool(seed % 2), hosted, left)
-    assert (hosted.sum(axis=0) + left == number).all()
+    hosted, left = np.full((4, 4), -1), np.full((1, 4), -1)
+    value = draw.random((1, 4)) + 0.1
+    fill_machines(number, value, demand, capacity, bool(seed % 2), hosted, left)
+    assert (hosted.sum(axis=0) + left[0] == number).all()
     assert packed(hosted, demand, capacity)
     rest = capacity - hosted @ demand
-    for j in np.flatnonzero(left):  # what is left fits nowhere
+    for j in np.flatnonzero(left[0]):  # what is left fits nowhere
         assert not (rest >= demand[j]).all(axis=1).any()
 
 

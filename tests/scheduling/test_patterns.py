@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from optsched.scheduling.patterns import (
     STEPS,
-    best_pattern,
     best_patterns,
     windowed_backtrack,
     windowed_costs,
@@ -32,11 +31,21 @@ def knapsack(seed):
     return value.astype(float), demand, capacity, lower, upper
 
 
+def best_pattern(value, demand, capacity, lower, upper, out, nodes):
+    """Solve for one machine; fill ``out``, and return the greatest value."""
+    best, pattern = np.empty(1), np.empty((1, value.size), np.int64)
+    one = (x[None, :] for x in (value, capacity, lower, upper))
+    value, capacity, lower, upper = one
+    best_patterns(value, demand, capacity, lower, upper, best, pattern, nodes, STEPS)
+    out[:] = pattern[0]
+    return best[0]
+
+
 @given(SEEDS)
 def test_best_pattern_tries_every_pattern(seed):
     value, demand, capacity, lower, upper = knapsack(seed)
     out = np.zeros(value.size, np.int64)
-    found = best_pattern(value, demand, capacity, lower, upper, out, 2**62, STEPS)
+    found = best_pattern(value, demand, capacity, lower, upper, out, 2**62)
     ranges = [range(a, b + 1) for a, b in zip(lower, upper, strict=True)]
     fitting = [np.array(y) for y in product(*ranges) if (y @ demand <= capacity).all()]
     if not fitting:
@@ -54,7 +63,7 @@ def test_density_misleads_but_not_the_search():
     out = np.zeros(2, np.int64)
     none, most = np.zeros(2, np.int64), np.array([1, 2])
     value, demand = np.array([8.0, 5.0]), np.array([[4.0], [3.0]])
-    assert best_pattern(value, demand, np.array([6.0]), none, most, out, 2**62, STEPS) == 10
+    assert best_pattern(value, demand, np.array([6.0]), none, most, out, 2**62) == 10
     assert out.tolist() == [0, 2]
 
 
@@ -65,11 +74,11 @@ def test_many_machines_are_solved_one_by_one():
     value, capacity = (np.array([p[k] for p in problems]) for k in (0, 2))
     lower, upper = (np.array([p[k] for p in problems]) for k in (3, 4))
     best, out = np.empty(len(problems)), np.empty((len(problems), value.shape[1]), np.int64)
-    best_patterns(value, demand, capacity, lower, upper, best, out, 2**62)
+    best_patterns(value, demand, capacity, lower, upper, best, out, 2**62, STEPS)
     single = np.empty(value.shape[1], np.int64)
     for b in range(len(problems)):
         assert best[b] == best_pattern(
-            value[b], demand, capacity[b], lower[b], upper[b], single, 2**62, STEPS
+            value[b], demand, capacity[b], lower[b], upper[b], single, 2**62
         ), b
         assert out[b].tolist() == single.tolist(), b
 
@@ -123,8 +132,8 @@ def test_windowed_costs_try_every_job(seed):
 def test_a_search_that_ends_early_promises_no_less(seed, nodes):
     value, demand, capacity, lower, upper = knapsack(seed)
     out = np.zeros(value.size, np.int64)
-    best = best_pattern(value, demand, capacity, lower, upper, out, 2**62, STEPS)
-    promise = best_pattern(value, demand, capacity, lower, upper, out, nodes, STEPS)
+    best = best_pattern(value, demand, capacity, lower, upper, out, 2**62)
+    promise = best_pattern(value, demand, capacity, lower, upper, out, nodes)
     assert promise >= best * (1 - 1e-12)
     if best > -np.inf:
         assert (out @ demand <= capacity).all()

@@ -7,6 +7,8 @@ below 2**63. What a kernel adds beyond that, it bounds where it does.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,11 +21,12 @@ SCALE = 2**61  # what all capacities of a machine count together, at most
 FINEST = 2**50  # what one of them counts, at most
 NODES = 20_000  # of the search for the best load of a machine
 STEPS = 60  # of the search for multipliers
+COUNTED = 2.0**50  # what all capacities count together at multipliers
 
 
 @kernel
-def filling(unit: Ints, room: Ints, most: int) -> Ints:
-    """Return the least cost of placing n = 0..most on classes of machines, NONE beyond their rooms.
+def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
+    """Fill in the least cost of n = 0..most on classes of machines, NONE beyond their rooms.
 
     Parameters
     ----------
@@ -32,16 +35,32 @@ def filling(unit: Ints, room: Ints, most: int) -> Ints:
     room : shape (C,)
         How many the machines of each class hold together.
     most : int
+    order : scratch of at least C
+    cost : at least most + 1
     """
-    cost = np.full(most + 1, NONE, np.int64)
+    classes = len(unit)
+    gap = 1
+    while gap < classes:
+        gap = 3 * gap + 1
+    for c in range(classes):
+        order[c] = c
+    while gap > 0:  # Shell's sort; which of two equal prices goes first is the same to the costs
+        for j in range(gap, classes):
+            c, place = order[j], j
+            while place >= gap and unit[order[place - gap]] > unit[c]:
+                order[place] = order[place - gap]
+                place -= gap
+            order[place] = c
+        gap //= 3
     cost[0] = 0
-    order = np.argsort(unit)
     n = 0
-    for c in order:
+    for k in range(classes):
+        c = order[k]
         for _ in range(min(room[c], most - n)):
             cost[n + 1] = cost[n] + unit[c]
             n += 1
-    return cost
+    for k in range(n + 1, most + 1):
+        cost[k] = NONE
 
 
 @kernel
@@ -59,11 +78,13 @@ def slot_costs(
     """
     slots, most = len(worker_unit), len(ps_needed) - 1
     cost = np.empty((slots, most + 1), np.int64)
+    servers = np.empty(ps_needed[most] + 1, np.int64)
+    order = np.empty(max(len(worker_room), len(ps_room)), np.int64)
     for t in range(slots):
-        workers = filling(worker_unit[t], worker_room, most)
-        servers = filling(ps_unit[t], ps_room, ps_needed[most])
+        filling(worker_unit[t], worker_room, most, order, cost[t])
+        filling(ps_unit[t], ps_room, ps_needed[most], order, servers)
         for n in range(most + 1):
-            cost[t, n] = min(NONE, workers[n] + min(servers[ps_needed[n]], NONE - 1))
+            cost[t, n] = min(NONE, cost[t, n] + min(servers[ps_needed[n]], NONE - 1))
     return cost
 
 
@@ -83,12 +104,15 @@ def cheapest(cost: Ints, low: Ints, high: Ints, work: int) -> Ints:
     work : int
     """
     slots = len(cost)
-    ends = np.full(slots, NONE, np.int64)
-    done = np.full(work + 1, NONE, np.int64)  # cheapest cost by worker-slots done
+    ends = np.empty(slots, np.int64)
+    ends[:] = NONE
+    done = np.empty(work + 1, np.int64)  # cheapest cost by worker-slots done
+    done[:] = NONE
     done[0] = 0
-    after = np.empty_like(done)
-    least = np.empty_like(done)  # least[s]: cheapest with s or more
-    missing = np.zeros(slots + 1, np.int64)  # worker-slots that later slots can still do
+    after = np.empty(work + 1, np.int64)
+    least = np.empty(work + 1, np.int64)  # least[s]: cheapest with s or more
+    missing = np.empty(slots + 1, np.int64)  # worker-slots that later slots can still do
+    missing[slots] = 0
     for t in range(slots - 1, -1, -1):
         missing[t] = missing[t + 1] + high[t]
     reach = 0  # no state above it is reachable, except `work` itself
@@ -210,43 +234,72 @@ def relaxed(
 
 
 @kernel
-def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> Ints:
-    """Return how much of a unit of each resource to count, so that one sum of all is a tight limit.
+def multipliers(value: Ints, most: Ints, weight: Ints, capacity: Ints, units: Ints) -> None:
+    """Fill in how much of a unit of each resource to count, so that one sum of all is a tight limit.
 
     Whole numbers >= 0, and any are valid: they are sought in floats, by subgradient steps on the
-    relaxation sum_r u_r + sum_i most_i max(0, value_i - sum_r u_r demand_ir / capacity_r).
+    relaxation sum_r u_r + sum_i most_i max(0, value_i - sum_r u_r weight_ri / capacity_r).
     """
-    resources = len(capacity)
-    share = np.zeros(demand.shape)
-    for r in range(resources):
-        if capacity[r] > 0:
-            share[:, r] = demand[:, r] / capacity[r]
+    items, resources = len(value), len(capacity)
+    share = np.empty((items, resources))
+    u, slope, best = np.empty(resources), np.empty(resources), np.empty(resources)
     top = 0.0
-    for i in range(len(value)):
+    for i in range(items):
         top = max(top, float(most[i]) * value[i])
-    u = np.full(resources, top / resources)
-    best, least = u.copy(), np.inf
+        for r in range(resources):
+            share[i, r] = weight[r, i] / capacity[r] if capacity[r] > 0 else 0.0
+    for r in range(resources):
+        u[r] = best[r] = top / resources
+    least = np.inf
     for step in range(STEPS):
-        bound, slope = u.sum(), np.ones(resources)
-        for i in range(len(value)):
-            rest = value[i] - (share[i] * u).sum()
+        bound = 0.0
+        for r in range(resources):
+            bound += u[r]
+            slope[r] = 1.0
+        for i in range(items):
+            paid = 0.0
+            for r in range(resources):
+                paid += share[i, r] * u[r]
+            rest = value[i] - paid
             if rest > 0.0:
                 bound += most[i] * rest
-                slope -= most[i] * share[i]
-        if bound < least:
-            least = bound
-            best[:] = u
-        norm = np.sqrt((slope * slope).sum())
+                for r in range(resources):
+                    slope[r] -= most[i] * share[i, r]
+        norm = 0.0
+        for r in range(resources):
+            norm += slope[r] * slope[r]
+            if bound < least:
+                best[r] = u[r]
+        least = min(least, bound)
         if norm == 0.0:
             break
-        u = np.maximum(0.0, u - top / (1.0 + step) / norm * slope)
-    units = np.zeros(resources, np.int64)
-    total = best.sum()
+        length = top / (1.0 + step) / math.sqrt(norm)
+        for r in range(resources):
+            u[r] = max(0.0, u[r] - length * slope[r])
+    total = 0.0
     for r in range(resources):
+        total += best[r]
+    for r in range(resources):
+        units[r] = 0
         if capacity[r] > 0 and total > 0.0:
             # units * capacity add up to 2**50, and what roundings of `resources` floats add
-            units[r] = int(best[r] / total * 2.0**50 / capacity[r])
-    return units
+            units[r] = np.int64(best[r] / total * COUNTED / capacity[r])
+
+
+@kernel
+def by_density(value: Ints, weight: Ints, order: Ints) -> None:
+    """Fill ``order`` with the items by value per weight, the densest first."""
+    for j in range(len(order)):
+        place = j
+        while place > 0:
+            other = order[place - 1]
+            if weight[other] == 0 or (
+                weight[j] > 0 and not denser(value[j], weight[j], value[other], weight[other])
+            ):
+                break
+            order[place] = other
+            place -= 1
+        order[place] = j
 
 
 @kernel
@@ -273,10 +326,8 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
         Below 2**50.
     """
     resources = len(capacity)
-    finest = min(FINEST, SCALE // max(1, resources))
-    weight = np.zeros((resources + 2, len(value)), np.int64)  # demand in each relaxation
-    left = np.zeros(resources + 2, np.int64)
-    kept = np.zeros(len(value), np.int64)
+    relaxations = resources + 2
+    kept = np.empty(len(value), np.int64)
     n = 0
     for i in range(len(value)):
         room = most[i]
@@ -286,6 +337,14 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
         if room > 0 and value[i] > 0:
             kept[n] = i
             n += 1
+    worth, room_of = np.empty(n, np.int64), np.empty(n, np.int64)
+    weight = np.empty((relaxations, n), np.int64)  # demand in each relaxation
+    left = np.empty(relaxations, np.int64)
+    for j in range(n):
+        worth[j], room_of[j] = value[kept[j]], most[kept[j]]
+        weight[resources, j] = weight[resources + 1, j] = 0
+    left[resources] = left[resources + 1] = 0
+    finest = min(FINEST, SCALE // max(1, resources))
     for r in range(resources):
         left[r] = capacity[r]
         share = finest // max(1, capacity[r])
@@ -293,46 +352,36 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
         for j in range(n):
             weight[r, j] = demand[kept[j], r]
             weight[resources, j] += share * weight[r, j]
-    items = kept[:n]
-    units = multipliers(value[items], most[items], demand[items], capacity)
+    units = np.empty(resources, np.int64)
+    multipliers(worth, room_of, weight, capacity, units)
     for r in range(resources):
         left[resources + 1] += units[r] * capacity[r]
         for j in range(n):
             weight[resources + 1, j] += units[r] * weight[r, j]
-    best: int = _search(value[kept[:n]], most[kept[:n]], weight[:, :n].copy(), left)
-    return best
+    return search(worth, room_of, weight, left)
 
 
 @kernel
-def _by_density(value: Ints, weight: Ints) -> Ints:
-    order = np.arange(len(value))
-    for j in range(1, len(value)):
-        i, place = order[j], j
-        while place > 0:
-            other = order[place - 1]
-            if weight[other] == 0 or (
-                weight[i] > 0 and not denser(value[i], weight[i], value[other], weight[other])
-            ):
-                break
-            order[place] = other
-            place -= 1
-        order[place] = i
-    return order
+def search(items_value: Ints, items_most: Ints, items_weight: Ints, left: Ints) -> int:
+    """Return the worth of the best load, or more, of items that have a weight in every relaxation.
 
-
-@kernel
-def _search(value: Ints, most: Ints, weight: Ints, left: Ints) -> int:
-    first = _by_density(value, weight[-2])  # the search takes the densest items first
-    value, most, weight = value[first], most[first], weight[:, first].copy()
-    n, relaxations = len(value), len(left)
-    order = np.empty((relaxations, n), np.int64)
+    ``left`` is what each relaxation has to give; it is used up.
+    """
+    relaxations, n = items_weight.shape
+    order = np.empty((relaxations + 1, n), np.int64)
+    first = order[relaxations]  # the search takes the densest items in the sum of all first
+    by_density(items_value, items_weight[relaxations - 2], first)
+    value, most = np.empty(n, np.int64), np.empty(n, np.int64)
+    weight, taken = np.empty((relaxations, n), np.int64), np.empty(n, np.int64)
+    for j in range(n):
+        value[j], most[j], taken[j] = items_value[first[j]], items_most[first[j]], 0
+        for q in range(relaxations):
+            weight[q, j] = items_weight[q, first[j]]
+    k, best, worth, promised = np.int64(0), np.int64(0), np.int64(0), np.int64(NONE)
+    ceiling = promised  # what the relaxations promise before anything is decided
     for q in range(relaxations):
-        order[q] = _by_density(value, weight[q])
-    ceiling = NONE  # what the relaxations promise before anything is decided
-    for q in range(relaxations):
-        ceiling = min(ceiling, relaxed(0, value, most, weight[q], order[q], left[q], NONE))
-    taken = np.zeros(n, np.int64)
-    k, best, worth = 0, 0, 0
+        by_density(value, weight[q], order[q])
+        ceiling = min(ceiling, relaxed(k, value, most, weight[q], order[q], left[q], promised))
     for _ in range(NODES):
         alive = k < n
         if alive:

@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
-from optsched.scheduling.patterns import best_patterns
+from optsched.scheduling.patterns import STEPS, best_patterns
 from optsched.scheduling.shadow import Row, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 
@@ -67,7 +67,15 @@ def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
             room = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
             best, out = np.empty(slots.size), np.zeros_like(upper)
             best_patterns(
-                value, demand.astype(float), room, np.zeros_like(upper), upper, best, out, NODES
+                value,
+                demand.astype(float),
+                room,
+                np.zeros_like(upper),
+                upper,
+                best,
+                out,
+                NODES,
+                STEPS,
             )
             name = class_name(machines, members)
             rows += [

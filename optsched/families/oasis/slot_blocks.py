@@ -20,6 +20,7 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.slot_nodes import Book, Host, Node
 from optsched.scheduling.oracle import new_table
 from optsched.scheduling.patterns import (
+    STEPS,
     best_patterns,
     windowed_backtrack,
     windowed_costs,
@@ -249,7 +250,7 @@ class SlotBlocks:
             capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
-            best_patterns(value, self.demand[side], capacity, lower, upper, top, out, NODES)
+            best_patterns(value, self.demand[side], capacity, lower, upper, top, out, NODES, STEPS)
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]

@@ -28,7 +28,7 @@ from optsched.families.oasis.compact_lp import (
 from optsched.families.oasis.slot_blocks import SlotBlocks
 from optsched.families.oasis.slot_nodes import Node
 from optsched.scheduling.packing_cuts import packing_cut
-from optsched.scheduling.patterns import best_patterns, windowed_costs
+from optsched.scheduling.patterns import STEPS, best_patterns, windowed_costs
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
 TOO_FAST = 1e-2  # the same for speed, relative to the job's work
@@ -298,7 +298,15 @@ class Tightening:
         upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
         best_patterns(
-            value, blocks.demand[side], capacity, np.zeros_like(upper), upper, best, out, NODES
+            value,
+            blocks.demand[side],
+            capacity,
+            np.zeros_like(upper),
+            upper,
+            best,
+            out,
+            NODES,
+            STEPS,
         )
         return float(np.tile(problem.count[side], slots) @ best)
 
