@@ -55,15 +55,16 @@ def best_patterns(
     size, density, chosen = np.empty(jobs), np.empty(jobs), np.empty(jobs)
     ranked, order = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     for b in range(value.shape[0]):
+        worth, low, high, hosted = value[b], lower[b], upper[b], out[b]
         best[b] = 0.0
         for i in range(jobs):
-            out[b, i] = lower[b, i]
-            best[b] += value[b, i] * lower[b, i]
+            hosted[i] = low[i]
+            best[b] += worth[i] * low[i]
         fits = True
         for r in range(resources):
             free[r] = capacity[b, r]
             for i in range(jobs):
-                free[r] -= lower[b, i] * demand[i, r]
+                free[r] -= low[i] * demand[i, r]
             fits = fits and free[r] >= 0.0
         if not fits:
             best[b] = -np.inf
@@ -71,8 +72,8 @@ def best_patterns(
         # candidates, and how many of each fit alone
         n = 0
         for i in range(jobs):
-            if value[b, i] > 0.0 and upper[b, i] > lower[b, i]:
-                fit = upper[b, i] - lower[b, i]
+            if worth[i] > 0.0 and high[i] > low[i]:
+                fit = high[i] - low[i]
                 for r in range(resources):
                     if demand[i, r] > 0.0:
                         fit = min(fit, math.floor(free[r] / demand[i, r]))
@@ -92,7 +93,7 @@ def best_patterns(
                 for r in range(resources):
                     weight[r] = 1.0 if (r == q or q == resources) and free[r] > 0.0 else 0.0
             else:
-                resource_prices(value[b], demand, free, item, most, n, steps, weight)
+                resource_prices(worth, demand, free, item, most, n, steps, weight)
             room = 0.0
             for r in range(resources):
                 room += weight[r]
@@ -103,7 +104,7 @@ def best_patterns(
                 for r in range(resources):
                     if weight[r] > 0.0:
                         size[k] += weight[r] * demand[item[k], r] / free[r]
-                density[k] = -value[b, item[k]] / size[k] if size[k] > 0.0 else -np.inf
+                density[k] = -worth[item[k]] / size[k] if size[k] > 0.0 else -np.inf
             rank(density, n, ranked)
             bound = 0.0
             left = room
@@ -113,12 +114,12 @@ def best_patterns(
                 if size[k] > 0.0:
                     part = min(part, left / size[k])
                     left -= part * size[k]
-                bound += part * value[b, item[k]]
+                bound += part * worth[item[k]]
             if bound < tightest:
                 tightest = bound
                 for k in range(n):
                     chosen[k], order[k] = size[k] / room, ranked[k]
-        best[b] += _depth_first(value[b], demand, free, item, most, chosen, order, n, nodes, out[b])
+        best[b] += _depth_first(worth, demand, free, item, most, chosen, order, n, nodes, hosted)
 
 
 @kernel(inline="always")

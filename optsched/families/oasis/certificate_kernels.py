@@ -181,7 +181,7 @@ def useful_slots(cost: Ints, high: Ints, work: int, worth: Ints) -> int:
     return useful
 
 
-@kernel
+@kernel(inline="always")
 def denser(v: int, d: int, w: int, e: int) -> bool:
     """Whether v / d > w / e, exactly, by comparing continued fractions (d, e > 0)."""
     sign = True
@@ -196,7 +196,7 @@ def denser(v: int, d: int, w: int, e: int) -> bool:
         sign = not sign
 
 
-@kernel
+@kernel(inline="always")
 def part(value: int, room: int, demand: int) -> int:
     """Return at least value * room / demand, for 0 <= room < demand, without overflow."""
     while room > 1 and value > NONE // room:
@@ -235,7 +235,7 @@ def relaxed(
 
 @kernel
 def multipliers(value: Ints, most: Ints, weight: Ints, capacity: Ints, units: Ints) -> None:
-    """Fill in how much of a unit of each resource to count, so that one sum of all is a tight limit.
+    """Find how much of a unit of each resource to count, so that one sum of all is a tight limit.
 
     Whole numbers >= 0, and any are valid: they are sought in floats, by subgradient steps on the
     relaxation sum_r u_r + sum_i most_i max(0, value_i - sum_r u_r weight_ri / capacity_r).

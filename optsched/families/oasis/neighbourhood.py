@@ -59,10 +59,16 @@ class Neighbourhood:
     guide : Guide, optional
         What a relaxation says of the jobs; without it, all are alike, and the prices of workers
         follow from ``prices``.
+    packs : bool
+        Whether slots may be packed anew for a job.
     """
 
     def __init__(
-        self, inst: OasisInstance, prices: tuple[Floats, Floats], guide: Guide | None = None
+        self,
+        inst: OasisInstance,
+        prices: tuple[Floats, Floats],
+        guide: Guide | None = None,
+        packs: bool = True,
     ) -> None:
         self.inst = inst
         arrays = inst.arrays
@@ -98,6 +104,8 @@ class Neighbourhood:
         self.builders = BUILDERS[guide is not None]
         if guide is not None:
             self.board.hopeful = guide.share > HOPEFUL
+        if not packs:
+            self.board.hopeful = np.zeros(len(inst.jobs), bool)
 
     def _shortest(self) -> Floats:
         """Return the slots that each job needs on empty machines; 0: it can never run."""

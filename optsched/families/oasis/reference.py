@@ -149,7 +149,7 @@ class _Search:
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
         return relaxation.converged
 
-    def improve(self, seconds: float) -> None:
+    def improve(self, seconds: float, packs: bool = True) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
         seconds = max(1e-3, min(seconds, self.monitor.left()))
         began = clock.now()
@@ -161,7 +161,7 @@ class _Search:
             return 1.0 if over else (clock.now() - began) / seconds
 
         def search(start: int, monitor: Progress) -> None:
-            area = Neighbourhood(self.inst, spread, self.guide)
+            area = Neighbourhood(self.inst, spread, self.guide, packs)
             area.start(lambda: done() >= 1.0)
             area.search(monitor, seed=self.seed, start=start, done=done)
 
@@ -237,12 +237,14 @@ def branch_and_price(inst: OasisInstance, monitor: Progress, *, threads: int, se
 def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
     search = _Search(inst, monitor, threads, seed)
-    search.improve(min(search.short, monitor.left() / 4))
+    small = SlotTree(inst).rows // len(SIDES) <= SMALL
+    # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
+    search.improve(min(search.short, monitor.left() / 4), packs=not small)
     if monitor.stop():
         return
-    if SlotTree(inst).rows // len(SIDES) <= SMALL:
+    if small:
         search.compact_bound()
-        search.improve(min(2 * search.short, monitor.left() / 4))
+        search.improve(min(2 * search.short, monitor.left() / 4), packs=False)
         _branch(search)
         return
     search.tighten(TIGHTEN_SHARE * monitor.left())
