@@ -21,6 +21,7 @@ from optsched.scheduling.slots import (
     Ints,
     charge_leftovers,
     cheapest,
+    plain_int,
     rooms,
     slot_cost,
     unit_prices,
@@ -270,7 +271,7 @@ def best_schedule(
     horizon = utility.size
     slope, length = parts[0], np.empty(units.size, np.int64)
     certain = cutoff  # a payoff that is known to be possible, or uninteresting
-    held = np.int64(0)
+    held = plain_int(0)
     opened = arrival
     for t in range(arrival, horizon):
         if utility[t] <= certain:
@@ -299,7 +300,7 @@ def best_schedule(
         promise[t] = utility[t] - low
         certain = max(certain, utility[t] - high)
         opened = t + 1
-    last = np.int64(-1)
+    last = plain_int(-1)
     for t in range(arrival, opened):
         if promise[t] > cutoff and promise[t] >= certain - EQUAL * abs(certain):
             last = t

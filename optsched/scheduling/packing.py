@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from optsched.kernels import kernel
 from optsched.scheduling.patterns import best_patterns
-from optsched.scheduling.slots import Floats, Ints, rooms
+from optsched.scheduling.slots import Floats, Ints, plain_int, rooms
 
 Hosted = NDArray[np.int16]
 Flags = NDArray[np.bool_]
@@ -56,7 +56,7 @@ def fill_machines(
     jobs = number.size
     worth = np.empty(1)
     lower, pattern = np.empty((1, jobs), np.int64), np.empty((1, jobs), np.int64)
-    nodes, steps = np.int64(NODES), np.int64(0)
+    nodes, steps = plain_int(NODES), plain_int(0)
     todo = 0
     for j in range(jobs):
         lower[0, j], left[0, j] = 0, number[j]
@@ -219,7 +219,7 @@ def make_room(
             continue
         bound = _left(t, i, most, number, demand, total)
         if bound > room[t]:
-            got = repack(t, i, np.int64(bound), number, worth, demand, capacity, tries, fresh)
+            got = repack(t, i, int(bound), number, worth, demand, capacity, tries, fresh)
             if got > room[t]:
                 room[t] = got
                 repacked[t] = True
@@ -246,7 +246,7 @@ def put_best_fit(
         least, where, take = np.inf, -1, 0
         for h in range(machines):
             if scratch[h] >= 1.0:
-                k = min(want, np.int64(scratch[h]))
+                k = min(want, int(scratch[h]))
                 waste = 0.0
                 for r in range(resources):
                     waste += weight[t, r, h] * (free[t, r, h] - k * demand[i, r])
@@ -278,7 +278,7 @@ def put_repacked(
         for j in range(demand.shape[0]):
             hosted[t, h, j] = fresh[t, h, j]
     for h in range(machines - 1, -1, -1):
-        fewer = min(extra, np.int64(hosted[t, h, i]))
+        fewer = min(extra, int(hosted[t, h, i]))
         hosted[t, h, i] -= fewer
         extra -= fewer
         for r in range(resources):

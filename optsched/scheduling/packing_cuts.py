@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.kernels import kernel
 from optsched.scheduling.patterns import STEPS, best_patterns
-from optsched.scheduling.slots import Floats, Ints
+from optsched.scheduling.slots import Floats, Ints, plain_int
 
 TINY = 1e-9
 ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off
@@ -57,7 +57,7 @@ def packing_cut(
         fit = upper[i] if number[i] > 0.0 else 0
         for r in range(resources):
             if demand[i, r] > 0.0:
-                fit = min(fit, np.int64(capacity[r] // demand[i, r]))
+                fit = min(fit, int(capacity[r] // demand[i, r]))
         if fit > 0:
             item[m], most[0, m] = i, fit
             m += 1
@@ -74,7 +74,7 @@ def packing_cut(
         inverse[k, k] = 1.0 / most[0, k]
         for r in range(resources):
             need[k, r] = demand[item[k], r]
-    steps = np.int64(STEPS)
+    steps = plain_int(STEPS)
     least = 0.0
     for _ in range(rounds):
         if cost @ x <= count * (1.0 + ENOUGH):

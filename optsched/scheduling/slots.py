@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 SAME_PRICE = 1.0 - 1e-12  # unit prices closer than this are equal, and the lower index goes first
 
 
-@kernel
+@kernel(inline="always")
 def plain_int(x: int) -> int:
     """Return ``x``, no literal any more: for one, numba compiles the kernel that gets it anew."""
     return int(np.int64(x))
@@ -117,7 +117,7 @@ def cheapest(
     int
         How many workers fit, at most ``most``.
     """
-    first, size = np.int64(0), np.int64(0)
+    first, size = plain_int(0), plain_int(0)
     for h in range(price.size):
         if room[h] >= 1.0:
             heap[size] = h
@@ -132,7 +132,7 @@ def cheapest(
         size -= 1
         heap[0] = heap[size]
         _sift(heap, size, price, first)
-        put = min(most - placed, np.int64(room[h]) * count[h])
+        put = min(most - placed, int(room[h]) * count[h])
         for _ in range(put):
             placed += 1
             total += price[h]
@@ -145,7 +145,7 @@ def place(
     price: Floats, room: Floats, count: Ints, number: int, heap: Ints, machine: Ints, amount: Ints
 ) -> int:
     """Place ``number`` workers as `cheapest` does; return the entries of machine/amount used."""
-    first, size = np.int64(0), np.int64(0)
+    first, size = plain_int(0), plain_int(0)
     for h in range(price.size):
         if room[h] >= 1.0:
             heap[size] = h
@@ -158,7 +158,7 @@ def place(
         size -= 1
         heap[0] = heap[size]
         _sift(heap, size, price, first)
-        put = min(number, np.int64(room[h]) * count[h])
+        put = min(number, int(room[h]) * count[h])
         machine[used] = h
         amount[used] = put
         number -= put

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.kernels import kernel
+from optsched.scheduling.slots import plain_int
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,7 +24,7 @@ BLOCK = 1024  # states that are treated together, to stay in the first-level cac
 @kernel(inline="always")
 def hull(cost: Floats, most: int, slope: Floats, length: Ints) -> int:
     """Return the number of segments of the lower convex hull of cost[0..most], slopes ascending."""
-    used, at = np.int64(0), np.int64(0)
+    used, at = plain_int(0), plain_int(0)
     for n in range(1, most + 1):
         # the new point as a segment from the last corner; corners above it are removed
         width, rise = n - at, cost[n] - cost[at]

@@ -233,7 +233,7 @@ def relaxed(
     return total
 
 
-@kernel
+@kernel(inline="always")
 def multipliers(value: Ints, most: Ints, weight: Ints, capacity: Ints, units: Ints) -> None:
     """Find how much of a unit of each resource to count, so that one sum of all is a tight limit.
 
@@ -377,8 +377,9 @@ def search(items_value: Ints, items_most: Ints, items_weight: Ints, left: Ints) 
         value[j], most[j], taken[j] = items_value[first[j]], items_most[first[j]], 0
         for q in range(relaxations):
             weight[q, j] = items_weight[q, first[j]]
-    k, best, worth, promised = np.int64(0), np.int64(0), np.int64(0), np.int64(NONE)
-    ceiling = promised  # what the relaxations promise before anything is decided
+    # no literals: for one, numba compiles `relaxed` anew
+    k, promised = int(np.int64(0)), int(np.int64(NONE))
+    best, worth, ceiling = k, k, promised  # what the relaxations promise before anything is decided
     for q in range(relaxations):
         by_density(value, weight[q], order[q])
         ceiling = min(ceiling, relaxed(k, value, most, weight[q], order[q], left[q], promised))
