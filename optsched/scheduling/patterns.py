@@ -56,18 +56,19 @@ def best_patterns(
     ranked, order = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     for b in range(value.shape[0]):
         worth, low, high, hosted = value[b], lower[b], upper[b], out[b]
-        best[b] = 0.0
-        for i in range(jobs):
-            hosted[i] = low[i]
-            best[b] += worth[i] * low[i]
-        fits = True
+        base, fits = 0.0, True
         for r in range(resources):
             free[r] = capacity[b, r]
-            for i in range(jobs):
-                free[r] -= low[i] * demand[i, r]
+        for i in range(jobs):
+            hosted[i] = low[i]
+            if low[i] > 0:
+                base += worth[i] * low[i]
+                for r in range(resources):
+                    free[r] -= low[i] * demand[i, r]
+        for r in range(resources):
             fits = fits and free[r] >= 0.0
+        best[b] = base if fits else -np.inf
         if not fits:
-            best[b] = -np.inf
             continue
         # candidates, and how many of each fit alone
         n = 0
@@ -124,23 +125,21 @@ def best_patterns(
 
 @kernel(inline="always")
 def rank(key: Floats, n: int, order: Ints) -> None:
-    """Fill ``order`` with the first n places of ``key``, the least first; ties by the index."""
-    gap = 1
-    while gap < n:
-        gap = 3 * gap + 1
+    """Sort the first n entries of ``key``; ``order`` says where they were. Ties by that place."""
     for j in range(n):
         order[j] = j
-    while gap > 0:  # Shell's sort
+    gap = n
+    while gap > 1:  # Shell's sort
+        gap = max(1, 5 * gap // 11)
         for j in range(gap, n):
-            k, place = order[j], j
+            mine, k, place = key[j], order[j], j
             while place >= gap:
-                other = order[place - gap]
-                if key[other] < key[k] or (key[other] == key[k] and other < k):
+                theirs, other = key[place - gap], order[place - gap]
+                if theirs < mine or (theirs == mine and other < k):
                     break
-                order[place] = other
+                key[place], order[place] = theirs, other
                 place -= gap
-            order[place] = k
-        gap //= 3
+            key[place], order[place] = mine, k
 
 
 @kernel(inline="always")

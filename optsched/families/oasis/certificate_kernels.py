@@ -38,12 +38,14 @@ def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
     order : scratch of at least C
     cost : at least most + 1
     """
-    classes = len(unit)
+    classes = 0
+    for c in range(len(unit)):
+        if room[c] > 0:
+            order[classes] = c
+            classes += 1
     gap = 1
     while gap < classes:
         gap = 3 * gap + 1
-    for c in range(classes):
-        order[c] = c
     while gap > 0:  # Shell's sort; which of two equal prices goes first is the same to the costs
         for j in range(gap, classes):
             c, place = order[j], j
