@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from oasis_reference import FILES, load, schedule
 
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.neighbourhood import FACTORS, FULL, Neighbourhood, flat_prices
 from optsched.families.oasis.verify import verify
 from optsched.progress import Progress
 
@@ -37,6 +38,21 @@ def test_a_schedule_is_taken_over_as_it_is(path):
     for i in list(area.board.plans):
         area.board.remove(i)
     assert all((a == b).all() for a, b in zip(area.board.free, whole, strict=True))
+
+
+def test_slots_are_packed_anew_only_where_they_may_be():
+    differs = False
+    for path in FILES:
+        inst, _ = load(path)
+        values = []
+        for factor, packs in ((FULL, True), (len(FACTORS) - 1, False), (len(FACTORS) - 1, True)):
+            area = Neighbourhood(inst, flat_prices(inst), packs=packs)
+            for i in np.argsort(area.worth).tolist():  # the best last: others are in the way
+                area.board.insert(i, factor)
+            values.append(area.board.value)
+        assert values[0] == values[1]
+        differs |= values[1] != values[2]
+    assert differs
 
 
 def test_places_named_twice_and_jobs_that_earn_nothing():
