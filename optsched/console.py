@@ -1,108 +1,35 @@
-"""What the command line shows: tables on stdout, progress on stderr."""
+"""What the command line shows on stdout: sentences and tables."""
 
 from __future__ import annotations
 
 import inspect
 import sys
-import threading
-import time
-from collections.abc import Callable, Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.markup import escape
-from rich.status import Status as Spinner
 from rich.table import Table
 
-from optsched.optimum import Optimum, shown_gap
+from optsched import talk
+from optsched.optimum import Optimum
 from optsched.problem import get_family
-from optsched.progress import Progress
 
 if TYPE_CHECKING:
     from optsched.ratios import Judged, RatioReport  # statistics take a second to import
 
-PATIENCE = 2.0  # seconds of silence before progress is shown
 LEFT = ("policy", "information", "sealed")  # columns of words
-PERIOD = 10.0  # seconds between two lines where stderr is no terminal
+SAME = ("guarantee", "information", "sealed")  # a sentence, where all policies have the same
+LONGEST = 40  # cells of a policy's name in one line
+PRICES = 3  # shadow prices that are shown
 
 
 def out() -> Console:
     """Return the console on stdout; a pipe gets lines that are never wrapped."""
     wide = None if sys.stdout.isatty() else 200
     return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=wide is not None)
-
-
-class Ticker:
-    """Shows that work goes on: a live line on a terminal, else a line every ten seconds.
-
-    Work that ends within two seconds shows nothing. A thread of its own keeps the clock running
-    while a solver computes.
-
-    Parameters
-    ----------
-    doing : str
-        What is being done, in words.
-    also : callable, optional
-        Who else looks at what a solver has found.
-    """
-
-    def __init__(self, doing: str, also: Callable[[Progress], None] | None = None) -> None:
-        self._doing = doing
-        self._also = also
-        self._state = ""
-        self._began = time.perf_counter()
-        self._over = threading.Event()
-        self._console = Console(stderr=True, highlight=False)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def watch(self, progress: Progress) -> None:
-        """Show incumbent, bound and gap of a solver (see :func:`optsched.solve`)."""
-        self._doing = "looking for the optimum"
-        self._state = (
-            f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
-            f"gap {shown_gap(progress.gap())}"
-        )
-        if self._also is not None:
-            self._also(progress)
-
-    def say(self, state: str) -> None:
-        """Show ``state`` beside what is being done."""
-        self._state = state
-
-    def _line(self) -> str:
-        state = f": {self._state}" if self._state else ""
-        return f"{self._doing}{state} ({time.perf_counter() - self._began:.0f} s)"
-
-    def _run(self) -> None:
-        if self._over.wait(PATIENCE):
-            return
-        if self._console.is_terminal:
-            with Spinner(self._line(), console=self._console) as spinner:
-                while not self._over.wait(0.2):
-                    spinner.update(self._line())
-            return
-        while True:
-            print(self._line(), file=sys.stderr, flush=True)
-            if self._over.wait(PERIOD):
-                return
-
-
-def _number(x: float | None) -> str:
-    return "none yet" if x is None else f"{x:.6g}"
 
 
 def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
@@ -131,7 +58,7 @@ def _shown(value: Any) -> str:
 def show_optimum(console: Console, optimum: Optimum) -> None:
     """Print the optimum in a sentence, and what one more unit would be worth."""
     console.print(str(optimum), markup=False)
-    for price in optimum.shadow_prices[:3]:
+    for price in islice(optimum.shadow_prices, None if talk.verbose else PRICES):
         console.print(f"  shadow price: {_shown(price)}", markup=False)
 
 
@@ -144,18 +71,66 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     for name, found in report.references.items():
         console.print(f"{name} reference: {found}", markup=False)
     rows = [_cells(row, report) for row in report.policies]
-    table = Table()
-    for name in rows[0] if rows else ():
-        table.add_column(name, justify="left" if name in LEFT else "right")
-    for row in rows:
-        table.add_row(*row.values())
-    console.print(table)
+    same = {} if talk.verbose else _same(rows)
+    for table in tables([{n: c for n, c in row.items() if n not in same} for row in rows], console):
+        console.print(table)
+    if same:
+        told = "; ".join(f"{name} {cell}" for name, cell in same.items())
+        console.print(f"all policies: {told}", markup=False)
+    for failed in report.failed:
+        why = failed.why.splitlines()[0]
+        console.print(talk.printable(f"{failed.name} has no row: {why}"), markup=False)
     console.print(_legend(report), style="dim")
     if not report.facts.telling:
         console.print(
             f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
             style="bold",
         )
+
+
+def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the cells that are worth no column, since they are the same in every row."""
+    first = rows[0] if rows else {}
+    return {n: first[n] for n in SAME if n in first and all(row[n] == first[n] for row in rows)}
+
+
+def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
+    """Return the rows as a table, or where the console is too narrow as several.
+
+    Each begins with the first column. Names and numbers are never cut: a name longer than a line
+    is folded.
+    """
+    if not rows:
+        return []
+    head, *others = rows[0]
+    wide = {n: max(cell_len(n), *(cell_len(row[n]) for row in rows)) for n in rows[0]}
+    groups: list[list[str]] = []
+    free = 0
+    for name in others:
+        needed = wide[name] + 3  # with its border and blanks
+        if not groups or needed > free:
+            groups.append([])
+            free = console.width - min(wide[head], LONGEST) - 4
+        groups[-1].append(name)
+        free -= needed
+    return [_table(rows, [head, *group], wide) for group in groups]
+
+
+def _table(
+    rows: Sequence[Mapping[str, str]], names: Sequence[str], wide: Mapping[str, int]
+) -> Table:
+    table = Table()
+    for k, name in enumerate(names):
+        table.add_column(
+            name,
+            justify="left" if name in LEFT else "right",
+            overflow="fold",
+            max_width=LONGEST if k == 0 else None,
+            min_width=None if k == 0 else wide[name],
+        )
+    for row in rows:
+        table.add_row(*(escape(row[name]) for name in names))
+    return table
 
 
 def _legend(report: RatioReport) -> str:
@@ -182,22 +157,16 @@ def _legend(report: RatioReport) -> str:
 def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
     """Return the cells of a row by the name of their column."""
     promised = row.ratio.guarantee
-    if row.ratio.exact:
-        ratio = f"{row.ratio.low:.4g}"
-    elif row.ratio.high is None:
-        ratio = f">= {row.ratio.low:.4g}"
-    else:
-        ratio = f"{row.ratio.low:.4g} .. {row.ratio.high:.4g}"
-    cells = {"policy": escape(row.name) + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}
+    cells = {"policy": row.name + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}
     if report.facts.jobs is not None:
         done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
         cells["jobs done"] = done
-    cells["ratio"] = ratio
+    cells["ratio"] = row.ratio.ends
     cells |= {f"regret to {name}": str(found) for name, found in row.regret.items()}
     return cells | {
         "guarantee": "none" if promised is None else f"{promised:.4g}",
         "all decisions": "-" if row.seconds is None else f"{row.seconds:.3f} s",
         "slowest": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
-        "information": ", ".join([row.information, *map(escape, row.own)]),
+        "information": ", ".join([row.information, *row.own]),
         "sealed": {"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal),
     }

@@ -84,6 +84,17 @@ class Ratio(Frozen):
             guarantee=guarantee,
         )
 
+    @property
+    def ends(self) -> str:
+        """The interval, as short as in a table.
+
+        >>> Ratio.of("max", 4.0, 5.0, 6.0).ends, Ratio.of("max", 4.0, 5.0, None).ends
+        ('1.25 .. 1.5', '>= 1.25')
+        """
+        if self.exact:
+            return f"{self.low:.4g}"
+        return f">= {self.low:.4g}" if self.high is None else f"{self.low:.4g} .. {self.high:.4g}"
+
     def __str__(self) -> str:
         if self.exact:
             return f"{self.low:.4g}"

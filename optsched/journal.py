@@ -19,6 +19,7 @@ from optsched.files import envelope, plain
 from optsched.optimum import Optimum, begin, settle
 from optsched.problem import InputError, Instance, Level, family_of
 from optsched.progress import CLOSED, Progress
+from optsched.reports import Failed
 from optsched.simulation import Run
 
 SHARE = 0.05  # of the time may be spent on it
@@ -79,9 +80,9 @@ class Journal:
             self._known = known
             self._keep(progress)
 
-    def tell(self, found: Run | Optimum) -> None:
+    def tell(self, found: Run | Failed | Optimum) -> None:
         """Take down a policy's run, or the optimum; what is found after it are references."""
-        if not lastwords.is_watched():
+        if not lastwords.is_watched() or isinstance(found, Failed):
             return
         if isinstance(found, Optimum):
             if self._optimum is None:

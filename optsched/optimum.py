@@ -79,6 +79,25 @@ class Optimum(Frozen):
         known = value is None or isinstance(value, Frozen)
         return value if known else get_family(info.data["family"]).certificate.model_validate(value)
 
+    def summary(self) -> dict[str, Any]:
+        """Return what ``--json`` says of it: all but schedule, certificate and history."""
+        return {
+            n: getattr(self, n)
+            for n in (
+                "value",
+                "bound",
+                "gap",
+                "status",
+                "value_level",
+                "bound_level",
+                "certified_bound",
+                "certified_gap",
+                "scope",
+                "method",
+                "seconds",
+            )
+        }
+
     @property
     def proved(self) -> float | None:
         """The certified bound, None without one."""

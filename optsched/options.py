@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from optsched import talk
 from optsched.disk import writable
 from optsched.problem import Window, family_names
 
@@ -19,6 +20,10 @@ Source = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--quiet", help="Say nothing but the result, and what went wrong.")
+]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print all columns and prices.")]
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
@@ -74,8 +79,34 @@ WINDOW = {
 """Without them the family's own settings: most take 100 jobs, 100 slots of 1 h and load 2."""
 
 
+def talks(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how much it prints."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
+    more = [
+        inspect.Parameter(name, keyword, annotation=kind, default=False)
+        for name, kind in (("quiet", Quiet), ("verbose", Verbose))
+    ]
+
+    @functools.wraps(command)
+    def wrapper(*, quiet: bool, verbose: bool, **given: Any) -> None:
+        talk.settle(quiet=quiet, verbose=verbose)
+        command(**given)
+
+    return _with_options(wrapper, [*own, *more])
+
+
+def _with_options(
+    command: Callable[..., None], parameters: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """Have `typer` see ``parameters``."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command INPUT and the options of a trace.
+    """Give a command INPUT, the options of a trace, and those of :func:`talks`.
 
     The command is called with ``instance``, and with the path as ``source`` if it asks for it.
     """
@@ -110,10 +141,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
             given["source"] = source
         command(instance=open_input(source, family, window), **given)
 
-    parameters = [source, *own, *options]
-    wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {p.name: p.annotation for p in parameters}
-    return wrapper
+    return talks(_with_options(wrapper, [source, *own, *options]))
 
 
 def load_statistics(modules: Sequence[str] | None) -> None:

@@ -22,12 +22,10 @@ def get_policy(family: Family, name: str) -> Policy:
     """
     if name in family.policies:
         return family.policies[name]()
+    known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
         return _made(plugged[name].load(), name)
-    if ":" not in name:
-        known = ", ".join([*family.policies, *plugged])
-        raise InputError(f"unknown policy {name!r}, expected one of: {known}, or MODULE:CLASS")
     module, _, attribute = name.partition(":")
     found = import_beside(module, f"policy {name!r}")
     if not hasattr(found, attribute):
@@ -35,6 +33,23 @@ def get_policy(family: Family, name: str) -> Policy:
             f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
         )
     return _made(getattr(found, attribute), name)
+
+
+def known_or_refused(family: Family, policy: Policy | str) -> None:
+    """Refuse a name that no policy has, before anything runs.
+
+    Raises
+    ------
+    InputError
+        No such policy.
+    """
+    if isinstance(policy, str) and ":" not in policy and policy not in family.policies:
+        plugged = [e.name for e in entry_points(group="optsched.policies")]
+        if policy not in plugged:
+            known = ", ".join([*family.policies, *plugged])
+            raise InputError(
+                f"unknown policy {policy!r}, expected one of: {known}, or MODULE:CLASS"
+            )
 
 
 def import_beside(module: str, what: str) -> Any:

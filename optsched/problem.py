@@ -314,6 +314,7 @@ class Family:
     pictures: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]  # schedules -> figures
     second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
+    slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done
     references: Mapping[str, str] = field(default_factory=dict)  # beside the optimum -> method
     measure: Callable[[Any, float, float], float] | None = None  # (instance, ALG, OPT); None: ratio
     # (instance, schedule | None, value, certificate | None, bound) -> how far apart the two sides

@@ -8,162 +8,74 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from pydantic import Field
-
 from optsched import interrupts
 from optsched.intervals import MeanRatio, Ratio, mean_ratio
 from optsched.optimum import Optimum, refuted, solve, within
+from optsched.plugins import known_or_refused
 from optsched.problem import (
-    Extended,
     Family,
-    Frozen,
     InputError,
     Instance,
     Level,
     Policy,
+    PolicyError,
     Schedule,
-    Signed,
     Status,
     Verdict,
     family_of,
 )
 from optsched.progress import CLOSED, Progress, improves
+from optsched.reports import Facts, Failed, Judged, RatioReport, Scale, facts_of
 from optsched.simulation import Original, Run, simulate
 
-__all__ = ["Facts", "Judged", "MeanRatio", "Ratio", "RatioReport", "compare", "mean_ratio"]
-
-LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
-TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
-
-
-class Regret(Frozen):
-    """How much more a reference reaches than a policy did; negative where the policy did better."""
-
-    low: Signed = Field(description="at least this: the reference's schedule proves it")
-    high: Signed | None = Field(description="at most this: the reference's bound proves it")
-
-    def __str__(self) -> str:
-        if self.high is None:
-            return f"at least {self.low:.5g}"
-        low, high = f"{self.low:.5g}", f"{self.high:.5g}"
-        return low if low == high else f"{low} to {high}"
+__all__ = [
+    "Facts",
+    "Failed",
+    "Judged",
+    "MeanRatio",
+    "Ratio",
+    "RatioReport",
+    "compare",
+    "mean_ratio",
+    "name_of",
+    "rate",
+    "turns",
+]
 
 
-class Judged(Frozen):
-    """One row: a policy (or a schedule from outside) and its ratio."""
+def turns(
+    family: Family, policies: Sequence[str | Policy] | None = None
+) -> list[tuple[int, str | Policy]]:
+    """Return policies in the order in which they run: nobody waits for one that is slow.
 
-    name: str
-    information: str = Field(description="what it knew when it decided; 'unknown' from outside")
-    own: tuple[str, ...] = Field(default=(), description="statistics from outside that it knew")
-    seal: str = Field(
-        default="unknown", description="whether it was kept from everything else: 'sealed', ..."
-    )
-    value: Signed
-    obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
-    completed: int | None = Field(description="jobs that were completed; None: none do")
-    ratio: Ratio
-    regret: dict[str, Regret] = Field(default={}, description="by reference beside the optimum")
-    seconds: float | None = Field(description="time for all decisions; None from outside")
-    slowest: float | None = Field(description="time of the slowest decision, s")
+    First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
+    else as they are listed. Trivial ones run even if nobody asked for them.
 
-    def __str__(self) -> str:
-        promised = self.ratio.guarantee
-        theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
-        left = "" if self.obeys else "; it leaves the model"
-        knows = f"; knows {', '.join(self.own)}" if self.own else ""
-        said = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
-        return f"{self.name} reaches {self.value:.6g}, {said}"
+    Returns
+    -------
+    list of (int, str or Policy)
+        A policy and its place in the table; places behind the table are not shown.
 
+    Raises
+    ------
+    InputError
+        Unknown policy.
+    """
+    asked = list(family.policies) if policies is None else list(policies)
+    for policy in asked:
+        known_or_refused(family, policy)
+    names = {name_of(policy) for policy in asked}
+    asked += [p for p in family.trivial if p in family.policies and p not in names]
 
-class Facts(Frozen):
-    """What an instance must say beside any ratio."""
+    def rank(policy: str | Policy) -> int:
+        return (name_of(policy) in family.slow) - (name_of(policy) in family.trivial)
 
-    size: str = Field(description="as the family puts it: '100 jobs'")
-    jobs: int | None = Field(description="jobs that may complete; None: a family without")
-    offered_load: Extended | None = Field(
-        description="asked for / what there is, of the scarcest resource; None: unknown"
-    )
-    scarcest: str = Field(default="", description="the scarcest resource")
-    parallel_share: float | None = Field(description="share of jobs with more than one worker")
-    trivial_policy: str | None
-    trivial_ratio: Extended | None = Field(description="low end of the best trivial policy's ratio")
-
-    @property
-    def telling(self) -> bool:
-        """Whether the instance can tell policies apart."""
-        return self.trivial_ratio is None or self.trivial_ratio >= TELLING
-
-    def __str__(self) -> str:
-        parts = [self.size]
-        if self.parallel_share is not None:
-            parts.append(f"{self.parallel_share:.0%} with more than one worker")
-        if self.offered_load is not None:
-            of = f" of {self.scarcest}" if self.scarcest else ""
-            parts.append(f"offered load {self.offered_load:.3g}{of}")
-        if self.trivial_ratio is not None:
-            parts.append(
-                f"best trivial policy {self.trivial_policy} with ratio {self.trivial_ratio:.4g}"
-            )
-        return ", ".join(parts)
+    return sorted(enumerate(asked), key=lambda turn: rank(turn[1]))
 
 
-class RatioReport(Frozen):
-    """Policies beside the best with hindsight, on one instance."""
-
-    facts: Facts
-    optimum: Optimum
-    improved_by: str | None = Field(
-        default=None, description="the policy whose schedule no search has beaten, if there is one"
-    )
-    references: dict[str, Optimum] = Field(
-        default={}, description="what else the policies are compared with"
-    )
-    policies: tuple[Judged, ...]
-    runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
-
-    def __str__(self) -> str:
-        lines = [str(self.optimum), f"instance: {self.facts}"]
-        if self.improved_by is not None:
-            lines.append(f"the best schedule known is that of {self.improved_by}")
-        lines += [f"{name} reference: {found}" for name, found in self.references.items()]
-        lines += [f"  {row}" for row in self.policies]
-        if not self.facts.telling:
-            lines.append(f"cannot tell policies apart: {self.facts.trivial_policy} is within 2 %")
-        return "\n".join(lines)
-
-    def summary(self) -> dict[str, Any]:
-        """Return the object that ``--json`` prints."""
-        return {
-            "family": self.optimum.family,
-            "instance_sha256": self.optimum.instance_sha256,
-            "facts": self.facts.model_dump(mode="json") | {"telling": self.facts.telling},
-            "reference": reference(self.optimum) | {"improved_by": self.improved_by},
-            "references": {name: reference(found) for name, found in self.references.items()},
-            "policies": [
-                row.model_dump(mode="json") | {"guarantee": row.ratio.guarantee}
-                for row in self.policies
-            ],
-        }
-
-
-def reference(optimum: Optimum) -> dict[str, Any]:
-    """Return what ``--json`` says of the optimum."""
-    return {
-        n: getattr(optimum, n)
-        for n in (
-            "value",
-            "bound",
-            "gap",
-            "status",
-            "value_level",
-            "bound_level",
-            "certified_bound",
-            "certified_gap",
-            "scope",
-            "method",
-            "seconds",
-        )
-    }
+def name_of(policy: str | Policy) -> str:
+    """Return a policy's name; of one that is to be loaded, the name by which that is asked for."""
+    return policy if isinstance(policy, str) else policy.name
 
 
 @interrupts.remembered()
@@ -172,6 +84,7 @@ def compare(
     policies: Sequence[str | Policy] | None = None,
     *,
     optimum: Optimum | None = None,
+    references: Mapping[str, Optimum] | None = None,
     schedule: Schedule | None = None,
     method: str = "auto",
     time_limit: float = 60.0,
@@ -180,7 +93,7 @@ def compare(
     threads: int = 1,
     sealed: bool = False,
     watch: Callable[[Progress], None] | None = None,
-    tell: Callable[[Run | Optimum], None] | None = None,
+    tell: Callable[[Run | Failed | Optimum], None] | None = None,
 ) -> RatioReport:
     """Run policies online and compare them with the best with hindsight.
 
@@ -191,6 +104,8 @@ def compare(
         By default all policies of the family.
     optimum : Optimum, optional
         Of this instance; by default :func:`optsched.solve` looks for it.
+    references : mapping, optional
+        What is known of the family's further references, by name; the others are looked for.
     schedule : Schedule, optional
         From outside; judged beside the policies as "schedule", by the rules of the model. A job
         that it leaves unfinished earns nothing, where the model allows that.
@@ -201,70 +116,128 @@ def compare(
     sealed : bool
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
     tell : callable, optional
-        Called with what is known for good: every run, the optimum, every further reference.
+        Called with what is known for good: every run or failure, and the optimum. Policies run in
+        the order of :func:`turns`.
 
     Returns
     -------
     RatioReport
-        After Ctrl-C, what was known by then.
+        After Ctrl-C, what was known by then. A policy from outside that fails has no row; the
+        report says why.
 
     Raises
     ------
     InputError
         Unknown policy, an ``optimum`` of another instance, or a ``schedule`` that breaks the model.
+    PolicyError
+        All policies that were asked for fail, or one changes the instance.
     RuntimeError
         A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
         this package.
     """
     family = family_of(instance)
-    if optimum is not None and optimum.instance_sha256 != instance.digest():
-        raise InputError("the optimum belongs to another instance, expected one of this instance")
+    references = dict(references or {})
+    for given in (optimum, *references.values()):
+        if given is not None and given.instance_sha256 != instance.digest():
+            raise InputError(
+                "the optimum belongs to another instance, expected one of this instance"
+            )
     original = Original(instance)
     outside = None if schedule is None else _outside(family, instance, schedule)
-    wanted = list(family.policies) if policies is None else list(policies)
-    names = [p if isinstance(p, str) else p.name for p in wanted]
-    extra = [p for p in family.trivial if p in family.policies and p not in names]
-    runs: list[Run] = []
-    others = family.references
+    asked = len(family.policies if policies is None else policies)
+    order = turns(family, policies)
+    done: dict[int, Run] = {}  # by their places in the table, or behind it
+    failed: dict[int, Failed] = {}
+    stopped = False
     try:
-        for policy in [*wanted, *extra]:
-            runs.append(simulate(instance, policy, seed=seed, sealed=sealed))
+        for place, policy in order:
+            try:
+                done[place] = simulate(instance, policy, seed=seed, sealed=sealed)
+            except PolicyError as err:
+                original.must_be_unchanged(name_of(policy))
+                failed[place] = Failed(name=name_of(policy), why=str(err))
+                if len(failed) == asked and outside is None:
+                    raise
             if tell is not None:
-                tell(runs[-1])
+                tell(done.get(place) or failed[place])
     except KeyboardInterrupt:
-        if not runs:
+        if not done:
             raise
-        others, time_limit = {}, 0.0
-    original.must_be_unchanged(", ".join(names))
+        stopped = True
+    original.must_be_unchanged(", ".join(name_of(policy) for _, policy in order))
     instance = original.copy()  # no policy has ever seen this one
-    limits: dict[str, Any] = {"time_limit": time_limit, "gap": gap, "threads": threads}
-    look = partial(solve, instance, **limits, seed=seed, watch=watch)
+    look = partial(
+        solve,
+        instance,
+        time_limit=0.0 if stopped else time_limit,
+        gap=gap,
+        seed=seed,
+        threads=threads,
+        watch=watch,
+    )
+    runs = [done[place] for place in sorted(done)]
     known = _known(family, instance, runs)
     if outside is not None:
-        kept, verdict = outside
-        assert verdict.value is not None  # `_outside` has seen to it
-        known.append(_Known("schedule", kept, verdict.value))
+        known.append(outside[0])
     optimum = optimum or look(method=method, start=[k.schedule for k in known])
     if tell is not None:
         tell(optimum)
-    references = {name: look(method=by) for name, by in others.items()}
+    if not stopped:
+        missing = {name: by for name, by in family.references.items() if name not in references}
+        references |= {name: look(method=by) for name, by in missing.items()}
     optimum, improved_by = _with_known(family, instance, optimum, known)
-    scale = _Scale(family, instance, optimum, references)
-    shown = runs[: len(wanted)]
+    scale = Scale(family, instance, optimum, references)
+    shown = [done[place] for place in range(asked) if place in done]
     rows = [scale.judged(run) for run in shown]
     if outside is not None:
         rows.append(scale.judged_outside(outside[1]))
     return RatioReport(
-        facts=_facts(scale, runs),
+        facts=facts_of(scale, runs),
         optimum=optimum,
         improved_by=improved_by,
         references=references,
         policies=tuple(rows),
+        failed=tuple(failed[place] for place in sorted(failed)),
         runs=tuple(shown),
     )
 
 
-def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[Schedule, Verdict]:
+def rate(
+    instance: Instance, runs: Sequence[Run], optimum: Optimum, references: Mapping[str, Optimum]
+) -> RatioReport:
+    """Compare runs that are over with an optimum that is known; all must have been checked.
+
+    Parameters
+    ----------
+    instance : Instance
+    runs : sequence of Run
+    optimum : Optimum
+    references : mapping
+        What else the policies are compared with.
+    """
+    family = family_of(instance)
+    optimum, improved_by = _with_known(family, instance, optimum, _known(family, instance, runs))
+    scale = Scale(family, instance, optimum, references)
+    return RatioReport(
+        facts=facts_of(scale, runs),
+        optimum=optimum,
+        improved_by=improved_by,
+        references=dict(references),
+        policies=tuple(map(scale.judged, runs)),
+        runs=tuple(runs),
+    )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A schedule that the strict judge accepts, whose it is, and its value."""
+
+    name: str
+    schedule: Schedule
+    value: float
+
+
+def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[_Known, Verdict]:
     """Judge a schedule from outside by the rules of the model, without what it leaves unfinished.
 
     Raises
@@ -278,16 +251,7 @@ def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[Sc
         verdict = family.verify(instance, kept)
     if verdict.value is None:
         raise InputError(f"the schedule breaks the model; {verdict}")
-    return kept, verdict
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A schedule that the strict judge accepts, whose it is, and its value."""
-
-    name: str
-    schedule: Schedule
-    value: float
+    return _Known("schedule", kept, verdict.value), verdict
 
 
 def _known(family: Family, instance: Instance, runs: Sequence[Run]) -> list[_Known]:
@@ -355,105 +319,3 @@ def _with_known(
         "status": Status.OPTIMAL if closed else Status.FEASIBLE,
     }
     return optimum.model_copy(update=update), best.name
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """What policies are measured by on one instance."""
-
-    family: Family
-    instance: Any
-    optimum: Optimum
-    references: Mapping[str, Optimum]
-
-    def ratio(self, earned: float, guarantee: float | None = None) -> Ratio:
-        """Return an interval: its low end rests on a schedule, its high end on a certificate."""
-        best, measure = self.optimum, self.family.measure
-        if best.value is None:  # nothing ran and nothing was found: the empty schedule is known
-            raise InputError("there is neither an optimum nor a policy to compare with")
-        return Ratio.of(
-            best.sense,
-            earned,
-            best.value,
-            best.bound if best.proved is None else best.proved,
-            guarantee,
-            None if measure is None else partial(measure, self.instance),
-        )
-
-    def regret(self, earned: float) -> dict[str, Regret]:
-        """Return the distance to each further reference, and then to the optimum too."""
-        known = {"optimum": self.optimum, **self.references} if self.references else {}
-        found = {}
-        for name, best in known.items():
-            if best.value is not None:
-                low = self.family.sign * (best.value - earned)
-                bound = best.bound if best.proved is None else best.proved
-                high = None if bound is None else self.family.sign * (bound - earned)
-                found[name] = Regret(low=low, high=None if high is None else max(low, high))
-        return found
-
-    def judged(self, run: Run) -> Judged:
-        ratio = self.ratio(run.value, run.guarantee)
-        if run.guarantee is not None and run.obeys and ratio.low > run.guarantee * (1 + CLOSED):
-            raise RuntimeError(
-                f"policy {run.policy} has ratio {ratio.low}, beyond the {run.guarantee} that "
-                "theory guarantees: the conditions of the guarantee are wrong, or the number"
-            )
-        return Judged(
-            name=run.policy,
-            information=run.information,
-            own=run.own,
-            seal=run.seal,
-            value=run.value,
-            obeys=run.obeys,
-            completed=_completed(run.completion),
-            ratio=ratio,
-            regret=self.regret(run.value),
-            seconds=run.seconds,
-            slowest=run.slowest,
-        )
-
-    def judged_outside(self, verdict: Verdict) -> Judged:
-        assert verdict.value is not None  # `_outside` has seen to it
-        return Judged(
-            name="schedule",
-            information="unknown",
-            value=verdict.value,
-            obeys=verdict.obeys,
-            completed=_completed(verdict.completion),
-            ratio=self.ratio(verdict.value),
-            regret=self.regret(verdict.value),
-            seconds=None,
-            slowest=None,
-        )
-
-
-def _completed(completion: Sequence[int | None]) -> int | None:
-    return sum(c is not None for c in completion) if completion else None
-
-
-def _facts(scale: _Scale, runs: Sequence[Run]) -> Facts:
-    described = scale.family.describe(scale.instance)
-    scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))
-    simple = [r for r in runs if r.policy in scale.family.trivial]
-    trivial = [(scale.ratio(r.value).low, r.policy) for r in simple]
-    ratio, name = min(trivial, default=(None, None))
-    jobs = {len(run.completion) for run in runs if run.completion}
-    return Facts(
-        size=scale.family.headline(scale.instance),
-        jobs=max(jobs, default=None),
-        offered_load=load,
-        scarcest=scarcest,
-        parallel_share=described.get(PARALLEL),
-        trivial_policy=name,
-        trivial_ratio=ratio,
-    )
-
-
-def _leaves(nested: Any, name: str = "") -> list[tuple[str, float]]:
-    """Return the numbers of a nested mapping: {"ps": {"cpu": 2}} has ("ps cpu", 2)."""
-    if nested is None:
-        return []
-    if isinstance(nested, Mapping):
-        return [leaf for k, v in nested.items() for leaf in _leaves(v, f"{name} {k}".strip())]
-    return [(name, float(nested))]

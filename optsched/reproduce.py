@@ -53,6 +53,19 @@ class Reproduction:
             f"    {why}\n  {stored}, picture: {self.picture}"
         )
 
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        return {
+            "name": self.experiment.name,
+            "title": self.experiment.title,
+            "done": self.done,
+            "cells": self.cells,
+            "agrees": None if self.outcome is None else self.outcome.agrees,
+            "verdict": None if self.outcome is None else self.outcome.words,
+            "results": str(self.results),
+            "picture": None if self.picture is None else str(self.picture),
+        }
+
 
 def experiment(name: str) -> Experiment:
     """Return the experiment called ``name``.

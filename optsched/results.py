@@ -85,13 +85,13 @@ def _save(path: Path, kind: str, instance: Instance, content: Mapping[str, Any])
 def load_optimum(path: Path) -> Optimum:
     """Read the optimum of a result file."""
     content = read_json(path, "result")
-    return _part(Optimum, content, "optimum", path, family_in(content, path).name)
+    return part_of(Optimum, content, "optimum", path, family_in(content, path).name)
 
 
 def load_run(path: Path) -> Run:
     """Read the run of a run file."""
     content = read_json(path, "run")
-    return _part(Run, content, "run", path, family_in(content, path).name)
+    return part_of(Run, content, "run", path, family_in(content, path).name)
 
 
 def load_schedule(path: Path, instance: Instance) -> Schedule:
@@ -103,6 +103,22 @@ def load_schedule(path: Path, instance: Instance) -> Schedule:
         The file is malformed, or belongs to another instance or family.
     """
     content = read_json(path, "schedule", "run", "result")
+    must_be_of(instance, content, path)
+    inside = {"run": "run", "result": "optimum"}.get(content["kind"])
+    holder = content if inside is None else content.get(inside)
+    if not isinstance(holder, dict) or holder.get("schedule") is None:
+        raise InputError(f"{path}: lacks a schedule")
+    return part_of(family_of(instance).schedule, holder, "schedule", path)
+
+
+def must_be_of(instance: Instance, content: Mapping[str, Any], path: Path) -> None:
+    """Refuse a file that belongs to another instance, as far as it names one.
+
+    Raises
+    ------
+    InputError
+        It names another family or digest.
+    """
     if content.get("family") != instance.family:
         raise InputError(
             f'{path}: "family" is {short(content.get("family"))}, expected {instance.family!r}'
@@ -110,14 +126,9 @@ def load_schedule(path: Path, instance: Instance) -> Schedule:
     digest = content.get("instance_sha256")
     if digest is not None and digest != instance.digest():
         raise InputError(f"{path}: belongs to another instance, expected {instance.digest()}")
-    inside = {"run": "run", "result": "optimum"}.get(content["kind"])
-    holder = content if inside is None else content.get(inside)
-    if not isinstance(holder, dict) or holder.get("schedule") is None:
-        raise InputError(f"{path}: lacks a schedule")
-    return _part(family_of(instance).schedule, holder, "schedule", path)
 
 
-def _part(
+def part_of(
     kind: type[Record], content: Mapping[str, Any], name: str, path: Path, family: str | None = None
 ) -> Record:
     """Return a part of a file, which belongs to ``family`` if it names one."""
@@ -186,23 +197,13 @@ def recheck(path: Path) -> list[Recheck]:
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, path)
     family = get_family(instance.family)
     if content["kind"] == "run":
-        found = [_recheck_run(family, instance, _part(Run, content, "run", path, family.name))]
+        found = [recheck_run(family, instance, part_of(Run, content, "run", path, family.name))]
     else:
-        main = _part(Optimum, content, "optimum", path, family.name)
-        found = [_recheck_optimum(family, instance, main, "")]
-        others = content.get("references", {})
-        if not isinstance(others, dict):
-            raise InputError(f'{path}: "references" is no object')
-        for name in others:
-            where = f"references.{name}"
-            other = _part(Optimum, {where: others[name]}, where, path, family.name)
-            found.append(_recheck_optimum(family, instance, other, name))
-        raw = content.get("runs", [])
-        if not isinstance(raw, list):
-            raise InputError(f'{path}: "runs" is no list')
-        for i in range(len(raw)):
-            run = _part(Run, {f"runs[{i}]": raw[i]}, f"runs[{i}]", path, family.name)
-            found.append(_recheck_run(family, instance, run))
+        main = part_of(Optimum, content, "optimum", path, family.name)
+        found = [recheck_optimum(family, instance, main, "")]
+        for name, other in references_in(content, path, family).items():
+            found.append(recheck_optimum(family, instance, other, name))
+        found += [recheck_run(family, instance, run) for run in runs_in(content, path, family)]
     if content.get("instance_sha256") != instance.digest():
         complaint = (
             f"the instance is not the one that was solved: its SHA-256 is {instance.digest()}"
@@ -211,7 +212,29 @@ def recheck(path: Path) -> list[Recheck]:
     return found
 
 
-def _recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
+def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dict[str, Optimum]:
+    """Return the further references of a result, as the file says them."""
+    others = content.get("references", {})
+    if not isinstance(others, dict):
+        raise InputError(f'{path}: "references" is no object')
+    found = {}
+    for name, other in others.items():
+        where = f"references.{name}"
+        found[name] = part_of(Optimum, {where: other}, where, path, family.name)
+    return found
+
+
+def runs_in(content: Mapping[str, Any], path: Path, family: Family) -> list[Run]:
+    """Return the runs of a result, as the file says them."""
+    raw = content.get("runs", [])
+    if not isinstance(raw, list):
+        raise InputError(f'{path}: "runs" is no list')
+    named = {f"runs[{i}]": run for i, run in enumerate(raw)}
+    return [part_of(Run, named, name, path, family.name) for name in named]
+
+
+def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
+    """Judge the schedule of a run again."""
     complaints = _foreign(family, instance, run.family, run.instance_sha256)
     verdict = family.verify(instance, run.schedule, unfinished=True)
     complaints += _judged(verdict, run.value)
@@ -237,7 +260,7 @@ def _recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
     )
 
 
-def _recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: str) -> Recheck:
+def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: str) -> Recheck:
     """Derive value, bound and gap; ``scope`` is the question that the place in the file asks."""
     complaints = _foreign(family, instance, said.family, said.instance_sha256)
     if scope in family.scopes and said.scope != scope:

@@ -87,6 +87,12 @@ class Run(Frozen):
             parts.append(f"knows {', '.join(self.own)}")
         return ", ".join(parts)
 
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints: all but the schedule."""
+        done = sum(c is not None for c in self.completion) if self.completion else None
+        said = self.model_dump(mode="json", exclude={"schedule", "completion"})
+        return said | {"jobs": len(self.completion) or None, "completed": done, "seal": self.seal}
+
     @property
     def own(self) -> tuple[str, ...]:
         """Statistics from outside that the policy knew."""

@@ -32,7 +32,7 @@ FLOORS = [
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
     {"families/*", "models"},
-    {"ratios", "intervals", "simulation", "optimum", "results", "journal"},
+    {"ratios", "reports", "reuse", "intervals", "simulation", "optimum", "results", "journal"},
     {"campaigns", "hunt", "stats", "store"},
 ]
 TOP = len(FLOORS)  # cli, report, plots, and whatever else nobody may import

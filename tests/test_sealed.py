@@ -403,7 +403,11 @@ def test_commands_seal(folder, inst, call):
     status, _, complaint = call("run", "small.json", "-p", "fifo", "--statistics", "nothing")
     assert status == 2
     assert "statistics 'nothing' cannot be loaded" in complaint
-    status, said, _ = call("ratio", "small.json", "-p", "fifo", "--sealed", "--time-limit", 20)
+    args = ("ratio", "small.json", "-p", "fifo", "--sealed", "--time-limit", 20)
+    status, said, _ = call(*args)
+    assert status == 0
+    assert "all policies: guarantee none; information after; sealed yes" in said
+    status, said, _ = call(*args, "-v")
     assert status == 0
     assert re.search(r"┃ sealed\s+┃", said)
     assert re.search(r"│ after\s+│ yes", said)

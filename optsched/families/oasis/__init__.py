@@ -59,6 +59,7 @@ FAMILY = Family(
     knowledge=KNOWLEDGE,
     assemble=assemble,
     policies={Oasis.name: Oasis, **BASELINES},
+    slow=("dorm",),  # it solves an integer program whenever a job comes or goes
     methods=METHODS,
     program=_program,
     headline=_headline,

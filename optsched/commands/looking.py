@@ -1,0 +1,176 @@
+"""`optsched show`, `verify` and `info`: the commands that look at what there is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.commands.ending import report, report_pictures
+from optsched.disk import writable_folder
+from optsched.options import Json, Output, Pictures, takes_input, talks
+from optsched.problem import InputError, families, family_of
+
+if TYPE_CHECKING:
+    from optsched.optimum import Optimum
+    from optsched.problem import Instance, Schedule
+    from optsched.simulation import Run
+
+
+@takes_input
+def show(
+    source: Path,
+    instance: "Instance",
+    output: Output = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+) -> None:
+    """Say what is in a file: sizes, offered load, warnings; of a result also what was found.
+
+    The table of ratios is computed again, from the schedules and the certificate in the file.
+
+    Example:  optsched show result.json --plot pictures
+    """
+    from optsched.console import facts_table, out, show_ratios
+    from optsched.files import read_json
+    from optsched.results import load_optimum, load_run
+    from optsched.reuse import load_report
+
+    family, console = family_of(instance), out()
+    folder = plot and writable_folder(plot)
+    is_file = source.suffix == ".json"
+    kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
+    optimum = load_optimum(source) if kind == "result" else None
+    run = load_run(source) if kind == "run" else None
+    compared, warnings = None, list(family.warnings(instance))
+    if optimum is not None:
+        try:
+            compared = load_report(source, instance)
+        except InputError as err:
+            warnings.append(f"not to be relied on: {err}")
+    facts = family.describe(instance)
+    found = compared.optimum if compared is not None else optimum or run
+    said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
+    said |= {"warnings": warnings, "found": None if found is None else found.summary()}
+    said |= {"comparison": None if compared is None else compared.summary()}
+    report(said, output, as_json)
+    if not as_json:
+        console.print(facts_table(f"{source}: {family.title}", facts))
+        for warning in warnings:
+            console.print(f"warning: {warning}", markup=False)
+        if compared is not None:
+            show_ratios(console, compared)
+        elif found is not None:
+            console.print(f"the file says: {found}", markup=False)
+    if folder is not None:
+        from optsched import plots
+
+        if compared is not None:
+            made = plots.save_report(instance, compared, folder)
+        else:
+            made = plots.save_show(instance, _schedules(found), folder)
+        report_pictures(made)
+
+
+def _schedules(found: "Optimum | Run | None") -> dict[str, "Schedule"]:
+    """Return what there is to draw, by its name."""
+    from optsched.drawing import HINDSIGHT
+
+    if found is None or found.schedule is None:
+        return {}
+    return {getattr(found, "policy", HINDSIGHT): found.schedule}
+
+
+@talks
+def verify(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="INSTANCE SCHEDULE | RESULT...", help="What to check.")
+    ],
+    unfinished: Annotated[
+        bool,
+        typer.Option("--unfinished", help="A job may be left unfinished; it then earns nothing."),
+    ] = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Judge a schedule, or check value and bound of results again. Exit status 1: rejected.
+
+    The judge knows no solver; a bound is recomputed from its certificate in exact arithmetic.
+
+    Example:  optsched verify result.json
+
+    Example:  optsched verify small.json schedule.json
+    """
+    from optsched.files import load_instance, read_json
+    from optsched.results import load_schedule, recheck
+
+    kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
+    if kinds == ["instance", "schedule"]:
+        instance = load_instance(files[0])
+        verdict = family_of(instance).verify(
+            instance, load_schedule(files[1], instance), unfinished=unfinished
+        )
+        if not as_json:
+            print(verdict)
+        said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
+        report(said, output, as_json)
+        raise typer.Exit(0 if verdict.feasible else 1)
+    if not {*kinds} <= {"run", "result"}:
+        raise InputError(
+            f"verify was given {' and '.join(kinds)}, "
+            "expected an instance and a schedule, or results"
+        )
+    accepted, checks = True, []
+    for path in files:
+        for found in recheck(path):
+            if not as_json:
+                print(f"{path}: {found}")
+            accepted &= found.accepted
+            verdict_on = {"file": str(path), "accepted": found.accepted}
+            checks.append(verdict_on | found.model_dump(mode="json"))
+    report({"accepted": accepted, "checks": checks}, output, as_json)
+    raise typer.Exit(0 if accepted else 1)
+
+
+@talks
+def info(
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Print the JSON schema of instance, schedule, run or result files."
+        ),
+    ] = None,
+    family: Annotated[str, typer.Option(help="Family of the schema.")] = "oasis",
+    as_json: Json = False,
+) -> None:
+    """Print versions, solvers found, families with their policies and methods, and how to cite.
+
+    Example:  optsched info --schema instance
+    """
+    from optsched import schemas
+    from optsched.console import facts_table, out
+    from optsched.provenance import CITE, versions
+    from optsched.solvers import solver_versions
+
+    if schema is not None:
+        report(schemas.schema(schema, family), None, as_json=True)
+        return
+    found = versions() | {"solvers": solver_versions()}
+    known = {
+        made.name: {
+            "title": made.title,
+            "paper": made.paper,
+            "objective": "maximized" if made.sense == "max" else "minimized",
+            "presets": made.presets,
+            "policies": tuple(made.policies),
+            "methods": tuple(made.methods),
+        }
+        for made in families().values()
+    }
+    if as_json:
+        report({"versions": found, "families": known, "cite": CITE}, None, as_json)
+        return
+    console = out()
+    console.print(facts_table("optsched", found))
+    for name, facts in known.items():
+        console.print(facts_table(f"family {name}: {facts.pop('title')}", facts))
+    console.print(CITE, markup=False)

@@ -1,0 +1,253 @@
+"""What a comparison says: a row per policy, facts of the instance, and how they come about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from pydantic import Field
+
+from optsched.intervals import Ratio
+from optsched.optimum import Optimum
+from optsched.problem import Extended, Family, Frozen, InputError, Signed, Verdict
+from optsched.progress import CLOSED
+from optsched.simulation import Run
+
+LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
+TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
+
+
+class Regret(Frozen):
+    """How much more a reference reaches than a policy did; negative where the policy did better."""
+
+    low: Signed = Field(description="at least this: the reference's schedule proves it")
+    high: Signed | None = Field(description="at most this: the reference's bound proves it")
+
+    def __str__(self) -> str:
+        if self.high is None:
+            return f"at least {self.low:.5g}"
+        low, high = f"{self.low:.5g}", f"{self.high:.5g}"
+        return low if low == high else f"{low} to {high}"
+
+
+class Judged(Frozen):
+    """One row: a policy (or a schedule from outside) and its ratio."""
+
+    name: str
+    information: str = Field(description="what it knew when it decided; 'unknown' from outside")
+    own: tuple[str, ...] = Field(default=(), description="statistics from outside that it knew")
+    seal: str = Field(
+        default="unknown", description="whether it was kept from everything else: 'sealed', ..."
+    )
+    value: Signed
+    obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
+    completed: int | None = Field(description="jobs that were completed; None: none do")
+    ratio: Ratio
+    regret: dict[str, Regret] = Field(default={}, description="by reference beside the optimum")
+    seconds: float | None = Field(description="time for all decisions; None from outside")
+    slowest: float | None = Field(description="time of the slowest decision, s")
+
+    def __str__(self) -> str:
+        promised = self.ratio.guarantee
+        theory = "" if promised is None else f" (guaranteed: at most {promised:.4g})"
+        left = "" if self.obeys else "; it leaves the model"
+        knows = f"; knows {', '.join(self.own)}" if self.own else ""
+        said = f"ratio {self.ratio}{theory}{left}{knows}; {self.seal}"
+        return f"{self.name} reaches {self.value:.6g}, {said}"
+
+
+class Failed(Frozen):
+    """A policy that came to no end: what went wrong, with its own lines."""
+
+    name: str
+    why: str = Field(description="says which policy it was")
+
+    def __str__(self) -> str:
+        return self.why
+
+
+class Facts(Frozen):
+    """What an instance must say beside any ratio."""
+
+    size: str = Field(description="as the family puts it: '100 jobs'")
+    jobs: int | None = Field(description="jobs that may complete; None: a family without")
+    offered_load: Extended | None = Field(
+        description="asked for / what there is, of the scarcest resource; None: unknown"
+    )
+    scarcest: str = Field(default="", description="the scarcest resource")
+    parallel_share: float | None = Field(description="share of jobs with more than one worker")
+    trivial_policy: str | None
+    trivial_ratio: Extended | None = Field(description="low end of the best trivial policy's ratio")
+
+    @property
+    def telling(self) -> bool:
+        """Whether the instance can tell policies apart."""
+        return self.trivial_ratio is None or self.trivial_ratio >= TELLING
+
+    def __str__(self) -> str:
+        parts = [self.size]
+        if self.parallel_share is not None:
+            parts.append(f"{self.parallel_share:.0%} with more than one worker")
+        if self.offered_load is not None:
+            of = f" of {self.scarcest}" if self.scarcest else ""
+            parts.append(f"offered load {self.offered_load:.3g}{of}")
+        if self.trivial_ratio is not None:
+            parts.append(
+                f"best trivial policy {self.trivial_policy} with ratio {self.trivial_ratio:.4g}"
+            )
+        return ", ".join(parts)
+
+
+class RatioReport(Frozen):
+    """Policies beside the best with hindsight, on one instance."""
+
+    facts: Facts
+    optimum: Optimum
+    improved_by: str | None = Field(
+        default=None, description="the policy whose schedule no search has beaten, if there is one"
+    )
+    references: dict[str, Optimum] = Field(
+        default={}, description="what else the policies are compared with"
+    )
+    policies: tuple[Judged, ...]
+    failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
+    runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
+
+    def __str__(self) -> str:
+        lines = [str(self.optimum), f"instance: {self.facts}"]
+        if self.improved_by is not None:
+            lines.append(f"the best schedule known is that of {self.improved_by}")
+        lines += [f"{name} reference: {found}" for name, found in self.references.items()]
+        lines += [f"  {row}" for row in self.policies]
+        lines += [f"  failed: {failure}" for failure in self.failed]
+        if not self.facts.telling:
+            lines.append(f"cannot tell policies apart: {self.facts.trivial_policy} is within 2 %")
+        return "\n".join(lines)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        return {
+            "family": self.optimum.family,
+            "instance_sha256": self.optimum.instance_sha256,
+            "facts": self.facts.model_dump(mode="json") | {"telling": self.facts.telling},
+            "reference": self.optimum.summary() | {"improved_by": self.improved_by},
+            "references": {name: found.summary() for name, found in self.references.items()},
+            "policies": [
+                row.model_dump(mode="json") | {"guarantee": row.ratio.guarantee}
+                for row in self.policies
+            ],
+            "failed": [failure.model_dump(mode="json") for failure in self.failed],
+        }
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What policies are measured by on one instance."""
+
+    family: Family
+    instance: Any
+    optimum: Optimum
+    references: Mapping[str, Optimum]
+
+    def ratio(self, earned: float, guarantee: float | None = None) -> Ratio:
+        """Return an interval: its low end rests on a schedule, its high end on a certificate."""
+        best, measure = self.optimum, self.family.measure
+        if best.value is None:  # nothing ran and nothing was found: the empty schedule is known
+            raise InputError("there is neither an optimum nor a policy to compare with")
+        return Ratio.of(
+            best.sense,
+            earned,
+            best.value,
+            best.bound if best.proved is None else best.proved,
+            guarantee,
+            None if measure is None else partial(measure, self.instance),
+        )
+
+    def regret(self, earned: float) -> dict[str, Regret]:
+        """Return the distance to each further reference, and then to the optimum too."""
+        known = {"optimum": self.optimum, **self.references} if self.references else {}
+        found = {}
+        for name, best in known.items():
+            if best.value is not None:
+                low = self.family.sign * (best.value - earned)
+                bound = best.bound if best.proved is None else best.proved
+                high = None if bound is None else self.family.sign * (bound - earned)
+                found[name] = Regret(low=low, high=None if high is None else max(low, high))
+        return found
+
+    def judged(self, run: Run) -> Judged:
+        """Return the row of a policy.
+
+        Raises
+        ------
+        RuntimeError
+            Its ratio exceeds what theory guarantees: a defect of this package.
+        """
+        ratio = self.ratio(run.value, run.guarantee)
+        if run.guarantee is not None and run.obeys and ratio.low > run.guarantee * (1 + CLOSED):
+            raise RuntimeError(
+                f"policy {run.policy} has ratio {ratio.low}, beyond the {run.guarantee} that "
+                "theory guarantees: the conditions of the guarantee are wrong, or the number"
+            )
+        return Judged(
+            name=run.policy,
+            information=run.information,
+            own=run.own,
+            seal=run.seal,
+            value=run.value,
+            obeys=run.obeys,
+            completed=_completed(run.completion),
+            ratio=ratio,
+            regret=self.regret(run.value),
+            seconds=run.seconds,
+            slowest=run.slowest,
+        )
+
+    def judged_outside(self, verdict: Verdict) -> Judged:
+        """Return the row of a schedule from outside, which the judge has accepted."""
+        assert verdict.value is not None  # the caller has seen to it
+        return Judged(
+            name="schedule",
+            information="unknown",
+            value=verdict.value,
+            obeys=verdict.obeys,
+            completed=_completed(verdict.completion),
+            ratio=self.ratio(verdict.value),
+            regret=self.regret(verdict.value),
+            seconds=None,
+            slowest=None,
+        )
+
+
+def _completed(completion: Sequence[int | None]) -> int | None:
+    return sum(c is not None for c in completion) if completion else None
+
+
+def facts_of(scale: Scale, runs: Sequence[Run]) -> Facts:
+    """Return what to say of the instance; ``runs`` are those of the trivial policies, or more."""
+    described = scale.family.describe(scale.instance)
+    scarcest, load = max(_leaves(described.get(LOAD)), key=lambda leaf: leaf[1], default=("", None))
+    simple = [r for r in runs if r.policy in scale.family.trivial]
+    trivial = [(scale.ratio(r.value).low, r.policy) for r in simple]
+    ratio, name = min(trivial, default=(None, None))
+    jobs = {len(run.completion) for run in runs if run.completion}
+    return Facts(
+        size=scale.family.headline(scale.instance),
+        jobs=max(jobs, default=None),
+        offered_load=load,
+        scarcest=scarcest,
+        parallel_share=described.get(PARALLEL),
+        trivial_policy=name,
+        trivial_ratio=ratio,
+    )
+
+
+def _leaves(nested: Any, name: str = "") -> list[tuple[str, float]]:
+    """Return the numbers of a nested mapping: {"ps": {"cpu": 2}} has ("ps cpu", 2)."""
+    if nested is None:
+        return []
+    if isinstance(nested, Mapping):
+        return [leaf for k, v in nested.items() for leaf in _leaves(v, f"{name} {k}".strip())]
+    return [(name, float(nested))]

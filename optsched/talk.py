@@ -1,0 +1,34 @@
+"""How much a command says on stderr; stdout is for its result alone. Quick to import."""
+
+from __future__ import annotations
+
+import sys
+
+quiet = False  # nothing but the result, and what went wrong
+verbose = False  # all there is to say of the result
+
+
+def settle(*, quiet: bool, verbose: bool) -> None:
+    """Choose how much this process says from now on."""
+    globals().update(quiet=quiet, verbose=verbose)
+
+
+def printable(text: str, shown: str = "") -> str:
+    r"""Return ``text`` such that nothing in it commands a terminal, but for what is ``shown``.
+
+    >>> printable("a\x1b[2J\n")
+    'a\\x1b[2J\\n'
+    """
+    return "".join(c if c.isprintable() or c in shown else repr(c)[1:-1] for c in text)
+
+
+def say(text: str, shown: str = "") -> None:
+    """Print one line on stderr, however quiet: something went wrong, or was cut short."""
+    sys.stdout.flush()
+    print(f"optsched: {printable(text, shown)}", file=sys.stderr, flush=True)
+
+
+def remark(text: str) -> None:
+    """Print one line on stderr, unless nothing but the result is wanted."""
+    if not quiet:
+        print(printable(text), file=sys.stderr, flush=True)
