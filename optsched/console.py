@@ -35,7 +35,7 @@ def out() -> Console:
 def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
     """Return a table of two columns, name and value."""
     table = Table(title=escape(title), title_justify="left", show_header=False)
-    table.add_column(style="bold")
+    table.add_column(style="bold", overflow="fold")
     table.add_column(overflow="fold", max_width=90)
     for name, value in facts.items():
         table.add_row(escape(name.replace("_", " ")), escape(_shown(value)))
@@ -97,20 +97,23 @@ def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
 def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
     """Return the rows as a table, or where the console is too narrow as several.
 
-    Each begins with the first column. Names and numbers are never cut: a name longer than a line
-    is folded.
+    Each begins with the first column. Names and numbers are never cut: a long name is folded, and
+    so are headings where there is no room.
     """
     if not rows:
         return []
     head, *others = rows[0]
-    wide = {n: max(cell_len(n), *(cell_len(row[n]) for row in rows)) for n in rows[0]}
+    wide = {n: max(map(cell_len, [n, *(row[n] for row in rows)])) for n in rows[0]}
+    if sum(wide.values()) + 3 * len(wide) + 1 > console.width:
+        wide = {n: max(map(cell_len, [*n.split(), *(row[n] for row in rows)])) for n in wide}
+    wide[head] = min(wide[head], LONGEST)
     groups: list[list[str]] = []
     free = 0
     for name in others:
         needed = wide[name] + 3  # with its border and blanks
         if not groups or needed > free:
             groups.append([])
-            free = console.width - min(wide[head], LONGEST) - 4
+            free = console.width - wide[head] - 4
         groups[-1].append(name)
         free -= needed
     return [_table(rows, [head, *group], wide) for group in groups]
@@ -120,13 +123,12 @@ def _table(
     rows: Sequence[Mapping[str, str]], names: Sequence[str], wide: Mapping[str, int]
 ) -> Table:
     table = Table()
-    for k, name in enumerate(names):
+    for name in names:
         table.add_column(
             name,
             justify="left" if name in LEFT else "right",
             overflow="fold",
-            max_width=LONGEST if k == 0 else None,
-            min_width=None if k == 0 else wide[name],
+            width=wide[name],
         )
     for row in rows:
         table.add_row(*(escape(row[name]) for name in names))

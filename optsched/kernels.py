@@ -57,11 +57,12 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
 
 def compiling() -> str:
     """Return what is being compiled, in words; "" if nothing is."""
-    if not _now:
+    now = _now[:1]  # who asks is another thread
+    if not now:
         return ""
     ready = sum(bool(made.overloads) for made in _made)
     most = len(_made) - ready + len(_names)
-    return f"compiling, once: {_now[0]}, {len(_names) + 1} of at most {most} kernels"
+    return f"compiling, once: {now[0]}, {len(_names) + 1} of at most {most} kernels"
 
 
 def unstored() -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args
 
-from optsched.problem import Family, Information, InputError, Policy
+from optsched.problem import Family, Information, InputError, Policy, PolicyError
+from optsched.trouble import explain
 
 
 def get_policy(family: Family, name: str) -> Policy:
@@ -19,13 +21,17 @@ def get_policy(family: Family, name: str) -> Policy:
     ------
     InputError
         No such policy, or its module cannot be imported.
+    PolicyError
+        Its own code fails.
     """
     if name in family.policies:
         return family.policies[name]()
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
-        return _made(plugged[name].load(), name)
+        with _explained(f"policy {name!r}"):
+            factory = plugged[name].load()
+        return _made(factory, name)
     module, _, attribute = name.partition(":")
     found = import_beside(module, f"policy {name!r}")
     if not hasattr(found, attribute):
@@ -59,18 +65,37 @@ def import_beside(module: str, what: str) -> Any:
     ------
     InputError
         It cannot be imported; the message begins with ``what``.
+    PolicyError
+        Its own code fails.
     """
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise InputError(f"{what} cannot be loaded: {module!r} is no name of a module")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
+    with _explained(what):
+        try:
+            return importlib.import_module(module)
+        except (ImportError, SyntaxError) as err:
+            raise InputError(f"{what} cannot be loaded: {err}") from err
+
+
+@contextmanager
+def _explained(what: str) -> Iterator[None]:
+    """Turn what goes wrong in a module from outside into one message, with its own lines."""
     try:
-        return importlib.import_module(module)
-    except (ImportError, SyntaxError, ValueError) as err:
-        raise InputError(f"{what} cannot be loaded: {err}") from err
+        yield
+    except InputError:
+        raise
+    except (Exception, SystemExit) as err:
+        raise PolicyError(f"{what} cannot be loaded: {explain(err)}") from err
 
 
 def _made(factory: Callable[[], Policy], name: str) -> Policy:
-    return checked_policy(factory(), name)
+    if not callable(factory):
+        raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
+    with _explained(f"policy {name!r}"):
+        return checked_policy(factory(), name)
 
 
 def checked_policy(policy: Any, name: str) -> Policy:

@@ -35,8 +35,10 @@ from optsched.problem import (
     get_family,
 )
 from optsched.sealing.process import ANSWER_LIMIT, SEAL, SealedPolicy, is_program
-from optsched.sealing.trouble import explain
 from optsched.streams import Streams
+from optsched.trouble import explain
+
+MOST = 3  # broken equations that are told of a policy
 
 
 class Run(Frozen):
@@ -214,13 +216,15 @@ def _run(
     progress: Callable[[int], None] | None,
 ) -> Run:
     name, information = str(policy.name), policy.information
+    ours, sealed = _is_ours(family, policy), isinstance(policy, SealedPolicy)
     if prior is None:
-        known = compute(family, policy.knows, original.copy, name)
+        with _explained(ours, f"policy {name}: what it knows", InputError):
+            known = compute(family, policy.knows, original.copy, name)
     else:
         known = checked_prior(prior, policy.knows, name)
     shown, judged = original.copy(), original.copy()
-    ours, sealed = _is_ours(family, policy), isinstance(policy, SealedPolicy)
-    with _explained(ours, f"policy {name}: start"):
+    passed = InputError if sealed else PolicyError  # what is a message already
+    with _explained(ours, f"policy {name}: start", passed):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
     record: Recorder = (
         _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
@@ -231,7 +235,7 @@ def _run(
         interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
         began = clock.now()
-        with _explained(ours, place):
+        with _explained(ours, place, passed):
             decision = policy.step(event)
         took = clock.now() - began
         seconds, slowest = seconds + took, max(slowest, took)
@@ -239,16 +243,20 @@ def _run(
             taken = decision if sealed else family.wire.take(decision)
         except (ValueError, TypeError) as err:
             raise PolicyError(f"{place}: the decision {err}") from err
-        record.take(true_event, taken)
+        with _explained(ours, f"{place}: its decision", passed):
+            record.take(true_event, taken)
         if progress is not None:
             progress(done + 1)
     original.must_be_unchanged(name)
     try:
-        schedule, verdict = record.finish()
+        with _explained(ours, f"policy {name}: its decisions", ValueError):
+            schedule, verdict = record.finish()
     except ValueError as err:
+        if isinstance(err, PolicyError):
+            raise
         raise PolicyError(f"policy {name}: {err}") from err
     if verdict.value is None:
-        raise PolicyError(f"policy {name} broke the model: {verdict}")
+        raise PolicyError(f"policy {name} broke the model: {_first_of(verdict)}")
     return Run(
         family=family.name,
         instance_sha256=original.digest,
@@ -275,14 +283,24 @@ def _is_ours(family: Family, policy: Policy) -> bool:
     return type(policy) in {type(make()) for make in family.policies.values()}
 
 
+def _first_of(verdict: Verdict) -> str:
+    """Return a verdict in a few lines: the first equations that are broken."""
+    more = len(verdict.violations) - MOST
+    lines = str(verdict).splitlines()[: MOST + 1]
+    return "\n  ".join([*map(str.strip, lines), *([f"and {more} more"] if more > 0 else [])])
+
+
 @contextmanager
-def _explained(ours: bool, place: str) -> Iterator[None]:
-    """Turn what goes wrong in a policy from outside into one message, with its own lines."""
+def _explained(ours: bool, place: str, passed: type[Exception]) -> Iterator[None]:
+    """Turn what goes wrong in a policy from outside into one message, with its own lines.
+
+    What is ``passed`` is a message already.
+    """
     try:
         yield
-    except (InputError, KeyboardInterrupt):
+    except passed:
         raise
-    except Exception as err:
+    except (Exception, SystemExit) as err:
         if ours:
             raise  # a defect of this package keeps its traceback
         raise PolicyError(f"{place}: {explain(err)}") from err

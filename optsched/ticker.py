@@ -103,7 +103,8 @@ class Ticker:
             else:
                 print(text, file=sys.stderr, flush=True)
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """Return what goes on: what is done, what is known, what is being compiled, how long."""
         known = [self._state, _of_kernels("compiling")]
         state = "; ".join(part for part in known if part)
         passed = f"({time.perf_counter() - self._began:.0f} s)"
@@ -123,14 +124,14 @@ class Ticker:
             from rich.status import Status
             from rich.text import Text
 
-            with Status(Text(self._line()), console=self._console) as spinner:
+            with Status(Text(self.line()), console=self._console) as spinner:
                 while not self._over.wait(BLINK):
                     self._warn()
-                    spinner.update(Text(self._line()))
+                    spinner.update(Text(self.line()))
             return
         while True:
             self._warn()
-            self.print(self._line())
+            self.print(self.line())
             if self._over.wait(PERIOD):
                 return
 

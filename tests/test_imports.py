@@ -23,6 +23,7 @@ BOTTOM = {
         "drawing",
         "clock",
         "kernels",
+        "trouble",
     ),
 }
 FLOORS = [

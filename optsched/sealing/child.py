@@ -69,7 +69,7 @@ def main() -> None:
         _play(family, config["policy"])
     except Exception as err:
         from optsched.problem import InputError
-        from optsched.sealing.trouble import explain
+        from optsched.trouble import explain
 
         _say({"error": str(err) if isinstance(err, InputError) else explain(err)})
         sys.exit(1)

@@ -6,7 +6,7 @@ import sysconfig
 import traceback
 from pathlib import Path
 
-PACKAGE = str(Path(__file__).parents[1])
+PACKAGE = str(Path(__file__).parent)
 LIBRARIES = tuple({*sysconfig.get_paths().values(), PACKAGE})
 MOST = 3  # lines of the policy that are shown
 

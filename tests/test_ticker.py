@@ -1,0 +1,121 @@
+"""What is said on stderr while a command works: rows as they come, compiling, what is left."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from numba.core import event
+from terminal import piped
+
+from optsched import kernels, talk
+from optsched.files import save_instance
+from optsched.optimum import solve
+from optsched.problem import get_family
+from optsched.ratios import compare, name_of, turns
+from optsched.ticker import Rows, Ticker
+
+
+@pytest.fixture(scope="module")
+def small():
+    return get_family("oasis").generate("small", seed=1)
+
+
+@pytest.fixture(scope="module")
+def report(small):
+    return compare(small, time_limit=30)
+
+
+@kernels.kernel
+def twice(x):
+    return 2 * x
+
+
+def test_the_slow_run_last_and_the_table_keeps_its_order(report):
+    family = get_family("oasis")
+    assert [name_of(p) for _, p in turns(family)] == ["fifo", "oasis", "drf", "rrh", "dorm"]
+    assert turns(family, ["dorm", "rrh"]) == [(2, "fifo"), (1, "rrh"), (0, "dorm")]
+    assert [row.name for row in report.policies] == list(family.policies)
+    assert [run.policy for run in report.runs] == list(family.policies)
+
+
+def test_rows_hold_the_final_ratios(small, report, capsys):
+    talk.settle(quiet=False, verbose=False)
+    names = [run.policy for run in report.runs]
+    rows = Rows(small, names, Ticker("running the policies"))
+    rows.begin()
+    for run in report.runs:
+        rows.tell(run)
+    bound, *lines = capsys.readouterr().err.splitlines()
+    assert re.match(r"no schedule reaches more than [\d.]+ \(first bound\)", bound)
+    assert [line.split()[0] for line in lines] == names
+    final = {row.name: row for row in report.policies}
+    for line in lines:
+        name, value, low, high = re.match(
+            r"(\w+) +([\d.]+)  ratio ([\d.]+) \.\. ([\d.]+) so far$", line
+        ).groups()
+        row = final[name]
+        assert value == f"{row.value:.6g}"
+        assert float(low) <= row.ratio.low * 1.001
+        assert float(high) >= row.ratio.high * 0.999
+
+
+def test_quiet_says_nothing_but_what_went_wrong(capsys):
+    talk.settle(quiet=True, verbose=False)
+    with Ticker("running the policies") as ticker:
+        ticker.print("fifo  1")
+        ticker.complain("policy mine: event 0: \x1b[2JValueError")
+    talk.settle(quiet=False, verbose=False)
+    assert capsys.readouterr().err == "optsched: policy mine: event 0: \\x1b[2JValueError\n"
+
+
+def test_what_is_compiled_is_said():
+    ticker = Ticker("running fifo, 1 of 5 policies")
+    assert ticker.line() == "running fifo, 1 of 5 policies (0 s)"
+    with event.trigger_event("numba:compile", data={"dispatcher": twice}):
+        said = ticker.line()
+    assert re.match(r"running fifo, 1 of 5 policies: compiling, once: twice, \d+ of at most", said)
+    ticker.say("12 events")
+    assert ticker.line() == "running fifo, 1 of 5 policies: 12 events (0 s)"
+
+
+def test_what_is_left_of_the_time_is_said(small):
+    ticker, said = Ticker("looking for the optimum"), []
+
+    def watch(progress):
+        ticker.watch(progress)
+        said.append(ticker.line())
+
+    solve(small, time_limit=20, watch=watch)
+    assert all(re.search(r"gap .*, at most \d+ s left", line) for line in said)
+    assert "at most 20 s left" in said[0]
+
+
+def test_that_nothing_can_be_stored_is_said_once(tmp_path):
+    save_instance(get_family("oasis").generate("small", seed=1), tmp_path / "small.json")
+    code = (
+        "from numba.core import caching\n"
+        "caching.CacheImpl._locator_classes = []\n"
+        "from optsched.cli import main\n"
+        "main(['run', 'small.json', '-p', 'fifo'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("compiled kernels cannot be stored") == 1
+    assert done.stdout.startswith("oasis: fifo reaches")
+
+
+def test_stdout_is_the_result_and_stderr_the_talk(small, tmp_path):
+    save_instance(small, tmp_path / "small.json")
+    args = ("ratio", tmp_path / "small.json", "-p", "fifo", "-p", "drf", "--time-limit", 5)
+    loud, quiet = piped(*args), piped(*args, "-q")
+    assert (loud.status, quiet.status, quiet.err) == (0, 0, "")
+    assert "so far" in loud.err
+    assert "so far" not in loud.out
+    for found in (loud, quiet):
+        assert found.out.startswith("oasis: ")
+        assert found.out.count("│ fifo") == 1
