@@ -174,6 +174,7 @@ def ratio(
             if optimum is not None:
                 ticker.begin(f"checking {optimum}")
                 known, others = load_known(optimum, instance)
+                ticker.print(f"the optimum is that of {optimum}, checked again")
             rows = Rows(instance, names, ticker)
             rows.begin()
 

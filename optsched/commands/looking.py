@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.commands.ending import report, report_pictures
-from optsched.disk import writable_folder
+from optsched.disk import writable, writable_folder
 from optsched.options import Json, Output, Pictures, takes_input, talks
 from optsched.problem import InputError, families, family_of
 
@@ -103,6 +103,8 @@ def verify(
     from optsched.files import load_instance, read_json
     from optsched.results import load_schedule, recheck
 
+    if output is not None:
+        writable(output)  # or else nobody need begin
     kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])

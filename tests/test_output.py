@@ -1,0 +1,120 @@
+"""What commands print: one JSON object on stdout, files, versions, how much is said."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from terminal import piped
+
+import optsched
+from optsched import talk
+from optsched.results import load_schedule, save_schedule
+
+WINDOW = ("--jobs", 6, "--slots", 8, "--load", 1.5)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("output")
+    small = optsched.get_family("oasis").generate("small", seed=1)
+    optsched.save_instance(small, path / "small.json")
+    args = ("ratio", path / "small.json", "--time-limit", 5)
+    assert piped(*args, "-o", path / "result.json").status == 0
+    schedule = load_schedule(path / "result.json", small)
+    save_schedule(path / "schedule.json", small, schedule)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was():
+    yield
+    talk.settle(quiet=False, verbose=False)
+
+
+COMMANDS = {
+    "generate": ("oasis", "--preset", "small", "-o", "{new}"),
+    "trace": ("sample", *WINDOW, "-o", "{new}"),
+    "show": ("{small}",),
+    "solve": ("{small}", "--time-limit", 5),
+    "run": ("{small}", "-p", "fifo"),
+    "ratio": ("{small}", "-p", "fifo", "--time-limit", 5),
+    "verify": ("{result}",),
+    "info": (),
+}
+HEADS = {
+    "generate": {"file", "family", "instance_sha256", "facts", "warnings"},
+    "trace": {"file", "family", "instance_sha256", "facts", "warnings"},
+    "show": {"file", "kind", "family", "facts", "warnings", "found", "comparison"},
+    "solve": {"family", "reference", "policies"},
+    "run": {"family", "policy", "value", "information", "seal", "jobs", "completed", "slowest"},
+    "ratio": {"family", "facts", "reference", "references", "policies", "failed"},
+    "verify": {"accepted", "checks"},
+    "info": {"versions", "families", "cite"},
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_one_object_and_nothing_else(call, folder, tmp_path, command):
+    names = {"small": folder / "small.json", "result": folder / "result.json"}
+    args = [str(a).format(new=tmp_path / "new.json", **names) for a in COMMANDS[command]]
+    status, out, err = call(command, *args, "--json", "-q")
+    assert (status, err) == (0, "")
+    assert HEADS[command] <= set(json.loads(out))
+
+
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("show", ("result.json",)),
+        ("verify", ("result.json",)),
+        ("verify", ("small.json", "schedule.json")),
+    ],
+)
+def test_what_is_derived_can_be_stored(call, folder, tmp_path, command, args):
+    files = [folder / name for name in args]
+    status, out, _ = call(command, *files, "--json")
+    assert status == 0
+    status, said, _ = call(command, *files, "-o", tmp_path / "found.json")
+    assert status == 0
+    assert not said.startswith("{")
+    assert (tmp_path / "found.json").read_text() == out
+
+
+def test_a_rejected_file_is_rejected_in_json_too(call, folder, tmp_path):
+    content = json.loads((folder / "result.json").read_text())
+    content["optimum"]["value"] += 1
+    (tmp_path / "bad.json").write_text(json.dumps(content))
+    status, out, _ = call("verify", tmp_path / "bad.json", "--json")
+    assert status == 1
+    found = json.loads(out)
+    assert not found["accepted"]
+    assert "value is" in found["checks"][0]["complaints"][0]
+
+
+def test_reproduce_says_in_json_where_the_numbers_are(call, tmp_path):
+    args = ("--seeds", 1, "--time-limit", 0.5, "--workers", 1, "--json", "-q")
+    status, out, err = call("reproduce", "bot-2pa", "-o", tmp_path, *args)
+    assert (status, err) == (0, "")
+    assert {"name", "agrees", "verdict", "results", "picture"} <= set(json.loads(out))
+
+
+def test_verbose_has_all_columns_and_prices(call, folder):
+    args = ("ratio", folder / "small.json", "--optimum", folder / "result.json", "-p", "fifo")
+    _, brief, _ = call(*args)
+    _, full, _ = call(*args, "-v")
+    assert "all policies: guarantee none; information after; sealed no" in brief
+    assert "all policies" not in full
+    for heading in ("guarantee", "information", "sealed", "slowest"):
+        assert f"┃ {heading}" in full or f" {heading} ┃" in full
+    prices = json.loads((folder / "result.json").read_text())["optimum"]["shadow_prices"]
+    assert brief.count("shadow price: ") == 3 < full.count("shadow price: ") == len(prices)
+
+
+def test_version_and_short_help(call):
+    for asked in (["--version"],):
+        status, out, _ = call(*asked)
+        assert (status, out) == (0, f"optsched {optsched.__version__}\n")
+    for command in ((), ("ratio",), ("verify",)):
+        assert call(*command, "-h") == call(*command, "--help")
+        assert call(*command, "-h")[0] == 0
