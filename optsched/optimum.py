@@ -105,6 +105,9 @@ class Optimum(Frozen):
             return self.bound
         return self.certified_bound
 
+    def __repr__(self) -> str:
+        return f"<Optimum {self}>"
+
     def __str__(self) -> str:
         best = f"the best {self.scope} schedule: " if self.scope else ""
         return f"{self.family}: {best}{self._found()}, after {self.seconds:.1f} s"

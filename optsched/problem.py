@@ -65,9 +65,27 @@ class Instance(Frozen):
         """Return the SHA-256 of the canonical JSON text: the identity in result files."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
 
+    def __repr__(self) -> str:
+        origin = getattr(self, "source", "")
+        told = [family_of(self).headline(self), *([origin] if origin else [])]
+        return f"<{type(self).__name__}: {'; '.join(told)}>"
+
+    __str__ = __repr__
+
 
 class Schedule(Frozen):
     """What was decided, enough to recompute everything."""
+
+    def __repr__(self) -> str:
+        parts = []
+        for name, value in self:
+            if isinstance(value, tuple):
+                there = sum(entry is not None and entry != () for entry in value)
+                of = "" if there == len(value) else f" of {len(value)}"
+                parts.append(f"{name} {there}{of}")
+        return f"<{type(self).__name__}: {', '.join(parts)}>"
+
+    __str__ = __repr__
 
 
 class Violation(Frozen):

@@ -1,11 +1,18 @@
-"""Where numbers come from: versions and machine, stored beside every benchmark."""
+"""Where numbers come from: versions and machine, and what an instance was drawn with."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import platform
+from collections.abc import Callable
+from functools import wraps
 from importlib import metadata
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 PACKAGES = ("optsched", "numpy", "scipy", "numba", "pydantic", "pandas")
 
@@ -44,3 +51,38 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
+
+
+def names_changes(*told: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Have the ``source`` of a generated instance name what differs from a generator's defaults.
+
+    Parameters
+    ----------
+    *told : str
+        Parameters that the generator itself names there.
+    """
+
+    def decorate(generate: Callable[P, T]) -> Callable[P, T]:
+        usual = {
+            name: parameter.default
+            for name, parameter in inspect.signature(generate).parameters.items()
+            if name not in ("preset", "seed", *told)
+        }
+
+        @wraps(generate)
+        def wrapper(*args: P.args, **given: P.kwargs) -> T:
+            made: Any = generate(*args, **given)
+            changes = [
+                f"{name}={value}"
+                for name, value in given.items()
+                if name in usual and value is not None and value != usual[name]
+            ]
+            if changes:
+                source = ", ".join([made.source, *changes])
+                made = made.model_copy(update={"source": source})
+            result: T = made
+            return result
+
+        return wrapper
+
+    return decorate

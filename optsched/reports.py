@@ -115,6 +115,10 @@ class RatioReport(Frozen):
     failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
     runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
 
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{row.name} {row.ratio.ends}" for row in self.policies)
+        return f"<RatioReport {self.optimum.family}: {rows or 'no policies'}>"
+
     def __str__(self) -> str:
         lines = [str(self.optimum), f"instance: {self.facts}"]
         if self.improved_by is not None:

@@ -78,6 +78,9 @@ class Run(Frozen):
             else get_family(info.data["family"]).schedule.model_validate(value)
         )
 
+    def __repr__(self) -> str:
+        return f"<Run {self}>"
+
     def __str__(self) -> str:
         parts = [
             f"{self.family}: {self.policy} reaches {self.value:.6g}",

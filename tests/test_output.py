@@ -9,6 +9,7 @@ from terminal import piped
 
 import optsched
 from optsched import talk
+from optsched.problem import families, get_family
 from optsched.results import load_schedule, save_schedule
 
 WINDOW = ("--jobs", 6, "--slots", 8, "--load", 1.5)
@@ -94,7 +95,7 @@ def test_a_rejected_file_is_rejected_in_json_too(call, folder, tmp_path):
 
 def test_reproduce_says_in_json_where_the_numbers_are(call, tmp_path):
     args = ("--seeds", 1, "--time-limit", 0.5, "--workers", 1, "--json", "-q")
-    status, out, err = call("reproduce", "bot-2pa", "-o", tmp_path, *args)
+    status, out, err = call("reproduce", "bot-tab1", "-o", tmp_path, *args)
     assert (status, err) == (0, "")
     assert {"name", "agrees", "verdict", "results", "picture"} <= set(json.loads(out))
 
@@ -118,3 +119,39 @@ def test_version_and_short_help(call):
     for command in ((), ("ratio",), ("verify",)):
         assert call(*command, "-h") == call(*command, "--help")
         assert call(*command, "-h")[0] == 0
+
+
+@pytest.mark.parametrize("family", families())
+def test_what_python_shows_is_one_short_line(family):
+    made = get_family(family)
+    instance = made.generate("small", seed=1)
+    assert repr(instance) == str(instance)
+    assert made.headline(instance) in repr(instance)
+    assert instance.source in repr(instance)
+    policy = next(iter(made.policies))
+    report = optsched.compare(instance, [policy], time_limit=1)
+    assert policy in repr(report)
+    assert f"{report.policies[0].ratio.low:.4g}" in repr(report)
+    assert f"{report.optimum.value:.6g}" in repr(report.optimum)
+    assert f"{report.runs[0].value:.6g}" in repr(report.runs[0])
+    shown = (instance, report, report.optimum, report.runs[0], report.optimum.schedule)
+    for found in shown:
+        assert repr(found).startswith("<")
+        assert "\n" not in repr(found)
+        assert len(repr(found)) < 250
+
+
+@pytest.mark.parametrize("family", families())
+def test_the_source_names_what_differs_from_the_preset(family):
+    made = get_family(family)
+    size = "applications" if family == "bot" else made.sizes[0]
+    assert f"{size}=5" not in made.generate("small", seed=1).source
+    assert made.generate("small", seed=1, **{size: 5}).source.endswith(f", {size}=5")
+    assert made.generate("small", seed=1, **{size: 5}).digest() == (
+        made.generate("small", seed=1, **{size: 5}).digest()
+    )
+
+
+def test_the_source_leaves_out_what_is_usual():
+    made = get_family("oasis").generate("small", seed=1, completable=True, priority=(1.0, 50.0))
+    assert made.source == "generated: preset small, seed 1, priority=(1.0, 50.0)"

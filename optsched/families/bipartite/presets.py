@@ -109,7 +109,7 @@ def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> Biparti
         arrivals=draw_arrivals(streams, s.slots, s.ports, s.arrival_probability, s.most_jobs),
         drawn=("all",),
         source=f"preset {preset}, seed {seed}"
-        + "".join(f", {name} {value}" for name, value in changes.items()),
+        + "".join(f", {name}={value}" for name, value in changes.items()),
     )
 
 

@@ -7,6 +7,7 @@ from numpy.random import Generator
 
 from optsched.families.bot.instance import Application, BotInstance, Ints, Link
 from optsched.problem import InputError
+from optsched.provenance import names_changes
 from optsched.streams import Streams
 
 SPEED = (2e9, 10e9)  # flop/s
@@ -26,6 +27,7 @@ NEAR = 10  # nodes nearest to the first master, among which the others are drawn
 PRESETS = (*MIXES, "small")
 
 
+@names_changes("nodes", "degree", "units")
 def generate(
     preset: str = "heterogeneous",
     *,

@@ -25,6 +25,7 @@ from optsched.families.completion.instance import (
 )
 from optsched.families.completion.modes import Cluster
 from optsched.problem import InputError
+from optsched.provenance import names_changes
 from optsched.resources import MachineClass
 from optsched.streams import Streams
 
@@ -104,6 +105,7 @@ PRESETS = {
 }
 
 
+@names_changes("architecture", "speeds")
 def generate(
     preset: str = "paper",
     *,

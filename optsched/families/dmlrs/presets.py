@@ -25,6 +25,7 @@ from optsched.families.dmlrs.instance import (
     fastest_pace,
 )
 from optsched.problem import InputError
+from optsched.provenance import names_changes
 from optsched.resources import MachineClass
 from optsched.streams import Streams
 from optsched.utility import Inverse
@@ -83,6 +84,7 @@ SMALL = Settings(
 PRESETS = {"paper": Settings(), "contended": Settings(machines=12), "small": SMALL}
 
 
+@names_changes("ratio", "held")
 def generate(
     preset: str = "paper",
     *,

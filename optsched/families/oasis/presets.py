@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
 from optsched.problem import InputError
+from optsched.provenance import names_changes
 from optsched.resources import MachineClass
 from optsched.scheduling.jobs import MB_PER_GBIT
 from optsched.streams import Streams
@@ -89,6 +90,7 @@ SMALL = Settings(
 PRESETS = {"paper": Settings(), "earnable": Settings(shifted=True), "small": SMALL}
 
 
+@names_changes()
 def generate(
     preset: str = "paper",
     *,
