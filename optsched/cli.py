@@ -67,6 +67,8 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run a command: wrong input, and what the system refuses, is one line; a bug a traceback."""
     if sys.stdout is None:  # the command was started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:  # else what is meant for it would be printed on stdout
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
             app(None if args is None else [*args], prog_name="optsched")

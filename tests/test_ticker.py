@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -119,3 +120,16 @@ def test_stdout_is_the_result_and_stderr_the_talk(small, tmp_path):
     for found in (loud, quiet):
         assert found.out.startswith("oasis: ")
         assert found.out.count("│ fifo") == 1
+
+
+def test_with_stderr_closed_stdout_has_the_result_alone(small, tmp_path):
+    save_instance(small, tmp_path / "small.json")
+    args = ("ratio", "small.json", "-p", "fifo", "--time-limit", "5", "--json")
+    done = subprocess.run(
+        ["sh", "-c", '"$@" 2>&-', "sh", sys.executable, "-m", "optsched", *args],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    assert json.loads(done.stdout)["family"] == "oasis"

@@ -34,6 +34,7 @@ def show(
     from optsched.files import read_json
     from optsched.results import load_optimum, load_run
     from optsched.reuse import load_report
+    from optsched.ticker import Ticker
 
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
@@ -44,7 +45,8 @@ def show(
     compared, warnings = None, list(family.warnings(instance))
     if optimum is not None:
         try:
-            compared = load_report(source, instance)
+            with Ticker(f"checking {source}"):
+                compared = load_report(source, instance)
         except InputError as err:
             warnings.append(f"not to be relied on: {err}")
     facts = family.describe(instance)
@@ -102,15 +104,16 @@ def verify(
     """
     from optsched.files import load_instance, read_json
     from optsched.results import load_schedule, recheck
+    from optsched.ticker import Ticker
 
     if output is not None:
         writable(output)  # or else nobody need begin
     kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
     if kinds == ["instance", "schedule"]:
         instance = load_instance(files[0])
-        verdict = family_of(instance).verify(
-            instance, load_schedule(files[1], instance), unfinished=unfinished
-        )
+        schedule = load_schedule(files[1], instance)
+        with Ticker(f"judging {files[1]}"):
+            verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
         if not as_json:
             print(verdict)
         said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
@@ -123,7 +126,9 @@ def verify(
         )
     accepted, checks = True, []
     for path in files:
-        for found in recheck(path):
+        with Ticker(f"checking {path}"):
+            derived = recheck(path)
+        for found in derived:
             if not as_json:
                 print(f"{path}: {found}")
             accepted &= found.accepted
