@@ -457,7 +457,7 @@ def test_wrong_option_is_one_line(call, folder, tmp_path, monkeypatch, args, wor
 
 
 def test_a_result_that_cannot_be_stored_is_printed(call, folder):
-    status, out, err = call("solve", folder / "small.json", *LIMIT, "-o", "/dev/full")
+    status, out, err = call("solve", folder / "small.json", *LIMIT, "-o", "/dev/full", "-q")
     assert status == 2
     assert out.startswith("oasis: ")
     assert err == "optsched: /dev/full: cannot be written: No space left on device\n"
@@ -566,7 +566,7 @@ def test_a_bug_in_a_policy_shows_its_own_lines(folder: Path, tmp_path):
         )
     )
     process = subprocess.run(
-        [sys.executable, "-m", "optsched", "run", folder / "small.json", "-p", "buggy:Mine"],
+        [sys.executable, "-m", "optsched", "run", folder / "small.json", "-p", "buggy:Mine", "-q"],
         capture_output=True,
         text=True,
         cwd=tmp_path,

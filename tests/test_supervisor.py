@@ -306,7 +306,7 @@ def test_closed_output_is_no_traceback(folder):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
 @pytest.mark.parametrize(
-    "args", [("info",), ("show", "small.json"), ("run", "small.json", "-p", "fifo")]
+    "args", [("info",), ("show", "small.json"), ("run", "small.json", "-p", "fifo", "-q")]
 )
 def test_full_output_is_one_line(folder, args):
     with open("/dev/full", "w") as full:
