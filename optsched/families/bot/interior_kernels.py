@@ -8,14 +8,15 @@ paid for F, and from the totals s,
     F(pi, s) = Q pi + c + R s,
 
 and an edge changes it by a rank-one update: O(N K^2) in all, whatever the shape of the tree. At the
-root F = 0. Row 2i is the arc from the parent to node i, row 2i + 1 the arc back; its load is v . F,
-with v < 0 for applications whose master lies below (`inside`), which send -F through it.
-Nodes are numbered from the root; `parent[i] < i`.
+root F = 0.
+
+There are 3 N limits: limit i is that of node i, limit N + 2 i that of the arc from the parent to
+node i, limit N + 2 i + 1 that of the arc back. The load of a limit is v . x at a node and v . F at
+an arc, with v < 0 for applications whose master lies below (`inside`), which send -F through it.
+Nodes are numbered from the root; `parent[i] < i`. What is written comes last among the arguments.
 """
 
 from __future__ import annotations
-
-import numpy as np
 
 from optsched.families.bot.instance import Flags, Floats, Ints
 from optsched.kernels import kernel
@@ -24,119 +25,101 @@ from optsched.kernels import kernel
 @kernel(error_model="numpy")
 def loads(
     parent: Ints,
-    master: Ints,
     inside: Flags,
-    a: Floats,
     v: Floats,
     x: Floats,
-    node: Floats,
-    row: Floats,
-) -> Floats:
-    """Write the loads of nodes (N,) and rows (2 N,); return the totals s, shape (K,).
+    beyond: Floats,
+    outside: Floats,
+    load: Floats,
+) -> None:
+    """Write the loads of all limits (3 N,) at rates ``x`` (N, K).
 
-    What lies beyond an edge is added up from the far end of the routes: nothing is subtracted.
+    ``beyond`` (N, K), at first the same rates, gets what there is from each node on, away from the
+    masters; ``outside`` (N, K) what there is above it, where the master lies below. Both are added
+    up from the far ends of the routes: nothing is subtracted.
     """
-    n, apps = a.shape
-    beyond = x.copy()
+    n, apps = x.shape
     for i in range(n - 1, 0, -1):
         for k in range(apps):
             if not inside[i, k]:
                 beyond[parent[i], k] += beyond[i, k]
-    total = np.zeros(apps)
-    outside = np.zeros((n, apps))
-    for i in range(1, n):
+    for i in range(n):
+        own, there, back = 0.0, 0.0, 0.0
         for k in range(apps):
+            flow = beyond[i, k]
+            outside[i, k] = 0.0
             if inside[i, k]:
                 outside[i, k] = beyond[parent[i], k] + outside[parent[i], k]
-    for k in range(apps):
-        total[k] = beyond[master[k], k] + outside[master[k], k]
-    for i in range(n):
-        load = 0.0
-        for k in range(apps):
-            load += a[i, k] * x[i, k]
-        node[i] = load
-        for e in (2 * i, 2 * i + 1):
-            load = 0.0
-            for k in range(apps):
-                if inside[i, k]:
-                    load -= v[e, k] * outside[i, k]
-                else:
-                    load += v[e, k] * beyond[i, k]
-            row[e] = load
-    return total
+                flow = -outside[i, k]
+            own += v[i, k] * x[i, k]
+            there += v[n + 2 * i, k] * flow
+            back += v[n + 2 * i + 1, k] * flow
+        load[i] = own
+        load[n + 2 * i] = there
+        load[n + 2 * i + 1] = back
 
 
 @kernel(error_model="numpy")
-def charges(
-    parent: Ints, master: Ints, inside: Flags, a: Floats, v: Floats, node: Floats, row: Floats
-) -> Floats:
-    """Return what one unit of each rate pays at prices of nodes and rows, shape (N, K)."""
-    n, apps = a.shape
-    paid = np.zeros((n, apps))
+def charges(parent: Ints, master: Ints, inside: Flags, v: Floats, y: Floats, paid: Floats) -> None:
+    """Write what one unit of each rate pays at prices ``y`` (3 N,) of the limits, (N, K)."""
+    n, apps = paid.shape
     for k in range(apps):
         i = master[k]
+        paid[i, k] = 0.0
         while i > 0:
-            there = -v[2 * i, k] * row[2 * i] - v[2 * i + 1, k] * row[2 * i + 1]
+            e = n + 2 * i
+            there = -v[e, k] * y[e] - v[e + 1, k] * y[e + 1]
             paid[parent[i], k] = paid[i, k] + there
             i = parent[i]
     for i in range(1, n):
         for k in range(apps):
             if not inside[i, k]:
-                there = v[2 * i, k] * row[2 * i] + v[2 * i + 1, k] * row[2 * i + 1]
+                e = n + 2 * i
+                there = v[e, k] * y[e] + v[e + 1, k] * y[e + 1]
                 paid[i, k] = paid[parent[i], k] + there
     for i in range(n):
         for k in range(apps):
-            paid[i, k] += a[i, k] * node[i]
-    return paid
+            paid[i, k] += v[i, k] * y[i]
 
 
 @kernel(error_model="numpy")
 def factor(
     parent: Ints,
-    master: Ints,
-    a: Floats,
     v: Floats,
     d: Floats,
-    theta_node: Floats,
-    theta_row: Floats,
-    hessian: Floats,
-    da: Floats,
-    delta_node: Floats,
+    theta: Floats,
+    q: Floats,
+    r: Floats,
     qv: Floats,
     w: Floats,
-    delta_row: Floats,
-) -> Floats:
+    delta: Floats,
+    top: Floats,
+) -> None:
     """Eliminate; ``d`` holds 1 / diagonal, shape (N, K), 0 for pairs that do not exist.
 
-    Writes ``da`` (N, K), ``delta_node`` (N,), ``qv``, ``w`` (2 N, K) and ``delta_row`` (2 N,), with
-    a delta of 0 where there is no constraint; returns the matrix of the root, (2 K, 2 K).
+    ``q`` is 0 at first, ``r`` what the totals take of each node (both (N, K, K)), ``top`` (K, K)
+    the curvature in the totals. Writes ``qv``, ``w`` (3 N, K) and ``delta`` (3 N,), with a delta of
+    0 where there is no limit, and what is left at the root.
     """
-    n, apps = a.shape
-    q = np.zeros((n, apps, apps))
-    r = np.zeros((n, apps, apps))
-    top = np.zeros((2 * apps, 2 * apps))
-    for k in range(apps):
-        for j in range(apps):
-            top[k, j] = hessian[k, j]
-        r[master[k], k, k] = -1.0
+    n, apps = d.shape
     for i in range(n - 1, -1, -1):
         for k in range(apps):
             q[i, k, k] += d[i, k]
-        delta_node[i] = 0.0
-        if theta_node[i] > 0:
-            delta = 1 / theta_node[i]
+        delta[i] = 0.0
+        if theta[i] > 0:
+            flex = 1 / theta[i]
             for k in range(apps):
-                da[i, k] = d[i, k] * a[i, k]
-                delta += a[i, k] * da[i, k]
-            delta_node[i] = delta
+                qv[i, k] = d[i, k] * v[i, k]
+                flex += v[i, k] * qv[i, k]
+            delta[i] = flex
             for k in range(apps):
                 for j in range(apps):
-                    q[i, k, j] -= da[i, k] * da[i, j] / delta
+                    q[i, k, j] -= qv[i, k] * qv[i, j] / flex
         if i == 0:
             break
-        for e in (2 * i, 2 * i + 1):
-            delta_row[e] = 0.0
-            if theta_row[e] <= 0:
+        for e in range(n + 2 * i, n + 2 * i + 2):
+            delta[e] = 0.0
+            if theta[e] <= 0:
                 continue
             flex = 0.0
             for k in range(apps):
@@ -148,103 +131,103 @@ def factor(
                 qv[e, k] = s
                 w[e, k] = t
                 flex += v[e, k] * s
-            delta = 1 / theta_row[e] + max(flex, 0.0)
-            delta_row[e] = delta
+            flex = 1 / theta[e] + max(flex, 0.0)
+            delta[e] = flex
             for k in range(apps):
                 for j in range(apps):
-                    q[i, k, j] -= qv[e, k] * qv[e, j] / delta
-                    r[i, k, j] -= qv[e, k] * w[e, j] / delta
-                    top[k, j] += w[e, k] * w[e, j] / delta
+                    q[i, k, j] -= qv[e, k] * qv[e, j] / flex
+                    r[i, k, j] -= qv[e, k] * w[e, j] / flex
+                    top[k, j] += w[e, k] * w[e, j] / flex
         for k in range(apps):
             for j in range(apps):
                 q[parent[i], k, j] += q[i, k, j]
                 r[parent[i], k, j] += r[i, k, j]
-    for k in range(apps):
-        for j in range(apps):
-            top[apps + k, j] = -r[0, k, j]
-            top[k, apps + j] = -r[0, j, k]
-            top[apps + k, apps + j] = -q[0, k, j]
-    return top
 
 
 @kernel(error_model="numpy")
-def backsolve(
+def ascend(
     parent: Ints,
-    a: Floats,
     v: Floats,
     d: Floats,
-    da: Floats,
-    delta_node: Floats,
     qv: Floats,
     w: Floats,
-    delta_row: Floats,
-    top: Floats,
+    delta: Floats,
     g: Floats,
-    off_node: Floats,
-    off_row: Floats,
-    x: Floats,
-    p: Floats,
-    y_node: Floats,
-    y_row: Floats,
+    off: Floats,
+    c: Floats,
+    vc: Floats,
+    side: Floats,
 ) -> None:
-    """Solve for the right side ``g`` (N, K) and the offsets of nodes (N,) and rows (2 N,).
+    """Carry the right side ``g`` (N, K) and the offsets (3 N,) up.
 
-    Writes the rates ``x``, the forces y = theta * (load + offset), and p = x / d, each from what it
-    is the sum of: a product of a large theta (or 1 / d) with a small difference would be noise.
+    ``c`` and ``side`` are 0 at first: ``side`` (K,) gets what arrives at the totals, ``c[0]`` what
+    arrives at the root.
     """
-    n, apps = a.shape
-    c = np.zeros((n, apps))
-    vc = np.zeros(2 * n)
-    side = np.zeros(2 * apps)
+    n, apps = d.shape
     for i in range(n - 1, -1, -1):
         force = 0.0
-        if delta_node[i] > 0:
-            force = off_node[i]
+        if delta[i] > 0:
+            force = off[i]
             for k in range(apps):
-                force += da[i, k] * g[i, k]
-            force /= delta_node[i]
+                force += qv[i, k] * g[i, k]
+            force /= delta[i]
         for k in range(apps):
-            c[i, k] += d[i, k] * (g[i, k] - a[i, k] * force)
+            c[i, k] += d[i, k] * (g[i, k] - v[i, k] * force)
         if i == 0:
             break
-        for e in (2 * i, 2 * i + 1):
-            if delta_row[e] > 0:
-                s = off_row[e]
+        for e in range(n + 2 * i, n + 2 * i + 2):
+            if delta[e] > 0:
+                s = off[e]
                 for k in range(apps):
                     s += v[e, k] * c[i, k]
                 vc[e] = s
                 for k in range(apps):
-                    c[i, k] -= qv[e, k] * s / delta_row[e]
-                    side[k] -= w[e, k] * s / delta_row[e]
+                    c[i, k] -= qv[e, k] * s / delta[e]
+                    side[k] -= w[e, k] * s / delta[e]
         for k in range(apps):
             c[parent[i], k] += c[i, k]
-    for k in range(apps):
-        side[apps + k] = c[0, k]
-    found = np.linalg.solve(top, side)
-    pi = np.zeros((n, apps))
+
+
+@kernel(error_model="numpy")
+def descend(
+    parent: Ints,
+    v: Floats,
+    qv: Floats,
+    w: Floats,
+    delta: Floats,
+    g: Floats,
+    off: Floats,
+    vc: Floats,
+    totals: Floats,
+    pi: Floats,
+    p: Floats,
+    y: Floats,
+) -> None:
+    """Carry the solution down, from the ``totals`` (K,) and ``pi[0]``, the prices at the root.
+
+    Writes the forces y = theta * (load + offset), and p = x / d, each from what it is the sum of: a
+    product of a large theta (or 1 / d) with a small difference would be noise.
+    """
+    n, apps = g.shape
     for i in range(n):
-        if i == 0:
-            for k in range(apps):
-                pi[0, k] = found[apps + k]
-        else:
+        if i > 0:
             for k in range(apps):
                 pi[i, k] = pi[parent[i], k]
-            for e in (2 * i + 1, 2 * i):
-                y_row[e] = 0.0
-                if delta_row[e] > 0:
+            for e in range(n + 2 * i + 1, n + 2 * i - 1, -1):
+                y[e] = 0.0
+                if delta[e] > 0:
                     force = vc[e]
                     for k in range(apps):
-                        force += qv[e, k] * pi[i, k] + w[e, k] * found[k]
-                    force /= delta_row[e]
-                    y_row[e] = force
+                        force += qv[e, k] * pi[i, k] + w[e, k] * totals[k]
+                    force /= delta[e]
+                    y[e] = force
                     for k in range(apps):
                         pi[i, k] -= v[e, k] * force
-        y_node[i] = 0.0
-        if delta_node[i] > 0:
-            force = off_node[i]
+        y[i] = 0.0
+        if delta[i] > 0:
+            force = off[i]
             for k in range(apps):
-                force += da[i, k] * (g[i, k] + pi[i, k])
-            y_node[i] = force / delta_node[i]
+                force += qv[i, k] * (g[i, k] + pi[i, k])
+            y[i] = force / delta[i]
         for k in range(apps):
-            p[i, k] = g[i, k] + pi[i, k] - a[i, k] * y_node[i]
-            x[i, k] = d[i, k] * p[i, k]
+            p[i, k] = g[i, k] + pi[i, k] - v[i, k] * y[i]

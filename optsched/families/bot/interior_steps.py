@@ -1,17 +1,19 @@
-"""Parts of one iteration of the interior-point method: what is proven, how far, where to."""
+"""Parts of one iteration of the interior-point method: what is proven, and the linear systems.
+
+Only what grows with the tree is compiled (`interior_kernels`); the rest is plain NumPy.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bot.instance import Flags, Floats, Ints
-from optsched.families.bot.interior_kernels import backsolve, loads
-from optsched.kernels import kernel
+from optsched.families.bot.instance import Floats
+from optsched.families.bot.interior_kernels import ascend, charges, descend, factor, loads
+from optsched.families.bot.interior_tree import Tree
 
 REFINEMENTS = 1
 
 
-@kernel(error_model="numpy")
 def log_mean(log_weights: Floats, alpha: float, s: Floats) -> float:
     """Return the logarithm of the mean rate of the totals ``s``, shape (K,), up to a constant."""
     if alpha == 1:
@@ -20,7 +22,6 @@ def log_mean(log_weights: Floats, alpha: float, s: Floats) -> float:
     return _log_sum(log_weights + (1 - alpha) * np.log(s)) / (1 - alpha)
 
 
-@kernel(error_model="numpy")
 def log_bound(log_weights: Floats, alpha: float, pay: float, task: Floats) -> float:
     """Return the logarithm of the best mean that a budget ``pay`` buys at ``task`` each.
 
@@ -36,139 +37,104 @@ def log_bound(log_weights: Floats, alpha: float, pay: float, task: Floats) -> fl
     return float(alpha * _log_sum(terms) / (1 - alpha) + np.log(pay))
 
 
-@kernel(error_model="numpy")
 def _log_sum(terms: Floats) -> float:
     largest = terms.max()
     return float(np.log(np.exp(terms - largest).sum()) + largest)
 
 
-@kernel(error_model="numpy")
-def longest(
-    present: Floats,
-    has_node: Floats,
-    has_row: Floats,
-    x: Floats,
-    dx: Floats,
-    z: Floats,
-    new_z: Floats,
-    room_node: Floats,
-    move_node: Floats,
-    y_node: Floats,
-    new_node: Floats,
-    room_row: Floats,
-    move_row: Floats,
-    y_row: Floats,
-    new_row: Floats,
-) -> float:
-    """Return the longest step, at most 1e9, at which nothing is negative."""
-    speed = 1e-9
-    for i in range(len(has_node)):
-        if has_node[i] > 0:
-            speed = max(speed, move_node[i] / room_node[i], 1 - new_node[i] / y_node[i])
-        for e in (2 * i, 2 * i + 1):
-            if has_row[e] > 0:
-                speed = max(speed, move_row[e] / room_row[e], 1 - new_row[e] / y_row[e])
-        for k in range(x.shape[1]):
-            if present[i, k] > 0:
-                speed = max(speed, -dx[i, k] / x[i, k], 1 - new_z[i, k] / z[i, k])
-    return 1 / speed
+class System:
+    """Loads and charges on a tree, and the linear systems of one iteration after the other."""
 
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        n, apps = tree.present.shape
+        limits = 3 * n
+        self._beyond, self._outside = np.zeros((2, n, apps))
+        self._q, self._r = np.zeros((2, n, apps, apps))
+        self._qv, self._w = np.zeros((2, limits, apps))
+        self._delta, self._vc = np.zeros((2, limits))
+        self._c, self._pi = np.zeros((2, n, apps))
+        self._d, self._theta, self._top = np.zeros((n, apps)), np.zeros(limits), np.zeros(())
 
-@kernel(error_model="numpy")
-def solve(
-    parent: Ints,
-    master: Ints,
-    inside: Flags,
-    factors: tuple[Floats, ...],
-    theta_node: Floats,
-    theta_row: Floats,
-    g: Floats,
-    off_node: Floats,
-    off_row: Floats,
-) -> tuple[Floats, ...]:
-    """Solve, and solve again for what rounding has left of the loads.
+    def loads(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return the loads of the limits (3 N,) at rates ``x``, and the totals (K,)."""
+        tree = self._tree
+        load = np.empty(len(tree.v))
+        self._beyond[:] = x
+        loads(tree.parent, tree.inside, tree.v, x, self._beyond, self._outside, load)
+        at = (tree.master, np.arange(len(tree.master)))
+        return load, self._beyond[at] + self._outside[at]
 
-    Returns
-    -------
-    dx, p, y_node, y_row, move_node, move_row
-        As `backsolve`, and the loads of dx.
-    """
-    a, v, d, da, delta_node, qv, w, delta_row, top = factors
-    n, apps = a.shape
-    dx, p, y_node, y_row = np.zeros((n, apps)), np.zeros((n, apps)), np.zeros(n), np.zeros(2 * n)
-    fix_x, fix_p, fix_node, fix_row = dx.copy(), p.copy(), y_node.copy(), y_row.copy()
-    move_node, move_row = np.zeros(n), np.zeros(2 * n)
-    left_node, left_row, left = off_node.copy(), off_row.copy(), g
-    for _ in range(1 + REFINEMENTS):
-        backsolve(
-            parent, a, v, d, da, delta_node, qv, w, delta_row, top, left, left_node, left_row,
-            fix_x, fix_p, fix_node, fix_row,
+    def cheapest(self, y: Floats) -> Floats:
+        """Return the least that a task of each application costs anywhere, shape (K,)."""
+        tree = self._tree
+        paid = np.empty(tree.present.shape)
+        charges(tree.parent, tree.master, tree.inside, tree.v, y, paid)
+        return np.asarray(np.where(tree.present > 0, paid, np.inf).min(axis=0))
+
+    def eliminate(self, d: Floats, theta: Floats, hessian: Floats) -> None:
+        """Eliminate all but the totals and the root.
+
+        Parameters
+        ----------
+        d : shape (N, K)
+            1 / curvature of each rate, 0 for pairs that do not exist.
+        theta : shape (3 N,)
+            Curvature of each load, 0 where there is no limit.
+        hessian : shape (K, K)
+            Curvature in the totals.
+        """
+        tree, apps = self._tree, len(hessian)
+        self._d, self._theta = d, theta
+        self._q[:] = 0.0
+        self._r[:] = 0.0
+        self._r[tree.master, np.arange(apps), np.arange(apps)] = -1.0
+        corner = hessian.copy()
+        factor(
+            tree.parent, tree.v, d, theta, self._q, self._r, self._qv, self._w, self._delta, corner
+        )
+        self._top = np.block([[corner, -self._r[0].T], [-self._r[0], -self._q[0]]])
+        _finite(self._top)
+
+    def solve(self, g: Floats, off: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Solve for ``g`` (N, K) and offsets (3 N,), and again for what rounding left of the loads.
+
+        Returns
+        -------
+        dx, p, y, move
+            The rates, p = dx / d, the forces y = theta * (load + offset), and the loads.
+        """
+        dx, p, y = self._solve_once(g, off)
+        for _ in range(REFINEMENTS):
+            move, _ = self.loads(dx)
+            held = np.divide(y, self._theta, out=np.zeros(len(y)), where=self._theta > 0)
+            more_dx, more_p, more_y = self._solve_once(np.zeros(g.shape), off + move - held)
+            dx += more_dx
+            p += more_p
+            y += more_y
+        move, _ = self.loads(dx)
+        return dx, p, y, move
+
+    def _solve_once(self, g: Floats, off: Floats) -> tuple[Floats, Floats, Floats]:
+        tree, apps = self._tree, g.shape[1]
+        p, y = np.zeros(g.shape), np.zeros(len(off))
+        self._c[:] = 0.0
+        side = np.zeros(2 * apps)
+        ascend(
+            tree.parent, tree.v, self._d, self._qv, self._w, self._delta, g, off, self._c, self._vc,
+            side[:apps],
         )  # fmt: skip
-        dx += fix_x
-        p += fix_p
-        y_node += fix_node
-        y_row += fix_row
-        loads(parent, master, inside, a, v, dx, move_node, move_row)
-        left = np.zeros((n, apps))
-        for i in range(n):
-            if theta_node[i] > 0:
-                left_node[i] = off_node[i] + move_node[i] - y_node[i] / theta_node[i]
-            for e in (2 * i, 2 * i + 1):
-                if theta_row[e] > 0:
-                    left_row[e] = off_row[e] + move_row[e] - y_row[e] / theta_row[e]
-    return dx, p, y_node, y_row, move_node, move_row
+        side[apps:] = self._c[0]
+        _finite(side)
+        found: Floats = np.linalg.solve(self._top, side)
+        self._pi[0] = found[apps:]
+        descend(
+            tree.parent, tree.v, self._qv, self._w, self._delta, g, off, self._vc, found[:apps],
+            self._pi, p, y,
+        )  # fmt: skip
+        return self._d * p, p, y
 
 
-@kernel(error_model="numpy")
-def cheapest(present: Floats, paid: Floats) -> Floats:
-    """Return the least that a task of each application costs anywhere, shape (K,)."""
-    task = np.full(paid.shape[1], np.inf)
-    for i in range(len(paid)):
-        for k in range(len(task)):
-            if present[i, k] > 0 and paid[i, k] < task[k]:
-                task[k] = paid[i, k]
-    return task
-
-
-@kernel(error_model="numpy")
-def complementarity(
-    present: Floats, has_node: Floats, has_row: Floats, step: float, x: Floats, dx: Floats,
-    z: Floats, new_z: Floats, room_node: Floats, move_node: Floats, y_node: Floats,
-    new_node: Floats, room_row: Floats, move_row: Floats, y_row: Floats, new_row: Floats,
-) -> float:  # fmt: skip
-    """Return the sum of all products of room and price after a step of this length."""
-    after = 0.0
-    for i in range(len(has_node)):
-        if has_node[i] > 0:
-            dy = new_node[i] - y_node[i]
-            after += (room_node[i] - step * move_node[i]) * (y_node[i] + step * dy)
-        for e in (2 * i, 2 * i + 1):
-            if has_row[e] > 0:
-                dy = new_row[e] - y_row[e]
-                after += (room_row[e] - step * move_row[e]) * (y_row[e] + step * dy)
-        for k in range(x.shape[1]):
-            if present[i, k] > 0:
-                dz = new_z[i, k] - z[i, k]
-                after += (x[i, k] + step * dx[i, k]) * (z[i, k] + step * dz)
-    return after
-
-
-@kernel(error_model="numpy")
-def correct(
-    present: Floats, has_node: Floats, has_row: Floats, aim: float, x: Floats, dx: Floats,
-    z: Floats, new_z: Floats, move_node: Floats, y_node: Floats, new_node: Floats,
-    move_row: Floats, y_row: Floats, new_row: Floats,
-    off_node: Floats, off_row: Floats, bent: Floats,
-) -> None:  # fmt: skip
-    """Write what leads to products of ``aim``, and undoes what the predictor bends."""
-    for i in range(len(has_node)):
-        if has_node[i] > 0:
-            dy = new_node[i] - y_node[i]
-            off_node[i] = (aim + move_node[i] * dy) / y_node[i]
-        for e in (2 * i, 2 * i + 1):
-            if has_row[e] > 0:
-                dy = new_row[e] - y_row[e]
-                off_row[e] = (aim + move_row[e] * dy) / y_row[e]
-        for k in range(x.shape[1]):
-            if present[i, k] > 0:
-                bent[i, k] = (aim - dx[i, k] * (new_z[i, k] - z[i, k])) / x[i, k]
+def _finite(numbers: Floats) -> None:
+    if not np.isfinite(numbers).all():
+        raise np.linalg.LinAlgError("rounding has gone too far")

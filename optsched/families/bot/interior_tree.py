@@ -1,6 +1,7 @@
 """An instance on its tree, as the interior-point method wants it: by place, and scaled.
 
-Rates are in units of what equal shares give, loads in units of capacity.
+Rates are in units of what equal shares give, loads in units of capacity. The limits of nodes and
+arcs are numbered as in `interior_kernels`.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ class Tree:
     parent: Ints  # (N,) place of the parent, -1 for the root
     master: Ints  # (K,) place of each master
     inside: Flags  # (N, K) whether the master lies at or below the node, which is not the root
-    arc: Ints  # (2 N,) arc of each row, -1 where there is none
-    a: Floats  # (N, K) load of a node per unit of rate, 1 = full
-    v: Floats  # (2 N, K) the same of a row; negative where the master lies below
+    arc: Ints  # (2 N,) arc from the parent and back, for each node; -1 where there is none
+    v: Floats  # (3 N, K) load of a limit per unit, 1 = full; negative where the master lies below
     present: Floats  # (N, K) 1 where the pair exists
     log_weights: Floats  # (K,) in the scaled units, the largest 0
     alpha: float
@@ -45,20 +45,20 @@ class Tree:
         speed = np.array(inst.speed)[order]
         flop = np.array([app.flop for app in inst.applications]) * unit
         present = np.ascontiguousarray(inst.present.T[order].astype(float))
-        a = present * flop / np.where(speed > 0, speed, 1.0)[:, None]
         arc = np.full(2 * n, -1)
         arc[2::2] = arc_to[order[1:]]
         arc[3::2] = arc_to[order[1:]] ^ 1
         width = np.append(inst.bandwidth, 0.0)[arc]
-        v = np.zeros((2 * n, apps))
+        v = np.zeros((3 * n, apps))
+        v[:n] = present * flop / np.where(speed > 0, speed, 1.0)[:, None]
         master = np.array([place[app.master] for app in inst.applications])
         inside = np.array([_above(parent, int(m)) for m in master]).T.copy()
         for k, app in enumerate(inst.applications):
             there, back = app.bytes * unit[k], app.return_bytes * unit[k]
-            v[0::2, k] = np.where(inside[:, k], -back, there)
-            v[1::2, k] = np.where(inside[:, k], -there, back)
-        v /= np.where(width > 0, width, 1.0)[:, None]
-        v[(arc < 0) | (width <= 0)] = 0.0
+            v[n::2, k] = np.where(inside[:, k], -back, there)
+            v[n + 1 :: 2, k] = np.where(inside[:, k], -there, back)
+        v[n:] /= np.where(width > 0, width, 1.0)[:, None]
+        v[n:][(arc < 0) | (width <= 0)] = 0.0
         power = 1.0 - float(inst.alpha)
         log_weights = np.log(inst.weights) + power * np.log(unit)
         log_weights -= log_weights.max()
@@ -69,7 +69,6 @@ class Tree:
             master,
             inside,
             arc,
-            a,
             v,
             present,
             log_weights,
@@ -78,15 +77,15 @@ class Tree:
             start,
         )
 
-    def natural(self, x: Floats, node: Floats, row: Floats) -> tuple[Floats, Floats, Floats]:
+    def natural(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Return rates (K, N), prices per full node (N,) and per full arc (2 L,) by number."""
         n = len(self.order)
         rho = np.zeros((x.shape[1], n))
         rho[:, self.order] = x.T * self.unit[:, None]
         nodes, arcs = np.zeros(n), np.zeros(2 * (n - 1))
-        nodes[self.order] = node
+        nodes[self.order] = y[:n]
         used = self.arc >= 0
-        arcs[self.arc[used]] = row[used]
+        arcs[self.arc[used]] = y[n:][used]
         return rho, nodes, arcs
 
 

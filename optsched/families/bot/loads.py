@@ -15,7 +15,8 @@ def relative_loads(inst: BotInstance, rho: Floats) -> tuple[Floats, Floats]:
     node = flop @ rho
     arc = np.zeros(2 * len(inst.links))
     for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
-        beyond = _beyond(way.order, way.before, rho[k])
+        beyond = rho[k].copy()
+        _add_up(way.order, way.before, beyond)
         routed = np.flatnonzero(way.arc >= 0)
         np.add.at(arc, way.arc[routed], app.bytes * beyond[routed])
         if app.return_bytes > 0:
@@ -49,8 +50,7 @@ def _over(load: Floats, capacity: Floats) -> Floats:
 
 
 @kernel(error_model="numpy")
-def _beyond(order: Ints, before: Ints, rates: Floats) -> Floats:
-    sums = rates.copy()
+def _add_up(order: Ints, before: Ints, sums: Floats) -> None:
+    """Add to what there is at each node what there is beyond it."""
     for place in range(len(order) - 1, 0, -1):
         sums[before[order[place]]] += sums[order[place]]
-    return sums

@@ -189,6 +189,8 @@ class Negotiation:
             iterate(
                 *platform, algorithm, PROX[s.prox], s.order == "equations", alpha, s.gammas,
                 s.threshold, rho, tilde, self.lam, self.mu, self.totals, totals, overload,
+                np.empty((3, *rho.shape)), np.empty((3, len(self.lam))),
+                np.empty((3, len(self.mu))), np.empty((2, len(rho))),
             )  # fmt: skip
             self.sent += iterations * int(2 * (p.size - 1)[self.active].sum())
         self._rho, self._tilde = p.by_node(rho), p.by_node(tilde)

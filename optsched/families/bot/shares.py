@@ -69,14 +69,18 @@ def _rates(inst: BotInstance, node_share: Floats, arc_share: Floats) -> Floats:
     return rates
 
 
-@kernel(error_model="numpy")
 def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floats, Floats]:
     """Return what passes into each node, and the factor that slows it down.
 
     Node n could run ``own``, and the arc into it carries at most ``width``.
     """
-    wanted = own.copy()
-    slowed = np.ones(len(own))
+    wanted, slowed = own.copy(), np.ones(len(own))
+    _fill(order, before, width, wanted, slowed)
+    return wanted, slowed
+
+
+@kernel(error_model="numpy")
+def _fill(order: Ints, before: Ints, width: Floats, wanted: Floats, slowed: Floats) -> None:
     for place in range(len(order) - 1, 0, -1):
         n = order[place]
         if wanted[n] > width[n]:
@@ -86,4 +90,3 @@ def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floa
     for place in range(1, len(order)):
         n = order[place]
         slowed[n] *= slowed[before[n]]
-    return wanted, slowed

@@ -18,8 +18,6 @@ and rho_k^(1 + alpha) in place of rho_k^2.
 
 from __future__ import annotations
 
-import numpy as np
-
 from optsched.families.bot.instance import Flags, Floats, Ints
 from optsched.kernels import kernel
 
@@ -114,22 +112,26 @@ def iterate(
     back: Floats, weights: Floats, speed: Floats, bandwidth: Floats,
     algorithm: int, prox: int, simultaneous: bool, alpha: float, steps: Floats, threshold: float,
     rho: Floats, tilde: Floats, lam: Floats, mu: Floats, held: Floats,
-    totals: Floats, overload: Floats,
+    totals: Floats, overload: Floats, places: Floats, nodes: Floats, arcs: Floats, apps: Floats,
 ) -> None:  # fmt: skip
     """Run ``len(overload)`` iterations in place.
 
     ``steps`` are gamma of rho, tilde, lambda, mu. ``totals`` and ``overload`` get the rho_k and the
     largest load / capacity after every iteration, shapes (T, K) and (T,); ``held`` are the rho_k
-    that the nodes hold.
+    that the nodes hold. To work with: ``places`` (3, K, N), ``nodes`` (3, N), ``arcs`` (3, 2 L) and
+    ``apps`` (2, K), whatever they contain.
     """
-    apps, nodes = node.shape
-    sigma, count, route = np.zeros((apps, nodes)), np.zeros((apps, nodes)), np.zeros((apps, nodes))
-    load_node, scale_node = np.zeros(nodes), np.zeros(nodes)
-    load_arc, scale_arc = np.zeros(len(mu)), np.zeros(len(mu))
-    total, bend = np.zeros(apps), held * held**alpha
-    per_node = np.where(speed > 0, 1 / np.where(speed > 0, speed, 1.0), 0.0)
-    per_arc = np.where(bandwidth > 0, 1 / np.where(bandwidth > 0, bandwidth, 1.0), 0.0)
-    g_rho, g_tilde, g_lam, g_mu = steps
+    sigma, count, route = places[0], places[1], places[2]
+    load_node, scale_node, per_node = nodes[0], nodes[1], nodes[2]
+    load_arc, scale_arc, per_arc = arcs[0], arcs[1], arcs[2]
+    total, bend = apps[0], apps[1]
+    g_rho, g_tilde, g_lam, g_mu = steps[0], steps[1], steps[2], steps[3]
+    for n in range(len(speed)):
+        per_node[n] = 1 / speed[n] if speed[n] > 0 else 0.0
+    for a in range(len(mu)):
+        per_arc[a] = 1 / bandwidth[a] if bandwidth[a] > 0 else 0.0
+    for k in range(len(size)):
+        bend[k] = held[k] * held[k] ** alpha
     descend(size, up, arc, sent, back, mu, route)
     if simultaneous:
         gather(
@@ -137,7 +139,7 @@ def iterate(
             load_node, load_arc, scale_node, scale_arc, total,
         )  # fmt: skip
     for t in range(len(overload)):
-        for k in range(apps):
+        for k in range(len(size)):
             w, weight = flop[k], weights[k]
             power = held[k] ** alpha
             for i in range(size[k]):
@@ -155,24 +157,25 @@ def iterate(
                 size, node, up, arc, present, flop, sent, back, rho, bend, threshold, sigma, count,
                 load_node, load_arc, scale_node, scale_arc, total,
             )  # fmt: skip
-        for n in range(nodes):
+        for n in range(len(speed)):
             lam[n] = new_price(algorithm, g_lam, lam[n], load_node[n] - speed[n], scale_node[n])
         for a in range(len(mu)):
             mu[a] = new_price(algorithm, g_mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
-        if simultaneous:  # loads and sums of the next iteration's right sides
+        for again in range(2 if simultaneous else 0):  # for the next iteration's right sides
             gather(
                 size, node, up, arc, present, flop, sent, back, rho, bend, threshold, sigma, count,
                 load_node, load_arc, scale_node, scale_arc, total,
             )  # fmt: skip
-            bend = total * total**alpha
-            gather(
-                size, node, up, arc, present, flop, sent, back, rho, bend, threshold, sigma, count,
-                load_node, load_arc, scale_node, scale_arc, total,
-            )  # fmt: skip
-        held[:] = total
-        bend = held * held**alpha
+            if again == 0:  # the sums are of these totals
+                for k in range(len(size)):
+                    bend[k] = total[k] * total[k] ** alpha
+        for k in range(len(size)):
+            held[k] = totals[t, k] = total[k]
+            bend[k] = held[k] * held[k] ** alpha
         descend(size, up, arc, sent, back, mu, route)
-        totals[t] = total
-        overload[t] = max((load_node * per_node).max(), 0.0)
-        if len(mu) > 0:
-            overload[t] = max(overload[t], (load_arc * per_arc).max())
+        largest = 0.0
+        for n in range(len(speed)):
+            largest = max(largest, load_node[n] * per_node[n])
+        for a in range(len(mu)):
+            largest = max(largest, load_arc[a] * per_arc[a])
+        overload[t] = largest
