@@ -14,6 +14,10 @@ then the multipliers nu leaves one symmetric matrix of size L x L for each resou
 and sum_k N_k^-1 for the changes of m. Start: strictly feasible, and every step stays so. Mehrotra's
 predictor and corrector share all matrices. Prices and value are measured by `dual_value` and
 `value_of`, not by the method's own residuals.
+
+What must stay above 0 is one long array, x = (y, u - y, s, w), and so is what it is multiplied by,
+z = (zl, zu, nu, theta). All memory is taken before the first iteration: what compiled code need not
+do need not be compiled.
 """
 
 # mypy: allow-untyped-defs
@@ -23,12 +27,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bipartite.instance_utilities import bend, slope
 from optsched.families.bipartite.interior_algebra import (
     dual_value,
     factorize,
     reduced,
-    substitute,
+    solve,
+    steepen,
     value_of,
 )
 from optsched.kernels import kernel
@@ -43,7 +47,6 @@ MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at t
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
-@kernel(error_model="numpy", nogil=True)
 def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, beta, upper, capacity):
     """Maximize sum_l weight_l q_l(y) on live channels.
 
@@ -68,129 +71,159 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
         What they are worth.
     iterations : int
     """
-    resources, copies = len(beta), len(weight)
-    best_y = np.zeros(len(port))
-    best_nu = np.zeros(len(capacity))
-    best_theta = np.zeros((resources, copies))
+    best_y, best_nu = np.zeros(len(port)), np.zeros(len(capacity))
+    best_theta = np.zeros((len(beta), len(weight)))
     # ports that have weight and a channel, and the channels of these only
-    local = np.full(copies, -1, np.int64)
-    many = 0
-    for i in range(len(port)):
-        if weight[port[i]] > 0.0 and local[port[i]] < 0:
-            local[port[i]] = 0
-    for p in range(copies):
-        if weight[p] > 0.0:
-            if local[p] == 0:
-                local[p] = many
-                many += 1
-            else:
-                best_theta[0, p] = weight[p]  # a port without channels: its prices do not matter
+    chosen = np.zeros(len(weight), bool)
+    chosen[port] = True
+    best_theta[0] = np.where(chosen, 0.0, weight)  # without channels: its prices do not matter
+    chosen &= weight > 0
+    numbers = np.cumsum(chosen) - 1
+    many = int(chosen.sum())
     if many == 0:
         return best_y, best_theta, best_nu, 0.0, 0.0, 0
     scale = weight.max()
-    n = np.empty(many)
-    for p in range(copies):
-        if local[p] >= 0:
-            n[local[p]] = weight[p] / scale
-    first = np.zeros(len(capacity) + 1, np.uint32)
-    where = np.empty(len(port), np.uint32)
-    rows = np.empty(len(capacity), np.uint32)
-    height, length = 0, 0
-    for row in range(len(capacity)):
-        before = length
-        for i in range(start[row], start[row + 1]):
-            if local[port[i]] >= 0:
-                where[length] = i
-                length += 1
-        if length > before:
-            rows[height] = row
-            height += 1
-            first[height] = length
-    where, rows, first = where[:length].copy(), rows[:height].copy(), first[: height + 1].copy()
-    at = np.empty(length, np.uint32)
-    u, y = np.empty(length), np.empty(length)
-    c, s, nu = np.empty(height), np.empty(height), np.empty(height)
-    total = np.zeros((resources, many))
+    n = weight[chosen] / scale
+    where = np.flatnonzero(chosen[port])
+    row = np.repeat(np.arange(len(capacity)), np.diff(start))[where]
+    degrees = np.bincount(row, minlength=len(capacity))
+    rows = np.flatnonzero(degrees)
+    degrees = degrees[rows]
+    c, at = capacity[rows], numbers[port[where]]
+    # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
+    u = np.minimum(upper[where], 2.0 * capacity[row])
+    # unsigned, since compiled code need not ask whether such an index counts from the end
+    graph = (
+        np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
+        at.astype(np.uint32),
+        (resource[row].astype(np.int64) * many + at).astype(np.uint32),
+        rows.astype(np.uint32),
+        resource,
+        kind,
+        alpha,
+        beta,
+    )
+    length, height, cells = len(where), len(rows), len(beta) * many
+    x, z, dx, dz, best = np.zeros((5, 2 * length + height + cells))
+    x[:length] = 0.5 * np.minimum(u, np.repeat(c / degrees, degrees))
+    by_channel, by_row = np.zeros((4, length)), np.zeros((2, height))
+    by_cell = np.zeros((4, len(beta), many))
+    matrices = np.zeros((len(beta) + 2, many, many))
+    work = (by_channel, by_row, by_cell, matrices)
+    worth = begin(n, *graph, u, c, x, z, by_channel, by_cell)
+    value, bound, iterations = improve(
+        stopped, tolerance, worth, n, *graph, u, c, x, z, dx, dz, best, *work
+    )
+    best_y[where] = best[:length]
+    best_nu[rows] = best[2 * length : 2 * length + height] * scale
+    best_theta[:, chosen] = best[2 * length + height :].reshape(len(beta), many) * scale
+    return best_y, best_theta, best_nu, value * scale, bound * scale, iterations
+
+
+@kernel(error_model="numpy")
+def begin(
+    n, first, at, cell, rows, resource, kind, alpha, beta, u, c, x, z, by_channel, by_cell
+):  # fmt: skip
+    """Write the first point beside y, and the first prices; return what y gains.
+
+    Parameters
+    ----------
+    n : shape (many,)
+        Weights of the copies that have one, the largest 1.
+    first, at, cell
+        First channel of each row of ``rows``; copy, and resource * many + copy, of each channel.
+    u, c
+        Limits of channels and rows.
+    by_channel, by_cell
+        Arrays of shapes (4, channels) and (4, K, many) to work with.
+    """
+    length, height, many, resources = len(u), len(c), len(n), len(beta)
+    y, above = x[:length], x[length : 2 * length]
+    s, w = x[2 * length : 2 * length + height], x[2 * length + height :]
+    zl, zu = z[:length], z[length : 2 * length]
+    nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
+    rise, total = by_channel[2], by_cell[3]
+    steepen(y, first, rows, kind, alpha, rise, by_channel[3])
     worth = 0.0
     for r in range(height):
-        row = rows[r]
-        c[r] = s[r] = capacity[row]
-        nu[r] = 0.0
-        k = resource[row]
-        share = c[r] / (first[r + 1] - first[r])
+        s[r] = c[r]
+        k = resource[rows[r]]
         for i in range(first[r], first[r + 1]):
-            at[i] = local[port[where[i]]]
-            # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
-            u[i] = min(upper[where[i]], 2.0 * c[r])
-            y[i] = 0.5 * min(u[i], share)
             s[r] -= y[i]
             total[k, at[i]] += y[i]
-            marginal = n[at[i]] * slope(kind[row], alpha[row], y[i])
+            marginal = n[at[i]] * rise[i]
             worth += marginal * y[i]
             nu[r] += marginal / (first[r + 1] - first[r])
     mu = START * worth / length
-    zl, zu = mu / y, mu / (u - y)
-    m = np.empty(many)
-    theta, w = np.empty((resources, many)), np.empty((resources, many))
     for p in range(many):
         most = 0.0
         for k in range(resources):
             most = max(most, beta[k] * total[k, p])
-        m[p] = 1.2 * most + MARGIN * worth / (n[p] * many)
+        m = 1.2 * most + MARGIN * worth / (n[p] * many)
         for k in range(resources):
-            theta[k, p] = n[p] / resources
-            w[k, p] = m[p] - beta[k] * total[k, p]
+            theta[k * many + p] = n[p] / resources
+            w[k * many + p] = m - beta[k] * total[k, p]
     for r in range(height):  # where the prices leave a gain or a loss, the limits of y take it
-        row = rows[r]
-        k = resource[row]
+        b = beta[resource[rows[r]]]
         nu[r] = max(mu / s[r], nu[r])
         for i in range(first[r], first[r + 1]):
-            p = at[i]
-            left = n[p] * slope(kind[row], alpha[row], y[i]) - beta[k] * theta[k, p] - nu[r]
+            above[i] = u[i] - y[i]
+            zl[i] = mu / y[i]
+            zu[i] = mu / above[i]
+            left = n[at[i]] * rise[i] - b * theta[cell[i]] - nu[r]
             if left > zu[i] - zl[i]:
                 zu[i] = left + zl[i]
             else:
                 zl[i] = zu[i] - left
+    return worth
 
-    d, g = np.empty(length), np.empty(length)
-    inverse = np.empty((resources, many, many))
-    dy, dzl, dzu = np.zeros(length), np.zeros(length), np.zeros(length)
-    ds, dnu = np.zeros(height), np.zeros(height)
-    dw, dtheta, dm = np.zeros((resources, many)), np.zeros((resources, many)), np.zeros(many)
-    area = np.empty(height)
-    constraints = 2 * length + height + resources * many
+
+@kernel(error_model="numpy", nogil=True)
+def improve(
+    stopped, tolerance, worth, n, first, at, cell, rows, resource, kind, alpha, beta, u, c, x, z,
+    dx, dz, best, by_channel, by_row, by_cell, matrices,
+):  # fmt: skip
+    """Iterate; write the best y and, where its multipliers would be, the best nu and theta.
+
+    ``by_row`` (2, rows) and ``matrices`` (K + 2, many, many) are to work with, too.
+
+    Returns
+    -------
+    value, bound, iterations
+    """
+    length, height, many, resources = len(u), len(c), len(n), len(beta)
+    y, above = x[:length], x[length : 2 * length]
+    zl, zu, dy, dzl, dzu = z[:length], z[length:], dx[:length], dz[:length], dz[length:]
+    nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
+    d, g, rise, bent = by_channel[0], by_channel[1], by_channel[2], by_channel[3]
+    area, total, summed = by_row[0], by_cell[3], matrices[resources]
     best_value, best_bound = -np.inf, np.inf
     stalls, iterations, step = 0, 0, 1.0
     while True:
         # what is known at this point
         slack = 0.0
         for i in range(length):
-            slack += y[i] * zl[i] + (u[i] - y[i]) * zu[i]
-        for r in range(height):
-            slack += s[r] * nu[r]
-        for k in range(resources):
-            for p in range(many):
-                slack += w[k, p] * theta[k, p]
-        mu = slack / constraints
+            slack += y[i] * zl[i] + above[i] * zu[i]
+        for i in range(2 * length, len(x)):
+            slack += x[i] * z[i]
+        mu = slack / len(x)
         value = value_of(y, n, total, first, at, rows, kind, alpha, beta)
         ending = iterations >= MOST_ITERATIONS or not step > LEAST_STEP or stopped[0] != 0
         if slack <= 100.0 * max(tolerance * abs(value), LEAST * worth) or ending:
-            bound = dual_value(theta, nu, n, c, u, first, at, rows, resource, kind, alpha, beta)
+            bound = dual_value(
+                theta, nu, n, c, u, first, at, cell, rows, resource, kind, alpha, beta
+            )
             better = False
             if value > best_value:
                 better = True
                 best_value = value
                 for i in range(length):
-                    best_y[where[i]] = y[i]
+                    best[i] = y[i]
             if bound < best_bound:
                 better = True
                 best_bound = bound
-                for r in range(height):
-                    best_nu[rows[r]] = nu[r] * scale
-                for p in range(copies):
-                    if local[p] >= 0:
-                        for k in range(resources):
-                            best_theta[k, p] = theta[k, local[p]] * scale
+                for i in range(2 * length, len(x)):
+                    best[i] = z[i]
             stalls = 0 if better else stalls + 1
             if best_bound - best_value <= tolerance * abs(best_value) or stalls >= MOST_STALLS:
                 break
@@ -198,20 +231,23 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
             break
         iterations += 1
         # matrices
+        steepen(y, first, rows, kind, alpha, rise, bent)
         for r in range(height):
-            row = rows[r]
             area[r] = 0.0
             for i in range(first[r], first[r + 1]):
-                curve = FLOOR / u[i] * slope(kind[row], alpha[row], y[i])
-                curve = n[at[i]] * (curve + bend(kind[row], alpha[row], y[i]))
-                d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / (u[i] - y[i]))
+                curve = n[at[i]] * (FLOOR / u[i] * rise[i] + bent[i])
+                d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / above[i])
                 area[r] += d[i]
-        reduced(stopped, inverse, d, area, nu, s, w, theta, first, at, rows, resource, beta)
+        reduced(
+            stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, by_cell, matrices
+        )
         if stopped[0] != 0:
             continue  # what is known of this point is looked at, and it ends
-        summed = np.zeros((many, many))
-        for k in range(resources):
-            summed += inverse[k]
+        for p in range(many):
+            for q in range(many):
+                summed[p, q] = 0.0
+                for k in range(resources):
+                    summed[p, q] += matrices[k, p, q]
         if not factorize(stopped, summed):
             step = 0.0  # one more look, then it ends
             continue
@@ -219,140 +255,59 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
         centre = 0.0
         for phase in range(2):
             for r in range(height):
-                row = rows[r]
-                k = resource[row]
+                b = beta[resource[rows[r]]]
                 for i in range(first[r], first[r + 1]):
-                    p = at[i]
                     low, high = centre, centre
                     if phase == 1:
                         low -= dy[i] * dzl[i]
                         high += dy[i] * dzu[i]
                     g[i] = (
-                        n[p] * slope(kind[row], alpha[row], y[i]) - beta[k] * theta[k, p] - nu[r]
-                        + low / y[i] - high / (u[i] - y[i])
+                        n[at[i]] * rise[i] - b * theta[cell[i]] - nu[r]
+                        + low / y[i] - high / above[i]
                     )  # fmt: skip
                     # what a change of y does not explain of the change of the multipliers
                     dzl[i] = low / y[i] - zl[i]
-                    dzu[i] = high / (u[i] - y[i]) - zu[i]
+                    dzu[i] = high / above[i] - zu[i]
             solve(
-                centre, phase, d, g, area, inverse, summed, n, s, nu, w, theta, dy, ds, dnu, dw,
-                dtheta, dm, first, at, rows, resource, beta,
+                centre, phase, n, first, at, cell, rows, resource, beta, x, z, dx, dz, by_channel,
+                by_row, by_cell, matrices,
             )  # fmt: skip
             for i in range(length):
                 dzl[i] -= zl[i] / y[i] * dy[i]
-                dzu[i] += zu[i] / (u[i] - y[i]) * dy[i]
+                dzu[i] += zu[i] / above[i] * dy[i]
+                dx[length + i] = -dy[i]
             step = 1.0 / NEAR
-            for i in range(length):
-                step = room(step, y[i], dy[i])
-                step = room(step, u[i] - y[i], -dy[i])
-                step = room(step, zl[i], dzl[i])
-                step = room(step, zu[i], dzu[i])
-            for r in range(height):
-                step = room(step, s[r], ds[r])
-                step = room(step, nu[r], dnu[r])
-            for k in range(resources):
-                for p in range(many):
-                    step = room(step, w[k, p], dw[k, p])
-                    step = room(step, theta[k, p], dtheta[k, p])
+            for i in range(len(x)):
+                if dx[i] < 0.0:
+                    step = min(step, -x[i] / dx[i])
+                if dz[i] < 0.0:
+                    step = min(step, -z[i] / dz[i])
             step *= NEAR
             if phase == 0:
                 after = 0.0
                 for i in range(length):
                     after += (y[i] + step * dy[i]) * (zl[i] + step * dzl[i])
-                    after += (u[i] - y[i] - step * dy[i]) * (zu[i] + step * dzu[i])
-                for r in range(height):
-                    after += (s[r] + step * ds[r]) * (nu[r] + step * dnu[r])
-                for k in range(resources):
-                    for p in range(many):
-                        after += (w[k, p] + step * dw[k, p]) * (theta[k, p] + step * dtheta[k, p])
+                    after += (above[i] - step * dy[i]) * (zu[i] + step * dzu[i])
+                for i in range(2 * length, len(x)):
+                    after += (x[i] + step * dx[i]) * (z[i] + step * dz[i])
                 centre = mu * (after / slack) ** 3
         if not step > LEAST_STEP:  # also what is no number; one more look, then it ends
             continue
-        for i in range(length):
-            y[i] += step * dy[i]
-            zl[i] += step * dzl[i]
-            zu[i] += step * dzu[i]
-        for r in range(height):
-            s[r] += step * ds[r]
-            nu[r] += step * dnu[r]
-        total[:] = 0.0
+        for i in range(len(x)):
+            x[i] += step * dx[i]
+            z[i] += step * dz[i]
+        for k in range(resources):
+            for p in range(many):
+                total[k, p] = 0.0
         for r in range(height):
             k = resource[rows[r]]
             for i in range(first[r], first[r + 1]):
+                above[i] = u[i] - y[i]
                 total[k, at[i]] += y[i]
         for p in range(many):
-            m[p] += step * dm[p]
             kept = 0.0
             for k in range(resources):
-                theta[k, p] += step * dtheta[k, p]
-                w[k, p] += step * dw[k, p]
-                kept += theta[k, p]
+                kept += theta[k * many + p]
             for k in range(resources):
-                theta[k, p] *= n[p] / kept
-    return best_y, best_theta, best_nu, best_value * scale, best_bound * scale, iterations
-
-
-@kernel(inline="always")
-def room(step, x, dx):
-    """Return the largest step, at most ``step``, that keeps x >= 0."""
-    return min(step, -x / dx) if dx < 0.0 else step
-
-
-@kernel(error_model="numpy")
-def solve(
-    centre, phase, d, g, area, inverse, summed, n, s, nu, w, theta, dy, ds, dnu, dw, dtheta, dm,
-    first, at, rows, resource, beta,
-):  # fmt: skip
-    """Write the changes of y, s, nu, w, theta and m; in phase 1 with the second order terms."""
-    resources, many = theta.shape
-    height = len(rows)
-    right = np.zeros((resources, many))
-    alpha = np.empty(height)
-    pull = np.empty(height)
-    for r in range(height):
-        k = resource[rows[r]]
-        target = centre - ds[r] * dnu[r] if phase == 1 else centre
-        alpha[r] = target / s[r] - nu[r]
-        q = nu[r] / s[r]
-        pushed = 0.0
-        for i in range(first[r], first[r + 1]):
-            pushed += d[i] * g[i]
-        pull[r] = (alpha[r] + q * pushed) / (1.0 + q * area[r])
-        for i in range(first[r], first[r + 1]):
-            right[k, at[i]] += d[i] * (g[i] - pull[r])
-    gamma = np.empty((resources, many))
-    side = np.zeros(many)
-    for k in range(resources):
-        for p in range(many):
-            target = centre - dw[k, p] * dtheta[k, p] if phase == 1 else centre
-            gamma[k, p] = target / w[k, p] - theta[k, p]
-            right[k, p] = gamma[k, p] * w[k, p] / theta[k, p] + beta[k] * right[k, p]
-        side += np.dot(inverse[k], right[k])
-    for p in range(many):
-        missing = n[p]
-        for k in range(resources):
-            missing -= theta[k, p]
-        side[p] -= missing
-    substitute(summed, side)
-    dm[:] = side
-    for k in range(resources):
-        dtheta[k] = np.dot(inverse[k], right[k] - dm)
-    moved = np.zeros((resources, many))
-    for r in range(height):
-        k = resource[rows[r]]
-        q = nu[r] / s[r]
-        pushed = 0.0
-        for i in range(first[r], first[r + 1]):
-            g[i] -= beta[k] * dtheta[k, at[i]]
-            pushed += d[i] * g[i]
-        change = (pushed - area[r] * alpha[r]) / (1.0 + q * area[r])
-        price = alpha[r] + q * change
-        dnu[r] = price
-        ds[r] = 0.0
-        for i in range(first[r], first[r + 1]):
-            dy[i] = d[i] * (g[i] - price)
-            ds[r] -= dy[i]
-            moved[k, at[i]] += dy[i]
-    for k in range(resources):
-        for p in range(many):
-            dw[k, p] = dm[p] - beta[k] * moved[k, p]
+                theta[k * many + p] *= n[p] / kept
+    return best_value, best_bound, iterations

@@ -126,7 +126,7 @@ class System:
         )  # fmt: skip
         side[apps:] = self._c[0]
         _finite(side)
-        found: Floats = np.linalg.solve(self._top, side)
+        found = np.asarray(np.linalg.solve(self._top, side), dtype=np.float64)
         self._pi[0] = found[apps:]
         descend(
             tree.parent, tree.v, self._qv, self._w, self._delta, g, off, self._vc, found[:apps],
