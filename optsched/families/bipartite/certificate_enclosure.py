@@ -44,7 +44,7 @@ def down(x):
     return x - (abs(x) * ULP + TINY)
 
 
-@kernel
+@kernel(error_model="numpy")
 def series_above(s):
     """Return a number at least 2 atanh(s) = 2 s (1 + t / 3 + t^2 / 5 + ...), t = s^2 < 0.03."""
     t = up(s * s)
@@ -54,7 +54,7 @@ def series_above(s):
     return up(2.0 * up(s * total))
 
 
-@kernel
+@kernel(error_model="numpy")
 def log_above(x):
     """Return a number at least ln x, for x >= 1, and above it by some 1e-15, relatively.
 
@@ -75,7 +75,7 @@ def log_above(x):
     return up(up(e * LN2_UP) + part)
 
 
-@kernel
+@kernel(error_model="numpy")
 def log1p_above(y):
     """Return a number at least ln(1 + y), for y >= 0, and above it by some 1e-15, relatively."""
     if y > SMALL:
@@ -149,7 +149,8 @@ def bounds_above(
     """
     resources = share.shape[1]
     rents = 0.0
-    worth[:] = 0.0
+    for p in range(len(worth)):
+        worth[p] = 0.0
     for row in range(len(capacity)):
         k = row % resources
         rent = nu[row]

@@ -25,8 +25,12 @@ do need not be compiled.
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.bipartite.instance import Floats, Ints
 from optsched.families.bipartite.interior_algebra import (
     dual_value,
     factorize,
@@ -36,6 +40,8 @@ from optsched.families.bipartite.interior_algebra import (
     value_of,
 )
 from optsched.kernels import kernel
+
+Unsigned: TypeAlias = NDArray[np.uint32]
 
 MOST_ITERATIONS = 150
 NEAR = 0.995  # share of the way to the boundary
@@ -47,7 +53,10 @@ MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at t
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
-def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, beta, upper, capacity):
+def maximize(
+    stopped: NDArray[np.int64], weight: Floats, tolerance: float, start: Unsigned, port: Unsigned,
+    resource: Unsigned, kind: Ints, alpha: Floats, beta: Floats, upper: Floats, capacity: Floats,
+) -> tuple[Floats, Floats, Floats, float, float, int]:  # fmt: skip
     """Maximize sum_l weight_l q_l(y) on live channels.
 
     Parameters
@@ -82,7 +91,7 @@ def maximize(stopped, weight, tolerance, start, port, resource, kind, alpha, bet
     many = int(chosen.sum())
     if many == 0:
         return best_y, best_theta, best_nu, 0.0, 0.0, 0
-    scale = weight.max()
+    scale = float(weight.max())
     n = weight[chosen] / scale
     where = np.flatnonzero(chosen[port])
     row = np.repeat(np.arange(len(capacity)), np.diff(start))[where]

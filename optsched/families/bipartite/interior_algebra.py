@@ -204,11 +204,10 @@ def solve(
     w, theta, dw, dtheta = x[tail:], z[tail:], dx[tail:], dz[tail:]
     dy, d, g = dx, by_channel[0], by_channel[1]
     area, alpha = by_row[0], by_row[1]
-    right, side, moved = by_cell[0], by_cell[1, 0], by_cell[2]
+    right, side, product, moved = by_cell[0], by_cell[1, 0], by_cell[2, 0], by_cell[2]
     for k in range(resources):
         for p in range(many):
             right[k, p] = 0.0
-            moved[k, p] = 0.0
     for r in range(height):
         k = resource[rows[r]]
         target = centre - ds[r] * dnu[r] if phase == 1 else centre
@@ -228,7 +227,7 @@ def solve(
             target = centre - dw[j] * dtheta[j] if phase == 1 else centre
             gamma = target / w[j] - theta[j]
             right[k, p] = gamma * w[j] / theta[j] + beta[k] * right[k, p]
-        product = np.dot(matrices[k], right[k])
+        np.dot(matrices[k], right[k], product)
         for p in range(many):
             side[p] += product[p]
     for p in range(many):
@@ -240,9 +239,12 @@ def solve(
     for k in range(resources):
         for p in range(many):
             right[k, p] -= side[p]
-        product = np.dot(matrices[k], right[k])
+        np.dot(matrices[k], right[k], product)
         for p in range(many):
             dtheta[k * many + p] = product[p]
+    for k in range(resources):
+        for p in range(many):
+            moved[k, p] = 0.0
     for r in range(height):
         k = resource[rows[r]]
         q = nu[r] / s[r]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.bipartite.instance import Floats, Platform, Slot
-from optsched.families.bipartite.projection import Live, add_up, ascend, gradient_norm
+from optsched.families.bipartite.projection import Live, ascend, ascend_long, gradient_norm
 from optsched.problem import Information, InputError, Prior
 from optsched.streams import Streams
 
@@ -82,8 +82,9 @@ class OgaSched:
         self._live = Live(a)
         self._y = first[self._live.where]
         self._totals = np.zeros((a.resources, a.copies))
-        add_up(self._y, *self._live.graph[:3], self._totals)
         self._rho = np.zeros(self._live.rows)
+        self._chosen, self._steps = np.zeros(a.copies, np.int64), np.zeros(a.copies)
+        self._price = np.zeros((a.resources, a.copies))
         step = self.options["step"]
         self._eta, self._factor = float(self.options["eta"]), 1.0
         if step == "decay":
@@ -92,16 +93,11 @@ class OgaSched:
             steepest = prior["gradient_bound"] * math.sqrt(public.horizon)
             self._eta = prior["diameter"] / steepest if steepest > 0 else 0.0
         nobody = Slot.without_jobs(a.copies).jobs
-        ascend(  # compiled before decisions are timed; moves nothing
-            self._y, self._y.copy(), nobody, 0.0, self._totals.copy(),
-            self._rho.copy(), *self._live.graph, *self._live.limits,
-        )  # fmt: skip
+        self._ascend(nobody, 0.0)  # compiled before decisions are timed
+        self._totals, self._rho[:] = self._live.add_up(self._y), 0.0
         self._scale = prior["diameter"] / math.sqrt(public.horizon) if step == "adaptive" else None
         if self._scale is not None:
-            gradient_norm(
-                self._y, nobody, self._totals, self._live.rest,
-                *self._live.graph,
-            )  # fmt: skip
+            self._norm(nobody)
 
     def step(self, event: Slot) -> Floats:
         """Learn from the jobs of the slot before, which the event shows; return the next y."""
@@ -111,13 +107,29 @@ class OgaSched:
 
     def _learn(self, jobs: NDArray[np.bool_]) -> None:
         """Go one step up the gradient at the last decision."""
-        y, live = self._y, self._live
-        after, eta = np.empty_like(y), self._eta
+        eta = self._eta
         if self._scale is not None:
-            norm = gradient_norm(y, jobs, self._totals, live.rest, *live.graph)
+            norm = self._norm(jobs)
             eta = self._scale / norm if norm > 0 else 0.0
-        ascend(y, after, jobs, eta, self._totals, self._rho, *live.graph, *live.limits)
-        self._y, self._eta = after, eta * self._factor
+        self._y = self._ascend(jobs, eta)
+        self._eta = eta * self._factor
+
+    def _norm(self, jobs: NDArray[np.bool_]) -> float:
+        rest, graph = self._live.rest, self._live.graph
+        return float(gradient_norm(self._y, jobs, self._totals, rest, self._chosen, *graph))
+
+    def _ascend(self, jobs: NDArray[np.bool_], eta: float) -> Floats:
+        live, y, after = self._live, self._y, np.empty_like(self._y)
+        ascend(
+            y, after, jobs, eta, self._totals, self._chosen, self._steps, self._price,
+            *live.graph, *live.limits,
+        )  # fmt: skip
+        if live.has_long:
+            ascend_long(
+                y, after, self._totals, self._rho, self._steps, self._price,
+                *live.graph[:-1], *live.limits,
+            )  # fmt: skip
+        return after
 
 
 def diameter(platform: Platform) -> float:

@@ -147,7 +147,7 @@ def multiplier(z, first, last, upper, capacity, guess):
     return high if high < np.inf else low
 
 
-@kernel
+@kernel(error_model="numpy")
 def dominant(totals, beta, chosen):
     """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest."""
     for p in range(totals.shape[1]):
@@ -170,6 +170,8 @@ class Live:
         Channel of each live one.
     order : shape (rows,)
         Row of each live one.
+    has_long : bool
+        Whether a row has more channels than there is a formula for.
     rest : shape (3, K, C)
         Of the channels that are not live, where y = 0: their number, and the sums of f'(0) and of
         its square. They belong to the gradient, though it moves nothing there.
@@ -193,6 +195,7 @@ class Live:
         # rows of one kind and one length together: compiled branches go the same way again
         order = np.lexsort((degrees, a.kind))
         self.order = order = order[degrees[order] > 0]
+        self.has_long = bool((degrees > LONG).any())
         rank = np.empty(len(a.capacity), np.int64)
         rank[order] = np.arange(len(order))
         self.where = alive[np.argsort(rank[rows[alive]], kind="stable")]
@@ -212,31 +215,23 @@ class Live:
     def spread(self, y: Floats) -> Floats:
         """Return the decision whose live channels have the amounts ``y``."""
         out = np.zeros(self.channels)
-        scatter(out, self.where, y)
+        out[self.where] = y
         return out
 
-
-@kernel
-def scatter(out, where, y):
-    """Write ``y`` to the places ``where`` of ``out``."""
-    for i in range(len(y)):
-        out[where[i]] = y[i]
-
-
-@kernel
-def add_up(y, start, port, resource, totals):
-    """Write S_lk = sum over machines of y, shape (K, C)."""
-    totals[:] = 0.0
-    for row in range(len(resource)):
-        here = totals[resource[row]]
-        for i in range(start[row], start[row + 1]):
-            here[port[i]] += y[i]
+    def add_up(self, y: Floats) -> Floats:
+        """Return S_lk = sum over machines of y, shape (K, C)."""
+        start, port, resource = self.graph[:3]
+        totals = np.zeros(self.rest.shape[1:])
+        np.add.at(totals, (np.repeat(resource, np.diff(start)), port), y)
+        return totals
 
 
-@kernel
-def gradient_norm(y, jobs, totals, rest, start, port, resource, kind, alpha, beta):
-    """Return the Euclidean norm of the gradient (30); ``rest`` as in `Live`."""
-    chosen = np.zeros(len(jobs), np.int64)
+@kernel(error_model="numpy")
+def gradient_norm(y, jobs, totals, rest, chosen, start, port, resource, kind, alpha, beta):
+    """Return the Euclidean norm of the gradient (30).
+
+    ``rest`` is as in `Live`; into ``chosen`` (C,) k* of each copy is written.
+    """
     dominant(totals, beta, chosen)
     total = 0.0
     for p in range(len(jobs)):
@@ -258,9 +253,12 @@ def gradient_norm(y, jobs, totals, rest, start, port, resource, kind, alpha, bet
 
 @kernel(error_model="numpy")
 def ascend(
-    y, out, jobs, eta, totals, rho, start, port, resource, kind, alpha, beta, upper, capacity
-):
+    y, out, jobs, eta, totals, chosen, step, price, start, port, resource, kind, alpha, beta, upper,
+    capacity,
+):  # fmt: skip
     """Write into ``out`` the next decision (31) after ``y`` and the jobs of its slot.
+
+    That is, the rows that are not long; `ascend_long` goes on with the others.
 
     Parameters
     ----------
@@ -268,29 +266,21 @@ def ascend(
         Step size.
     totals : shape (K, C)
         S_lk of ``y``; replaced by that of ``out``.
-    rho : shape (rows,)
-        Multipliers of the last projections: where to look first in long rows. Replaced.
+    chosen, step : shape (C,), price : shape (K, C)
+        Written: k* of each copy, its step, and what a step takes off for the overhead.
     """
-    copies = len(jobs)
-    chosen = np.zeros(copies, np.int64)
     dominant(totals, beta, chosen)
-    step = np.zeros(copies)
-    price = np.zeros((len(beta), copies))
-    for p in range(copies):
-        if jobs[p]:
-            step[p] = eta
-            price[chosen[p], p] = eta * beta[chosen[p]]
-    totals[:] = 0.0
+    for p in range(len(jobs)):
+        step[p] = eta if jobs[p] else 0.0
+        for k in range(len(beta)):
+            price[k, p] = step[p] * beta[k] if chosen[p] == k else 0.0
+            totals[k, p] = 0.0
     for row in range(len(capacity)):
         first, last = start[row], start[row + 1]
+        if last - first > LONG:
+            continue
         here, due = totals[resource[row]], price[resource[row]]
         al, kd, limit = alpha[row], kind[row], capacity[row]
-        if last - first > LONG:
-            shape(y, out, first, last, port, step, due, kd, al)
-            rho[row] = balance(out, first, last, upper, limit, rho[row])
-            for i in range(first, last):
-                here[port[i]] += out[i]
-            continue
         p = port[first]
         u = y[first] + (step[p] * slope(kd, al, y[first]) - due[p])
         if last - first == 1:
@@ -311,6 +301,25 @@ def ascend(
             here[q] += v
         out[first] = u
         here[p] += u
+
+
+@kernel(error_model="numpy")
+def ascend_long(
+    y, out, totals, rho, step, price, start, port, resource, kind, alpha, upper, capacity
+):
+    """Do the same for the rows that are long, after `ascend`.
+
+    ``rho`` (rows,) are the multipliers of the last projections: where to look first. Replaced.
+    """
+    for row in range(len(capacity)):
+        first, last = start[row], start[row + 1]
+        if last - first <= LONG:
+            continue
+        here = totals[resource[row]]
+        shape(y, out, first, last, port, step, price[resource[row]], kind[row], alpha[row])
+        rho[row] = balance(out, first, last, upper, capacity[row], rho[row])
+        for i in range(first, last):
+            here[port[i]] += out[i]
 
 
 @kernel(error_model="numpy")

@@ -178,8 +178,8 @@ class Judge:
             self._worth[:] = 0.0
             return
         fine, mark, doubtful = judged(
-            y, jobs, a.start, a.port, a.kind, a.alpha, a.beta, limits.upper, limits.capacity,
-            self._doubt, self._worth, self._totals,
+            y, y.view(np.uint64), jobs, a.start, a.port, a.kind, a.alpha, a.beta, limits.upper,
+            limits.capacity, self._doubt, self._worth, self._totals,
         )  # fmt: skip
         if not fine:
             self._explain(t, y)
@@ -267,19 +267,21 @@ DOUBTFUL = math.inf  # a reward that is to be computed again
 
 
 @kernel
-def judged(y, jobs, start, port, kind, alpha, beta, upper, capacity, doubt, worth, totals):
+def judged(y, bits, jobs, start, port, kind, alpha, beta, upper, capacity, doubt, worth, totals):
     """Return whether a decision keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 
     Written are q_l (7) of every copy with a job, into ``worth`` (C,), and S_lk, ``totals`` (C, K).
     A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more than what is left.
+    The mark is made of ``bits``, those of ``y``.
     """
     resources = len(beta)
-    worth[:] = 0.0
-    totals[:] = 0.0
+    for p in range(len(worth)):
+        worth[p] = 0.0
+        for k in range(resources):
+            totals[p, k] = 0.0
     fine, doubtful = True, False
     mark = np.uint64(14695981039346656037)
     prime = np.uint64(1099511628211)
-    bits = y.view(np.uint64)
     for row in range(len(capacity)):
         used = 0.0
         k = row % resources

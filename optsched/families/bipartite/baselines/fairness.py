@@ -40,7 +40,7 @@ class Fairness(Baseline):
         divide(y, event.jobs, everybody, a.start, a.port, a.upper, a.capacity)
 
 
-@kernel
+@kernel(error_model="numpy")
 def divide(y, jobs, everybody, start, port, upper, capacity):
     """Give every copy with a job min(a, c a / sum of a)."""
     for row in range(len(capacity)):

@@ -65,6 +65,8 @@ class BinPacking(Baseline):
         place_tasks(
             y, event.jobs, self._first, self._machine, self._nth, self._tasks, a.start,
             a.request, self._capacity, self.fullest, self.options["whole"],
+            np.zeros_like(self._capacity), np.zeros(len(self._capacity)),
+            np.empty(len(self._machine), np.bool_),
         )  # fmt: skip
 
 
@@ -75,33 +77,39 @@ class Spreading(BinPacking):
     fullest = False
 
 
-@kernel
-def place_tasks(y, jobs, first, machine, nth, tasks, start, request, capacity, fullest, whole):
-    """Place tasks port by port; ``capacity`` (R, K), ``machine`` and ``nth`` by copy."""
-    machines, resources = capacity.shape
-    used = np.zeros((machines, resources))
-    score = np.zeros(machines)
+@kernel(error_model="numpy")
+def place_tasks(
+    y, jobs, first, machine, nth, tasks, start, request, capacity, fullest, whole, used, score,
+    free,
+):  # fmt: skip
+    """Place tasks port by port; ``capacity`` (R, K), ``machine`` and ``nth`` by copy.
+
+    Written are what is ``used`` (R, K) and the ``score`` (R,), both at first 0, and which machines
+    are ``free``, by copy.
+    """
+    resources = capacity.shape[1]
     sign = 1.0 if fullest else -1.0
     for p in range(len(jobs)):
         if not jobs[p]:
             continue
         begin, end = first[p], first[p + 1]
-        free = np.ones(end - begin, np.bool_)
+        for j in range(begin, end):
+            free[j] = True
         for _ in range(tasks[p]):
             best = -1
             for j in range(begin, end):
                 r = machine[j]
-                if not free[j - begin]:
+                if not free[j]:
                     continue
                 if best >= 0 and sign * score[r] <= sign * score[machine[best]] + CLOSE:
                     continue
                 if _room(used[r], capacity[r], request[p], whole):
                     best = j
                 else:
-                    free[j - begin] = False  # it never gets emptier
+                    free[j] = False  # it never gets emptier
             if best < 0:
                 break
-            free[best - begin] = False
+            free[best] = False
             r = machine[best]
             total, kinds = 0.0, 0
             for k in range(resources):
@@ -114,7 +122,7 @@ def place_tasks(y, jobs, first, machine, nth, tasks, start, request, capacity, f
             score[r] = total / kinds if kinds > 0 else 0.0
 
 
-@kernel
+@kernel(error_model="numpy")
 def _room(used, capacity, asked, whole):
     some = False
     for k in range(len(asked)):
