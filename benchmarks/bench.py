@@ -28,9 +28,8 @@ from optsched import interrupts
 from optsched.disk import write_whole
 from optsched.files import plain
 from optsched.problem import InputError
-from optsched.provenance import machine
+from optsched.provenance import machine, solver_versions
 from optsched.provenance import versions as package_versions
-from optsched.solvers import solver_versions
 
 RESULTS = Path(__file__).parent / "results"
 

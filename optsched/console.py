@@ -14,10 +14,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from optsched import talk
-from optsched.optimum import Optimum
 from optsched.problem import get_family
 
 if TYPE_CHECKING:
+    from optsched.optimum import Optimum
     from optsched.ratios import Judged, RatioReport  # statistics take a second to import
 
 LEFT = ("policy", "information", "sealed")  # columns of words

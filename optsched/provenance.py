@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import platform
+import shutil
 from collections.abc import Callable
 from functools import wraps
 from importlib import metadata
@@ -24,6 +25,22 @@ To cite optsched, use CITATION.cff of its repository; cite the paper of a family
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages whose version can change a number."""
     return {"python": platform.python_version()} | {p: metadata.version(p) for p in PACKAGES}
+
+
+def solver_versions() -> dict[str, str]:
+    """Return the solvers that are there and their versions (or where the program is), by name."""
+    found = {}
+    packages = ("highspy", "ortools", "clarabel", "cvxpy", "pyomo", "gurobipy", "cplex", "xpress")
+    for package in packages:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    for program in ("cbc", "glpsol", "scip", "cplex", "gurobi_cl"):
+        path = shutil.which(program)
+        if path is not None:
+            found.setdefault(program, path)
+    return found
 
 
 def portable(argument: str) -> str:

@@ -20,7 +20,7 @@ from ortools.sat.python import cp_model
 from packaging.requirements import Requirement
 from patience import LONG
 
-from optsched import solvers
+from optsched import provenance, solvers
 from optsched.problem import InputError
 from optsched.solvers.linear import _checked
 
@@ -306,6 +306,6 @@ def test_importing_the_package_imports_no_solver():
 
 
 def test_versions_of_what_is_installed():
-    found = solvers.solver_versions()
+    found = provenance.solver_versions()
     assert found["highspy"] == metadata.version("highspy")
     assert {"highspy", "ortools", "clarabel", "cvxpy", "pyomo"} <= found.keys()

@@ -8,7 +8,7 @@ import typer
 from optsched.commands.ending import report, report_pictures
 from optsched.disk import writable, writable_folder
 from optsched.options import Json, Output, Pictures, takes_input, talks
-from optsched.problem import InputError, families, family_of
+from optsched.problem import InputError, family_of
 
 if TYPE_CHECKING:
     from optsched.optimum import Optimum
@@ -153,29 +153,20 @@ def info(
 
     Example:  optsched info --schema instance
     """
-    from optsched import schemas
-    from optsched.console import facts_table, out
-    from optsched.provenance import CITE, versions
-    from optsched.solvers import solver_versions
-
     if schema is not None:
-        report(schemas.schema(schema, family), None, as_json=True)
+        from optsched.schemas import schema as schema_of
+
+        report(schema_of(schema, family), None, as_json=True)
         return
-    found = versions() | {"solvers": solver_versions()}
-    known = {
-        made.name: {
-            "title": made.title,
-            "paper": made.paper,
-            "objective": "maximized" if made.sense == "max" else "minimized",
-            "presets": made.presets,
-            "policies": tuple(made.policies),
-            "methods": tuple(made.methods),
-        }
-        for made in families().values()
-    }
+    from optsched.cards import cards
+    from optsched.provenance import CITE, solver_versions, versions
+
+    found, known = versions() | {"solvers": solver_versions()}, cards()
     if as_json:
         report({"versions": found, "families": known, "cite": CITE}, None, as_json)
         return
+    from optsched.console import facts_table, out
+
     console = out()
     console.print(facts_table("optsched", found))
     for name, facts in known.items():

@@ -21,9 +21,6 @@ Solvers are imported when they are needed, so that importing the package stays q
 
 from __future__ import annotations
 
-import shutil
-from importlib import metadata
-
 from optsched.solvers.common import Interrupted, Status
 from optsched.solvers.constraint import (
     cp_bound,
@@ -60,21 +57,4 @@ __all__ = [
     "solve_cvxpy",
     "solve_mip",
     "solve_pyomo",
-    "solver_versions",
 ]
-
-
-def solver_versions() -> dict[str, str]:
-    """Return the solvers that are there and their versions (or where the program is), by name."""
-    found = {}
-    packages = ("highspy", "ortools", "clarabel", "cvxpy", "pyomo", "gurobipy", "cplex", "xpress")
-    for package in packages:
-        try:
-            found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    for program in ("cbc", "glpsol", "scip", "cplex", "gurobi_cl"):
-        path = shutil.which(program)
-        if path is not None:
-            found.setdefault(program, path)
-    return found
