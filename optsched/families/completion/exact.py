@@ -37,13 +37,13 @@ TIMELINE_GROWTH = 4.0  # by which that grows from round to round
 class Exact:
     """What is left open between the bound and the best schedule of a search."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: Search, *, closed: bool = False) -> None:
         self.search = search
         self.inst, self.monitor, self.jobs = search.inst, search.monitor, search.jobs
         self.threads, self.seed = search.threads, search.seed
         self.leaves: list[tuple[Ints, Floats]] = []  # what a tree has left open: limits, prices
         self.sequencing: Sequencing | None = None
-        self.closed = False  # whether it has been shown, if not certified, that nothing is better
+        self.closed = closed  # whether it has been shown, if not certified, that nothing is better
         self.branching: BranchAndPrice | None = None
         self.until = 0.0  # clock time at which the tree rests
         # no value lies between the multiples of this
@@ -56,21 +56,27 @@ class Exact:
         Where these only claim that nothing is better, the tree goes on to certify it; where nothing
         is left to split, another implementation is asked.
         """
-        least = REST * self.monitor.left()
-        for share in (FIRST_TREE, TREE_SHARE):
-            self.branch(self.monitor.left() * share)
-            if self.monitor.stop() or self.monitor.infeasible:
-                return
-            self.sequence(self.monitor.left() * TIMELINE_SHARE)
-            if self.closed:
-                break
-            if self.monitor.left() < least:
-                return
+        if not self.closed and not self._alternate():
+            return
         if not self.closed:
             self.finish()
         self.branch(self.monitor.left())
         if self.closed and not self.monitor.stop():
             self.ask_another()
+
+    def _alternate(self) -> bool:
+        """Run the tree and the program over time in turns; return whether more is to be done."""
+        least = REST * self.monitor.left()
+        for share in (FIRST_TREE, TREE_SHARE):
+            self.branch(self.monitor.left() * share)
+            if self.monitor.stop() or self.monitor.infeasible:
+                return False
+            self.sequence(self.monitor.left() * TIMELINE_SHARE)
+            if self.closed:
+                return True
+            if self.monitor.left() < least:
+                return False
+        return True
 
     def ask_another(self) -> None:
         """Have what is claimed confirmed by a solver that had no part in it."""
@@ -119,6 +125,8 @@ class Exact:
 
         def relaxed(relaxation: Relaxation) -> None:
             """Insert the jobs in the order in which the relaxation ends them."""
+            if self.closed:
+                return  # there is no better schedule
             ends = np.zeros(len(self.jobs.modes))
             for k in np.flatnonzero(relaxation.x > 0):
                 column = relaxation.columns[k]

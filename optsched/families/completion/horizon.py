@@ -39,11 +39,7 @@ def makespan(area: Neighbourhood) -> int:
 
 
 def latest_ends(jobs: Jobs, monitor: Progress | None = None) -> list[int]:
-    """Return by which slot every job ends in all schedules that are better than one at hand.
-
-    That one is the best known, of weighted completion V. In a better one, a job that ends in C
-    costs w C, and every other at least w (a + shortest): so C is at most what is left of V, over w.
-    """
+    """Return by which slot every job ends in all schedules that are better than the best known."""
     if jobs.inst.deadline is not None:
         return [jobs.inst.deadline] * len(jobs.modes)
     area = greedy(jobs, monitor)
@@ -51,6 +47,17 @@ def latest_ends(jobs: Jobs, monitor: Progress | None = None) -> list[int]:
     value = area.cost(area.plans)
     if monitor is not None and monitor.value is not None:
         value = min(value, monitor.value)
+    return ends_below(jobs, value)
+
+
+def ends_below(jobs: Jobs, value: float) -> list[int]:
+    """Return by which slot every job ends in all schedules of at most a weighted completion.
+
+    A job that ends in C costs w C, and every other at least w (a + shortest): so C is at most what
+    is left of ``value``, over w.
+    """
+    if jobs.inst.deadline is not None:
+        return [jobs.inst.deadline] * len(jobs.modes)
     alone = jobs.weight * (jobs.arrival + np.array([m.shortest or 1 for m in jobs.modes]))
     latest = (value - float(alone.sum()) + alone) / jobs.weight
     return [int(x) + 1 for x in latest.tolist()]

@@ -66,6 +66,13 @@ class Search:
         self._start(area)
         return True
 
+    def begin_with_known(self) -> None:
+        """Begin with the best schedule that is known, without a search for another one."""
+        known = self.monitor.schedule
+        assert isinstance(known, CompletionSchedule)  # the caller has seen to it
+        self.slots = self.inst.deadline or max(p.end for pieces in known.jobs for p in pieces)
+        self._start(None)
+
     def _start(self, area: Neighbourhood | None) -> None:
         """Begin with the schedule that is known, if it is better and has modes of the search."""
         known = self.monitor.schedule

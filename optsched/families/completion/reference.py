@@ -2,10 +2,11 @@
 
 - `column_generation`: prices on capacity, on ever finer time grids;
 - `neighbourhood`: schedules only;
-- `auto`: prices, then schedules; where it is small enough, a branching tree, and a dynamic program
-  over time; then every (mode, start) whose reduced cost exceeds what is left between bound and best
-  schedule is dropped, and CP-SAT is asked for the rest. What is only claimed by then is worked at
-  while there is time: the tree goes on, and another solver is asked.
+- `auto`: where there are few choices, the best schedule by CP-SAT, and its certificate by prices and
+  a branching tree. Else prices, then schedules; where it is small enough, a branching tree, and a
+  dynamic program over time; then every (mode, start) whose reduced cost exceeds what is left
+  between bound and best schedule is dropped, and CP-SAT is asked for the rest. What is only claimed
+  by then is worked at while there is time: the tree goes on, and another solver is asked.
 
 All solve the instance at weights of ordinary size: see `scaling`.
 """
@@ -17,6 +18,7 @@ from collections.abc import Mapping
 from optsched.families.completion.compact import compact
 from optsched.families.completion.cpsat import cpsat
 from optsched.families.completion.exact import Exact
+from optsched.families.completion.few_choices import best_of_few
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.priced_search import Search
 from optsched.families.completion.scaling import at_any_scale
@@ -67,9 +69,14 @@ def branch_and_price(
 def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
     search = Search(inst, monitor, threads, seed)
-    if not search.begin() or monitor.stop():
+    known = best_of_few(search)
+    if not (known or search.begin()) or monitor.stop():
         return
     whole = monitor.left()
+    if known:
+        search.generate(1, whole / 4)
+        Exact(search, closed=True).run()
+        return
     if len(inst.jobs) * search.slots <= SMALL:
         search.generate(1, whole / 4)
         for _ in range(2):
