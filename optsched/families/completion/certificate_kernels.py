@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,30 +12,7 @@ from optsched.kernels import kernel
 Ints = NDArray[np.int64]
 
 NONE = -1
-
-
-@kernel
-def modes_of(durations: Ints, ring: bool) -> Ints:
-    """Return the rows [duration, worker type, PS type, q, workers] of a job, by duration.
-
-    ``durations`` (M, P, 2, D) holds the least duration for every number of workers. A number counts
-    if no smaller one is as quick; in a ring, two servers need two workers.
-    """
-    types, kinds, _, most = durations.shape
-    rows = np.empty((durations.size, 5), np.int64)
-    found = 0
-    for m in range(types):
-        for p in range(kinds):
-            for q in range(2):
-                quickest = -1
-                for n in range(2 if ring and q == 0 else 1, most + 1):
-                    d = durations[m, p, q, n - 1]
-                    if quickest < 0 or d < quickest:
-                        quickest = d
-                        rows[found] = (d, m, p, q, n)
-                        found += 1
-    rows = rows[:found]
-    return rows[np.argsort(rows[:, 0], kind="mergesort")]
+NOBODY = cast(int, np.int64(-1))  # no class; no literal, for which a kernel is compiled anew
 
 
 @kernel
@@ -57,23 +36,35 @@ def least_values(
     classes = count.size
     slots = worker_cost.shape[1] - 1
     unit, room = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    used = np.empty(classes, np.int64)
     best = NONE
     for sweep in range(2):  # the first only looks at what may well be best, to have a limit
         least = NONE
         for k in range(modes.shape[0]):
-            d, m, p, q, n = modes[k]
-            if not (limits[2, 0] <= m <= limits[2, 1] and limits[3, 0] <= n <= limits[3, 1]):
+            d, m, n = modes[k, 0], modes[k, 1], modes[k, 4]
+            p, q = modes[k, 2], modes[k, 3]
+            if m < limits[2, 0] or m > limits[2, 1] or n < limits[3, 0] or n > limits[3, 1]:
                 continue
-            if not limits[4, 0] <= q <= limits[4, 1]:
+            if q < limits[4, 0] or q > limits[4, 1]:
                 continue
-            first = max(arrival, limits[0, 0], limits[1, 0] - d)
-            last = min(limits[0, 1], limits[1, 1] - d, max(first, slots))
+            first = max(arrival, max(limits[0, 0], limits[1, 0] - d))
+            last = min(limits[0, 1], min(limits[1, 1] - d, max(first, slots)))
             if best >= 0 and weight * (first + d) >= best:
                 continue
-            if first > last or not _rooms(capacity, e[m], n, count, room):
+            if first > last:
+                continue
+            total, top = 0, 0  # workers that find room, and on one server
+            for c in range(classes):
+                room[c] = n
+                for r in range(e.shape[1]):
+                    if e[m, r] > 0:
+                        room[c] = min(room[c], capacity[c, r] // e[m, r])
+                total += room[c] * count[c]
+                top = max(top, room[c])
+            if total < n:
                 continue
             # no fewer PS than these
-            fewest = 0 if ring else needed[m, p, 0 if q == 1 else n - min(n - 1, room.max())]
+            fewest = 0 if ring else needed[m, p, 0 if q == 1 else n - min(n - 1, top)]
             for t in range(first, last + 1):
                 if best >= 0 and weight * (t + d) >= best:
                     break
@@ -92,15 +83,17 @@ def least_values(
                         low = unit[c]
                 if best >= 0 and weight * (t + d) + n * low >= best:
                     continue
-                if ring:
-                    cost = _ring(n, q == 1, unit, room, count)
-                elif q == 1:
-                    cost = _together(n, m, p, unit, room, a, b, ps_cost, capacity, e, z, needed)
+                if q == 1:
+                    cost = _together(
+                        *(n, m, p, unit, room, a, b, ps_cost, capacity, e, z, needed, ring)
+                    )
+                elif ring:
+                    cost = _cheapest(n, unit, room, count, NOBODY, n - 1, used)
                 else:
                     limit = best - weight * (t + d) if best >= 0 else NONE
                     cost = _apart(
                         *(n, m, p, limit, unit, low, room, count, a, b, ps_cost),
-                        *(capacity, e, z, needed),
+                        *(capacity, e, z, needed, used),
                     )
                 if cost >= 0 and (best < 0 or weight * (t + d) + cost < best):
                     best = weight * (t + d) + cost
@@ -108,54 +101,31 @@ def least_values(
 
 
 @kernel
-def _rooms(capacity: Ints, demand: Ints, most: int, count: Ints, room: Ints) -> bool:
-    """Fill ``room`` with the workers that one server of each class holds; whether all find room."""
-    total = 0
-    for c in range(room.size):
-        room[c] = most
-        for r in range(demand.size):
-            if demand[r] > 0:
-                room[c] = min(room[c], capacity[c, r] // demand[r])
-        total += room[c] * count[c]
-    return total >= most
-
-
-@kernel
-def _fits(capacity: Ints, c: int, n: int, e: Ints, s: int, z: Ints) -> bool:
+def _fits(capacity: Ints, c: int, e: Ints, m: int, n: int, z: Ints, p: int, s: int) -> bool:
     fits = True
-    for r in range(e.size):
-        fits &= n * e[r] + s * z[r] <= capacity[c, r]
+    for r in range(e.shape[1]):
+        fits &= n * e[m, r] + s * z[p, r] <= capacity[c, r]
     return fits
 
 
 @kernel
-def _cheapest(n: int, unit: Ints, room: Ints, count: Ints, skip: int, most: int) -> int:
+def _cheapest(n: int, unit: Ints, room: Ints, count: Ints, skip: int, most: int, used: Ints) -> int:
     """Return the cost of n workers, ``most`` on a server, one of class ``skip`` left out."""
     cost, left = 0, n
-    used = np.zeros(unit.size, np.bool_)
+    for c in range(unit.size):
+        used[c] = 0
     while left > 0:
         c = -1
         for k in range(unit.size):
-            if not used[k] and (c < 0 or unit[k] < unit[c]):
+            if used[k] == 0 and (c < 0 or unit[k] < unit[c]):
                 c = k
         if c < 0:
             return NONE
-        used[c] = True
+        used[c] = 1
         take = min(left, min(room[c], most) * (count[c] - (1 if c == skip else 0)))
         cost += take * unit[c]
         left -= take
     return cost
-
-
-@kernel
-def _ring(n: int, together: bool, unit: Ints, room: Ints, count: Ints) -> int:
-    if not together:
-        return _cheapest(n, unit, room, count, -1, n - 1)
-    best = NONE
-    for c in range(unit.size):
-        if room[c] >= n and (best < 0 or n * unit[c] < best):
-            best = n * unit[c]
-    return best
 
 
 @kernel
@@ -172,13 +142,20 @@ def _together(
     e: Ints,
     z: Ints,
     needed: Ints,
+    ring: bool,
 ) -> int:
-    best, s = NONE, needed[m, p, 0]
+    best = NONE
     for c in range(unit.size):
-        if room[c] >= n and _fits(capacity, c, n, e[m], s, z[p]):
-            cost = n * unit[c] + s * (ps_cost[p, b, c] - ps_cost[p, a, c])
-            if best < 0 or cost < best:
-                best = cost
+        if room[c] < n:
+            continue
+        cost = n * unit[c]
+        if not ring:
+            s = needed[m, p, 0]
+            if not _fits(capacity, c, e, m, n, z, p, s):
+                continue
+            cost += s * (ps_cost[p, b, c] - ps_cost[p, a, c])
+        if best < 0 or cost < best:
+            best = cost
     return best
 
 
@@ -199,6 +176,7 @@ def _apart(
     e: Ints,
     z: Ints,
     needed: Ints,
+    used: Ints,
 ) -> int:
     best = NONE
     for c in range(unit.size):
@@ -207,9 +185,9 @@ def _apart(
             s = needed[m, p, n - g]
             if limit >= 0 and n * low + s * one >= limit:
                 continue
-            if not _fits(capacity, c, g, e[m], s, z[p]):
+            if not _fits(capacity, c, e, m, g, z, p, s):
                 continue
-            rest = _cheapest(n - g, unit, room, count, c, n)
+            rest = _cheapest(n - g, unit, room, count, c, n, used)
             if rest >= 0:
                 cost = g * unit[c] + s * one + rest
                 if limit < 0 or cost < limit:

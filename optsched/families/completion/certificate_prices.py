@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.completion.certificate_kernels import least_values, modes_of
+from optsched.families.completion.certificate_kernels import least_values
 from optsched.families.completion.instance import CompletionInstance
 from optsched.magnitudes import INT64, Magnitude, TooLargeError, int64s
 from optsched.resources import exact
@@ -191,6 +191,24 @@ class Evaluation:
         finer = INT64.bit_length() - most.most.bit_length()
         Magnitude("cost of a schedule", math.floor(most.most * Fraction(2) ** finer)).fits()
         return finer + FINE
+
+
+def modes_of(durations: Ints, ring: bool) -> Ints:
+    """Return the rows [duration, worker type, PS type, q, workers] of a job, by duration.
+
+    ``durations`` (M, P, 2, N) holds the least duration for every number of workers. A number counts
+    if no smaller one is as quick; in a ring, two servers need two workers.
+    """
+    parts = []
+    for q in range(2):
+        few = 1 if ring and q == 0 else 0  # numbers that are left out
+        least = durations[:, :, q, few:]
+        counts = np.ones(least.shape, np.bool_)
+        counts[:, :, 1:] = least[:, :, 1:] < np.minimum.accumulate(least, axis=2)[:, :, :-1]
+        m, p, n = np.nonzero(counts)
+        parts.append(np.stack([least[counts], m, p, np.full_like(m, q), n + few + 1], axis=1))
+    rows = np.concatenate(parts)
+    return np.ascontiguousarray(rows[np.lexsort((*rows.T[:0:-1], rows[:, 0]))])
 
 
 def _up_to(unit: Ints) -> Ints:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.server_kernels import MOST_ROOM
+from optsched.families.completion.bookkeeping import MOST_ROOM
 from optsched.families.completion.server_state import (
     Floats,
     Ints,

@@ -90,38 +90,26 @@ def job_modes(platform: Platform, arrays: PlatformArrays, job: CompletionJob) ->
 
 
 def _group(durations: Ints, ring: bool) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Return (duration, worker type, number, q, mask) of the modes, in order."""
-    rows = _groups(durations, ring)
-    order = np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))
-    d, m, n, q, mask = np.ascontiguousarray(rows[order].T)
+    """Return (duration, worker type, number, q, mask) of the modes, in order.
+
+    These have the least number of workers for their duration; PS types alike share a mode.
+    """
+    best = np.full((*durations.shape[:3], durations.shape[3] + 1), NEVER)  # with fewer workers
+    best[..., 1:] = durations
+    if ring:
+        best[:, :, 0, 1] = NEVER  # two servers need two workers
+    quicker = best[..., 1:] < np.minimum.accumulate(best, axis=3)[..., :-1]
+    m, p, q, n = np.nonzero(quicker)
+    d = durations[m, p, q, n]
+    order = np.lexsort((p, q, n, m, d))
+    rows = np.stack((d, m, n + 1, q), axis=1)[order]
+    if not len(rows):
+        nothing = np.empty(0, np.int64)
+        return nothing, nothing, nothing, nothing, nothing
+    first = np.flatnonzero((np.diff(rows, axis=0, prepend=-1) != 0).any(axis=1))
+    mask = np.bitwise_or.reduceat(np.left_shift(1, p[order]), first)
+    d, m, n, q = np.ascontiguousarray(rows[first].T)
     return d, m, n, q, mask
-
-
-@kernel
-def _groups(durations: Ints, ring: bool) -> Ints:
-    """Find the least number of workers for every duration; PS types alike share a row."""
-    types, kinds, _, most = durations.shape
-    out = np.empty((durations.size, 5), np.int64)
-    rows = 0
-    best = np.empty(kinds, np.int64)
-    for m in range(types):
-        for q in range(2):
-            best[:] = NEVER
-            for n in range(2 if ring and q == 0 else 1, most + 1):
-                begin = rows  # of the rows with this number of workers
-                for p in range(kinds):
-                    d = durations[m, p, q, n - 1]
-                    if d >= best[p]:
-                        continue
-                    best[p] = d
-                    k = begin
-                    while k < rows and out[k, 0] != d:
-                        k += 1
-                    if k == rows:
-                        out[k] = (d, m, n, q, 0)
-                        rows += 1
-                    out[k, 4] |= 1 << p
-    return out[:rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,10 +163,10 @@ def placeable(
     ring: bool,
 ) -> Ints:
     """Return the masks without the PS types that fit nowhere on empty servers."""
-    out = np.zeros_like(mask)
     classes, resources = capacity.shape
-    room = np.empty(classes, np.int64)
+    out, room = np.empty(mask.size, np.int64), np.empty(classes, np.int64)
     for k in range(mask.size):
+        out[k] = 0
         m, n = worker_type[k], workers[k]
         total = 0
         for c in range(classes):

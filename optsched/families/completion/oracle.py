@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.families.completion.bookkeeping import MOST_ROOM, occupy, prefix_sums
 from optsched.families.completion.instance import Ints, Piece
 from optsched.families.completion.modes import Modes, Types
-from optsched.families.completion.oracle_kernels import cheapest, place
-from optsched.families.completion.server_kernels import MOST_ROOM, occupy, prefix_sums
+from optsched.families.completion.oracle_kernels import cheapest
 
 Floats = NDArray[np.float64]
 
@@ -104,8 +104,8 @@ class PricedServers:
     @classmethod
     def of(cls, types: Types, prices: Floats, capacity: Ints, count: Ints) -> PricedServers:
         """Price empty servers: ``prices`` (L, H, R) per unit, ``capacity`` (H, R) of one each."""
-        worker, least = prefix_sums(prices, types.worker_demand.astype(np.float64))
-        ps, _ = prefix_sums(prices, types.ps_demand.astype(np.float64))
+        worker, least = prefix_sums(prices, types.worker_demand)
+        ps, _ = prefix_sums(prices, types.ps_demand)
         return cls(worker, ps, least, State.of(types, capacity, count), count)
 
 
@@ -175,6 +175,7 @@ def best_schedule(
         weight,
         NO_DEADLINE if deadline is None else deadline,
         cutoff,
+        False,
         servers.worker_cost,
         servers.ps_cost,
         servers.least,
@@ -187,7 +188,7 @@ def best_schedule(
         types.ps_demand,
         types.ps_needed,
         types.ring,
-        printed,
+        np.empty_like(servers.count) if printed else None,
         first,
         last,
     )
@@ -212,20 +213,28 @@ NOBODY = np.empty(0, np.int64)
 
 def placement(types: Types, servers: PricedServers, found: Found) -> tuple[Ints, Ints]:
     """Return workers and PS on every server (class), each of shape (H,)."""
-    return place(
-        found.worker_type,
-        found.ps_type,
-        found.workers,
-        found.start,
-        found.duration,
-        found.host,
-        found.at_host,
-        servers.worker_cost,
-        servers.state.room,
-        servers.count,
-        types.ps_needed,
-        types.ring,
-    )
+    m, n, host = found.worker_type, found.workers, found.host
+    needed = 0 if types.ring else int(types.ps_needed[m, found.ps_type, n - found.at_host])
+    workers, ps = np.zeros_like(servers.count), np.zeros_like(servers.count)
+    if host >= 0:
+        workers[host], ps[host] = found.at_host, needed
+    if found.at_host == n:
+        return workers, ps
+    cost, room = servers.worker_cost[m], servers.state.room
+    last = len(cost) - 1
+    unit = cost[min(found.completion, last)] - cost[min(found.start, last)]
+    level = a = b = 0
+    if room.shape[1] > 1:  # of two windows of a power of two slots
+        level = found.duration.bit_length() - 1
+        a, b = found.start, found.completion - (1 << level)
+    rooms = np.minimum(room[level, a, m], room[level, b, m]).astype(np.int64)
+    units = np.minimum(rooms, n - 1 if types.ring else n) * servers.count
+    if host >= 0:
+        units[host] -= units[host] // servers.count[host]  # one server has its workers already
+    order = np.argsort(unit, kind="stable")
+    ends = np.cumsum(units[order])
+    workers[order] += np.diff(np.minimum(ends, n - found.at_host), prepend=0)
+    return workers, ps
 
 
 def piece_of(found: Found, workers: Ints, ps: Ints, ring: bool, shift: int = 0) -> Piece:

@@ -2,9 +2,9 @@
 
 - `column_generation`: prices on capacity, on ever finer time grids;
 - `neighbourhood`: schedules only;
-- `auto`: where there are few choices, the best schedule by CP-SAT, and its certificate by prices and
-  a branching tree. Else prices, then schedules; where it is small enough, a branching tree, and a
-  dynamic program over time; then every (mode, start) whose reduced cost exceeds what is left
+- `auto`: where there are few choices, CP-SAT for the best schedule, then prices and a branching
+  tree for its certificate. Else prices, then schedules; where it is small enough, a branching tree,
+  and a dynamic program over time; then every (mode, start) whose reduced cost exceeds what is left
   between bound and best schedule is dropped, and CP-SAT is asked for the rest. What is only claimed
   by then is worked at while there is time: the tree goes on, and another solver is asked.
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.server_kernels import MOST_ROOM, prefix_sums
+from optsched.families.completion.bookkeeping import MOST_ROOM, prefix_sums
 from optsched.kernels import kernel
 from optsched.scheduling.slots import plain_int
 
@@ -75,8 +75,8 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         begin += order.size
         columns = (modes.together, modes.workers, modes.duration, modes.mask)
         rows.append(np.array([sorted_types, *(column[order] for column in columns)]))
-    worker_cost, least = prefix_sums(prices, types.worker_demand.astype(np.float64))
-    ps_cost, _ = prefix_sums(prices, types.ps_demand.astype(np.float64))
+    worker_cost, least = prefix_sums(prices, types.worker_demand)
+    ps_cost, _ = prefix_sums(prices, types.ps_demand)
     kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
     return Tables(
         arrival=jobs.arrival,

@@ -1,6 +1,11 @@
-"""Which of two schedules counts: the lower value; of equal ones the earlier key."""
+"""Which of two schedules counts: the lower value; of equal ones the earlier key.
+
+The key is completion, workers, 1 - q, worker type, PS type | duration | PS | server of the PS.
+"""
 
 from __future__ import annotations
+
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,52 +16,36 @@ Ints = NDArray[np.int64]
 
 TIE = 1e-9  # relative: values are equal
 
+# how many parts of a key are known; no literals, for each of which a kernel is compiled anew
+UP_TO_TYPES, UP_TO_DURATION, UP_TO_PS, WHOLE = (cast(int, np.int64(n)) for n in (5, 6, 7, 8))
+
 
 @kernel
-def key_before(a: Ints, b: Ints) -> bool:
-    """Whether key a comes before key b."""
-    for i in range(a.size):
+def _before(a: Ints, b: Ints, parts: int) -> int:
+    """Return -1 if key a comes before key b, 1 if after it, 0 if these parts are equal."""
+    for i in range(parts):
         if a[i] != b[i]:
-            return bool(a[i] < b[i])
-    return False
+            return -1 if a[i] < b[i] else 1
+    return 0
 
 
 @kernel
-def is_better(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
-    """Whether a value is lower, or equal with an earlier key (of so many parts)."""
+def rank(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> int:
+    """Return -1 if a value is lower, or equal with an earlier key; 0 if both are equal; else 1."""
     if best == np.inf:
-        return value < np.inf
+        return -1 if value < np.inf else 1
     gap = TIE * max(abs(value), abs(best))
     if value < best - gap:
-        return True
-    return value <= best + gap and key_before(key[:parts], best_key[:parts])
+        return -1
+    order = _before(key, best_key, parts)
+    if order < 0:
+        return -1 if value <= best + gap else 1
+    return 1 if order > 0 or abs(value - best) > gap else 0
 
 
 @kernel
 def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
     """Whether no value from ``lower`` on can replace the best with these first parts of its key."""
-    if best == np.inf:
+    if best == np.inf or lower < best * (1 - TIE):
         return False
-    if lower > best * (1 + TIE):
-        return True
-    return lower >= best * (1 - TIE) and key_before(best_key[:parts], key[:parts])
-
-
-@kernel
-def is_equal(value: float, best: float, key: Ints, best_key: Ints) -> bool:
-    """Whether values are equal, and the first seven parts of their keys."""
-    if abs(value - best) > TIE * max(abs(value), abs(best)):
-        return False
-    same = True
-    for i in range(7):
-        same &= key[i] == best_key[i]
-    return same
-
-
-@kernel
-def lower_first(a: Ints, b: Ints) -> int:
-    """1 if ``a`` has more on low servers than ``b``, -1 if less, 0 if they are equal."""
-    for h in range(a.size):
-        if a[h] != b[h]:
-            return 1 if a[h] > b[h] else -1
-    return 0
+    return lower > best * (1 + TIE) or _before(best_key, key, parts) < 0

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.completion.oracle_kernels import cheapest_below
+from optsched.families.completion.oracle_kernels import cheapest
 from optsched.families.completion.slot_kernels import (
     Ints,
     Items,
@@ -351,7 +351,7 @@ def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Pri
         workers = np.array([items.apart[i], items.together[i]])[some]
         for a in range(last):
             for d in range(1, min(longest[i], last - a) + 1):
-                _, cost, _ = cheapest_below(
+                _, cost, _ = cheapest(
                     kind,
                     some,
                     workers,
@@ -361,6 +361,7 @@ def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Pri
                     1.0,
                     a + d,
                     np.inf,
+                    True,
                     priced.worker_cost,
                     priced.ps_cost,
                     priced.least,
@@ -373,7 +374,7 @@ def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Pri
                     servers.ps,
                     servers.needed,
                     servers.ring,
-                    False,
+                    None,
                     none,
                     none,
                 )
