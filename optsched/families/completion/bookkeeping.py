@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.kernels import kernel
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Small = NDArray[np.int16]
@@ -14,16 +16,27 @@ MOST_ROOM = 10_000
 
 def prefix_sums(prices: Floats, demand: Ints) -> tuple[Floats, Floats]:
     """Return the cost of each demand (D, L + 1, H) up to a slot, and of the cheapest (D, L + 1)."""
-    slots, servers, resources = prices.shape
-    unit = np.zeros((len(demand), slots, servers))
-    for r in range(resources):
-        unit += prices[:, :, r] * demand[:, r, None, None]
+    slots, servers, _ = prices.shape
     total = np.zeros((len(demand), slots + 1, servers))
     least = np.zeros((len(demand), slots + 1))
-    np.cumsum(unit, axis=1, out=total[:, 1:])
     if servers:
-        np.cumsum(unit.min(axis=2), axis=1, out=least[:, 1:])
+        _add_up(prices, demand.astype(np.float64), total, least)
     return total, least
+
+
+@kernel
+def _add_up(prices: Floats, demand: Floats, total: Floats, least: Floats) -> None:
+    for k in range(demand.shape[0]):
+        for t in range(prices.shape[0]):
+            low = np.inf
+            for h in range(prices.shape[1]):
+                unit = 0.0
+                for r in range(prices.shape[2]):
+                    unit += prices[t, h, r] * demand[k, r]
+                total[k, t + 1, h] = total[k, t, h] + unit
+                if unit < low:
+                    low = unit
+            least[k, t + 1] = least[k, t] + low
 
 
 def occupy(

@@ -101,10 +101,10 @@ def least_values(
 
 
 @kernel
-def _fits(capacity: Ints, c: int, e: Ints, m: int, n: int, z: Ints, p: int, s: int) -> bool:
+def _fits(capacity: Ints, c: int, n: int, e: Ints, s: int, z: Ints) -> bool:
     fits = True
-    for r in range(e.shape[1]):
-        fits &= n * e[m, r] + s * z[p, r] <= capacity[c, r]
+    for r in range(e.size):
+        fits &= n * e[r] + s * z[r] <= capacity[c, r]
     return fits
 
 
@@ -151,7 +151,7 @@ def _together(
         cost = n * unit[c]
         if not ring:
             s = needed[m, p, 0]
-            if not _fits(capacity, c, e, m, n, z, p, s):
+            if not _fits(capacity, c, n, e[m], s, z[p]):
                 continue
             cost += s * (ps_cost[p, b, c] - ps_cost[p, a, c])
         if best < 0 or cost < best:
@@ -185,7 +185,7 @@ def _apart(
             s = needed[m, p, n - g]
             if limit >= 0 and n * low + s * one >= limit:
                 continue
-            if not _fits(capacity, c, e, m, g, z, p, s):
+            if not _fits(capacity, c, g, e[m], s, z[p]):
                 continue
             rest = _cheapest(n - g, unit, room, count, c, n, used)
             if rest >= 0:

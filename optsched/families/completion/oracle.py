@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from optsched.families.completion.bookkeeping import MOST_ROOM, occupy, prefix_sums
 from optsched.families.completion.instance import Ints, Piece
 from optsched.families.completion.modes import Modes, Types
-from optsched.families.completion.oracle_kernels import cheapest
+from optsched.families.completion.oracle_kernels import cheapest, fill
 
 Floats = NDArray[np.float64]
 
@@ -220,20 +220,10 @@ def placement(types: Types, servers: PricedServers, found: Found) -> tuple[Ints,
         workers[host], ps[host] = found.at_host, needed
     if found.at_host == n:
         return workers, ps
-    cost, room = servers.worker_cost[m], servers.state.room
-    last = len(cost) - 1
-    unit = cost[min(found.completion, last)] - cost[min(found.start, last)]
-    level = a = b = 0
-    if room.shape[1] > 1:  # of two windows of a power of two slots
-        level = found.duration.bit_length() - 1
-        a, b = found.start, found.completion - (1 << level)
-    rooms = np.minimum(room[level, a, m], room[level, b, m]).astype(np.int64)
-    units = np.minimum(rooms, n - 1 if types.ring else n) * servers.count
-    if host >= 0:
-        units[host] -= units[host] // servers.count[host]  # one server has its workers already
-    order = np.argsort(unit, kind="stable")
-    ends = np.cumsum(units[order])
-    workers[order] += np.diff(np.minimum(ends, n - found.at_host), prepend=0)
+    fill(
+        *(m, n, n - found.at_host, found.start, found.duration, host),
+        *(servers.worker_cost, servers.state.room, servers.count, types.ring, workers),
+    )
     return workers, ps
 
 

@@ -169,7 +169,7 @@ def cheapest(
     rooms, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
     vector, other = np.empty(classes, np.int64), np.empty(classes, np.int64)
-    unit = np.empty((1 + kinds) * classes)  # of workers, then of each type of PS
+    unit, unit_ps = np.empty(classes), np.empty((kinds, classes))
     low_ps = np.empty(kinds)  # of the window at hand; -1: not known yet
     costs = np.empty(2 * most + 1)
     found, key, fresh = np.empty(5, np.int64), np.empty(8, np.int64), np.empty(8, np.int64)
@@ -208,7 +208,7 @@ def cheapest(
                 if together[k] == 1 and (top[level, la, m] < n or top[level, lb, m] < n):
                     continue
                 if m != now_m or d != now_d:
-                    low = units_of(worker_cost, m, t, c, unit, ZERO)
+                    low = units_of(worker_cost, m, t, c, unit)
                     now_m, now_d, high = m, d, -1
                     for p in range(kinds):
                         low_ps[p] = -1.0
@@ -216,12 +216,9 @@ def cheapest(
                     continue
                 if high < 0:
                     high = 0
+                    room_a, room_b = room[level, la, m], room[level, lb, m]
                     for h in range(classes):
-                        rooms[h] = most
-                        if room[level, la, m, h] < most:
-                            rooms[h] = room[level, la, m, h]
-                        if room[level, lb, m, h] < rooms[h]:
-                            rooms[h] = room[level, lb, m, h]
+                        rooms[h] = min(most, min(room_a[h], room_b[h]))
                         high = max(high, rooms[h])
                 if together[k] == 1 and high < n:
                     continue
@@ -252,9 +249,8 @@ def cheapest(
                             value, paid = here + costs[n], costs[n]
                             _keep(fresh, key, found, k, p, t, NOBODY, ZERO)
                         continue
-                    ps = (1 + p) * classes  # where their units are
                     if not ring and low_ps[p] < 0.0:
-                        low_ps[p] = units_of(ps_cost, p, t, c, unit, ps)
+                        low_ps[p] = units_of(ps_cost, p, t, c, unit_ps[p])
                     if together[k] == 1:
                         s = 0 if ring else needed[m, p, 0]
                         least_ps = 0.0 if ring else s * low_ps[p]
@@ -263,7 +259,7 @@ def cheapest(
                         for h in range(classes):
                             if rooms[h] < n:
                                 continue
-                            cost = n * unit[h] + (0.0 if ring else s * unit[ps + h])
+                            cost = n * unit[h] + (0.0 if ring else s * unit_ps[p, h])
                             fresh[6], fresh[7] = s, h
                             if here + cost > value * (1 + TIE):
                                 continue
@@ -282,7 +278,7 @@ def cheapest(
                             )  # fmt: skip
                             if s == 0:
                                 continue
-                            cost = s * unit[ps + h]
+                            cost = s * unit_ps[p, h]
                             for i in range(classes):
                                 cost += vector[i] * unit[i]
                             fresh[6], fresh[7] = s, h
@@ -295,7 +291,7 @@ def cheapest(
                                 break
                             s = needed[m, p, n - g]
                             # the cheapest conceivable: all workers at the lowest prices
-                            lower = here + costs[n] + s * unit[ps + h]
+                            lower = here + costs[n] + s * unit_ps[p, h]
                             if lower > value * (1 + TIE):
                                 break
                             fresh[6], fresh[7] = s, 0
@@ -304,7 +300,7 @@ def cheapest(
                             rest = costs[n - g]  # of workers that are not on this server
                             if n - g > ahead[h] - capped[h]:
                                 rest = costs[n - g + capped[h]] - capped[h] * unit[h]
-                            cost = g * unit[h] + s * unit[ps + h] + rest
+                            cost = g * unit[h] + s * unit_ps[p, h] + rest
                             place = rank(here + cost, value, fresh, key, UP_TO_PS)
                             if place > 0 or not _fits(free, level, la, lb, h, e, m, g, z, p, s):
                                 continue
@@ -333,3 +329,43 @@ def _keep(
     for i in range(key.size):
         key[i] = fresh[i]
     found[0], found[1], found[2], found[3], found[4] = k, p, start, host, at_host
+
+
+@kernel
+def fill(
+    m: int,
+    n: int,
+    left: int,
+    start: int,
+    duration: int,
+    host: int,
+    worker_cost: Floats,
+    room: Small,
+    count: Ints,
+    ring: bool,
+    workers: Ints,
+) -> None:
+    """Put the workers that are not on the host of the PS, of n in all, on the cheapest servers."""
+    last = worker_cost.shape[1] - 1
+    before = worker_cost[m, min(start, last)]
+    after = worker_cost[m, min(start + duration, last)]
+    level, a, b = 0, 0, 0
+    if room.shape[1] > 1:  # of two windows of a power of two slots
+        while 2 << level <= duration:
+            level += 1
+        a, b = start, start + duration - (1 << level)
+    taken = np.empty(count.size, np.int64)
+    for h in range(count.size):
+        taken[h] = 0
+    while left > 0:
+        best, low = -1, np.inf
+        for h in range(count.size):
+            if taken[h] == 0 and after[h] - before[h] < low:
+                best, low = h, after[h] - before[h]
+        if best < 0:
+            return
+        taken[best] = 1
+        most = min(room[level, a, m, best], room[level, b, m, best])
+        units = min(most, n - 1 if ring else n) * (count[best] - (1 if best == host else 0))
+        workers[best] += min(left, units)
+        left -= min(left, units)

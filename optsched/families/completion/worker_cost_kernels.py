@@ -14,16 +14,14 @@ FAR = 2**60
 
 
 @kernel
-def units_of(cost: Floats, k: int, start: int, end: int, out: Floats, at: int) -> float:
-    """Fill ``out`` from ``at`` on with the cost of kind k in a window (H,); return the least."""
+def units_of(cost: Floats, k: int, start: int, end: int, out: Floats) -> float:
+    """Fill ``out`` (H,) with the cost of one of kind k in a window; return the least."""
     last = cost.shape[1] - 1
-    a, b = min(start, last), min(end, last)
+    before, after = cost[k, min(start, last)], cost[k, min(end, last)]
     low = np.inf
-    for h in range(cost.shape[2]):
-        unit = cost[k, b, h] - cost[k, a, h]
-        out[at + h] = unit
-        if unit < low:
-            low = unit
+    for h in range(out.size):
+        out[h] = after[h] - before[h]
+        low = min(low, out[h])
     return low
 
 
@@ -46,14 +44,14 @@ def line_up(
     before class h ends; classes that are not in ``order`` are dearer than that.
     """
     reach = min(2 * n, costs.size - 1)
-    for h in range(room.size):
+    for h in range(unit.size):
         ahead[h] = FAR  # and not taken yet
     length, cost, have, total = 0, 0.0, 0, 0
     costs[0] = 0.0
     while n + more > 0:
         best = -1
-        for h in range(room.size):
-            if ahead[h] == FAR and room[h] > 0 and (best < 0 or unit[h] < unit[best]):
+        for h in range(unit.size):
+            if room[h] > 0 and ahead[h] == FAR and (best < 0 or unit[h] < unit[best]):
                 best = h
         if best < 0:
             break

@@ -1,0 +1,53 @@
+"""Instances with few choices: the best schedule at once, and nothing of a search is compiled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from optsched.families.completion import FAMILY
+from optsched.families.completion.few_choices import best_of_few
+from optsched.families.completion.opening import one_by_one
+from optsched.families.completion.presets import generate
+from optsched.families.completion.priced_search import Search
+from optsched.families.completion.verify import verify
+from optsched.progress import Progress
+
+RUN = """
+from optsched import get_family, solve
+from optsched.families.completion.anneal_kernels import anneal, construct
+from optsched.families.completion.insertion_kernels import insert
+found = solve(get_family("completion").generate("small", seed=0), time_limit=20)
+print(found.status, found.certified_bound, *(len(k.overloads) for k in (anneal, construct, insert)))
+"""
+
+
+def test_nothing_of_a_search_is_compiled():
+    """Neither compiled nor loaded, in a process of its own."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN], capture_output=True, text=True, check=True, timeout=300
+    )
+    assert ran.stdout.split() == ["optimal", "174.0", "0", "0", "0"]
+
+
+def known(inst):
+    """Return the search for an instance of which the simplest schedule is known."""
+    monitor = Progress(FAMILY, inst, time_limit=20, gap=1e-6)
+    simple = one_by_one(inst)
+    monitor.incumbent(verify(inst, simple).value, simple)
+    return Search(inst, monitor, 1, 0)
+
+
+def test_the_best_is_found_where_choices_are_few():
+    inst = generate("small", seed=1)
+    search = known(inst)
+    assert search.monitor.value == 148
+    assert best_of_few(search)
+    assert search.monitor.value == 120  # as the other methods find and prove
+
+
+def test_many_choices_are_left_to_the_search():
+    search = known(generate("mid", seed=1))
+    value = search.monitor.value
+    assert not best_of_few(search)
+    assert search.monitor.value == value
