@@ -36,7 +36,6 @@ def least_values(
     classes = count.size
     slots = worker_cost.shape[1] - 1
     unit, room = np.empty(classes, np.int64), np.empty(classes, np.int64)
-    used = np.empty(classes, np.int64)
     best = NONE
     for sweep in range(2):  # the first only looks at what may well be best, to have a limit
         least = NONE
@@ -88,12 +87,12 @@ def least_values(
                         *(n, m, p, unit, room, a, b, ps_cost, capacity, e, z, needed, ring)
                     )
                 elif ring:
-                    cost = _cheapest(n, unit, room, count, NOBODY, n - 1, used)
+                    cost = _cheapest(n, unit, room, count, NOBODY, n - 1)
                 else:
                     limit = best - weight * (t + d) if best >= 0 else NONE
                     cost = _apart(
                         *(n, m, p, limit, unit, low, room, count, a, b, ps_cost),
-                        *(capacity, e, z, needed, used),
+                        *(capacity, e, z, needed),
                     )
                 if cost >= 0 and (best < 0 or weight * (t + d) + cost < best):
                     best = weight * (t + d) + cost
@@ -109,19 +108,20 @@ def _fits(capacity: Ints, c: int, n: int, e: Ints, s: int, z: Ints) -> bool:
 
 
 @kernel
-def _cheapest(n: int, unit: Ints, room: Ints, count: Ints, skip: int, most: int, used: Ints) -> int:
+def _cheapest(n: int, unit: Ints, room: Ints, count: Ints, skip: int, most: int) -> int:
     """Return the cost of n workers, ``most`` on a server, one of class ``skip`` left out."""
     cost, left = 0, n
+    used = np.empty(unit.size, np.bool_)
     for c in range(unit.size):
-        used[c] = 0
+        used[c] = False
     while left > 0:
         c = -1
         for k in range(unit.size):
-            if used[k] == 0 and (c < 0 or unit[k] < unit[c]):
+            if not used[k] and (c < 0 or unit[k] < unit[c]):
                 c = k
         if c < 0:
             return NONE
-        used[c] = 1
+        used[c] = True
         take = min(left, min(room[c], most) * (count[c] - (1 if c == skip else 0)))
         cost += take * unit[c]
         left -= take
@@ -176,7 +176,6 @@ def _apart(
     e: Ints,
     z: Ints,
     needed: Ints,
-    used: Ints,
 ) -> int:
     best = NONE
     for c in range(unit.size):
@@ -187,7 +186,7 @@ def _apart(
                 continue
             if not _fits(capacity, c, g, e[m], s, z[p]):
                 continue
-            rest = _cheapest(n - g, unit, room, count, c, n, used)
+            rest = _cheapest(n - g, unit, room, count, c, n)
             if rest >= 0:
                 cost = g * unit[c] + s * one + rest
                 if limit < 0 or cost < limit:
