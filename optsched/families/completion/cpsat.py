@@ -292,7 +292,7 @@ class Program:
             time_limit=min(seconds, monitor.left()),
             threads=threads,
             seed=seed,
-            gap=monitor.gap_limit,
+            gap=monitor.gap_limit if claim else 0.0,  # else the status alone says what was proved
         )
         status = "unknown"
         try:

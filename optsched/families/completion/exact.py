@@ -94,18 +94,20 @@ class Exact:
             self.branching = self._tree()
         if self.branching.run() and monitor.value is None:
             monitor.infeasible = True
-        leaves = [node for node in self.branching.tree.leaves() if node.bound > self._target()]
+        # an allowed gap ends the work on a leaf, but proves not that nothing there is better
+        leaves = [n for n in self.branching.tree.leaves() if n.bound > self._target(gap=0.0)]
         leaves.sort(key=lambda node: -node.bound)
         problem = self.branching.problem
         assert isinstance(problem, WindowBlocks)
         self.leaves = [(n.restrictions, problem.per_slot(n.prices)) for n in leaves]
 
-    def _target(self) -> float:
+    def _target(self, gap: float | None = None) -> float:
         """Return at which bound, of which less is better, a leaf of the tree is done."""
+        gap = self.monitor.gap_limit if gap is None else gap
         value = self.monitor.value
         if value is None:
             return -float(latest_cost(self.inst)) * (1 + SAFE)
-        return -(value - max(self.step - SAFE * value, self.monitor.gap_limit * value))
+        return -(value - max(self.step - SAFE * value, gap * value))
 
     def _tree(self) -> BranchAndPrice:
         """Return the branching tree, of which nothing has been done yet."""

@@ -34,3 +34,22 @@ def test_a_bracket_holds_the_optimum(scale):
             assert solved(Jobs(inst), None, best - 1.01 * scale)[0] == "infeasible", seed
             assert solved(Jobs(inst), best - scale, best + scale)[0] == "optimal", seed
     assert looked > 10
+
+
+def test_a_gap_that_is_allowed_is_no_proof():
+    """Who claims nothing reads from the status that nothing is better: then nothing may be."""
+    loose = 0
+    for seed in range(30):
+        inst = tiny(seed)
+        best = optimum(inst)
+        if best is None:
+            continue
+        values = {}
+        for claim in (True, False):
+            program = Program(Jobs(inst), all_choices(Jobs(inst), [inst.horizon] * len(inst.jobs)))
+            monitor = Progress(FAMILY, inst, time_limit=30.0, gap=5.0)
+            program.solve(monitor, threads=1, seed=0, claim=claim)
+            values[claim] = monitor.value
+        assert values[False] == best
+        loose += values[True] > best
+    assert loose  # else this would prove nothing
