@@ -1,16 +1,15 @@
-"""Stops `optsched solve` at random moments, and looks at what is left.
+"""Stop `optsched solve` at random moments, and look at what is left.
 
 Twenty SIGINT and ten SIGTERM per family, at moments from the start of the process on; a quarter
 each for the smallest and the largest preset, with the kernels compiled and not. Wanted every time:
 exit status 130 or 143 within two seconds, no traceback, nothing half written, and a file that
 `verify` accepts, once the instance has been read.
 
-    python benchmarks/interruptions.py --family oasis --seed 1
+    python benchmarks/interruptions.py        (about half an hour)
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -19,10 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from optsched.problem import families
+from bench import Benchmark, Row, Summary, Target, parse, parser
+
+from optsched.problem import family_names
 
 SIGNALS = (signal.SIGINT,) * 20 + (signal.SIGTERM,) * 10
 PRESETS = {
@@ -37,9 +39,34 @@ ALLOWED = 2.0  # seconds to end in
 COMMAND = [sys.executable, "-m", "optsched"]
 
 
-def stop(
-    made: Path, number: int, moment: float, environment: Mapping[str, str]
-) -> dict[str, object]:
+def cells(options: Namespace) -> Iterator[Row]:
+    """Yield when which process gets which signal."""
+    for family in options.families:
+        rng = random.Random(f"0 {family}")
+        for k, number in enumerate(rng.sample(SIGNALS, options.seeds)):
+            yield {
+                "family": family,
+                "preset": PRESETS[family][k % 2],
+                "seed": k,
+                "cold": k % 4 >= 2,
+                "signal": number.name,
+                "moment": rng.uniform(0.1, LATEST),
+            }
+
+
+def measure(cell: Row) -> Row:
+    """Make an instance, solve it, send the signal, and return what came of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / "made.json"
+        drawn = ["--preset", cell["preset"], "--seed", str(cell["seed"])]
+        command = [*COMMAND, "generate", cell["family"], *drawn, "-o", made]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        cache = {"NUMBA_CACHE_DIR": folder} if cell["cold"] else {}
+        number = signal.Signals[cell["signal"]]
+        return stop(made, number, cell["moment"], os.environ | cache)
+
+
+def stop(made: Path, number: int, moment: float, environment: Mapping[str, str]) -> Row:
     """Start a solve, send it a signal, and return what came of it."""
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "result.json"
@@ -56,7 +83,7 @@ def stop(
         _, err = process.communicate()
         took = time.perf_counter() - began
         left = sorted(os.listdir(folder))
-        row: dict[str, object] = {"status": process.returncode, "seconds": round(took, 2)}
+        row: Row = {"status": process.returncode, "seconds": took, "file": target.exists()}
         wrong = []
         if process.returncode not in (128 + number, 0):
             wrong.append("status")
@@ -74,48 +101,53 @@ def stop(
             )
             if judged.returncode:
                 wrong.append("verify: " + judged.stdout + judged.stderr)
-        elif err != "optsched: interrupted\n":
+        elif err.splitlines()[-1:] != ["optsched: interrupted"] and process.returncode:
             wrong.append("no file: " + err)
         return row | {"wrong": wrong}
 
 
-def main() -> None:
-    """Run what the command line asks for; exit status 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--family", nargs="*", default=list(families()))
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--signals", type=int, default=len(SIGNALS))
-    options = parser.parse_args()
-    bad = 0
-    for family in options.family:
-        rng = random.Random(f"{options.seed} {family}")
-        for k, number in enumerate(rng.sample(SIGNALS, options.signals)):
-            preset, cold = PRESETS[family][k % 2], k % 4 >= 2
-            moment = rng.uniform(0.1, LATEST)
-            with tempfile.TemporaryDirectory() as folder:
-                made = Path(folder) / "made.json"
-                subprocess.run(
-                    [
-                        *COMMAND,
-                        "generate",
-                        family,
-                        "--preset",
-                        preset,
-                        "--seed",
-                        str(k),
-                        "-o",
-                        made,
-                    ],
-                    check=True,
-                    stdout=subprocess.DEVNULL,
-                )
-                cache = {"NUMBA_CACHE_DIR": folder} if cold else {}
-                row = stop(made, number, moment, os.environ | cache)
-            bad += bool(row["wrong"])
-            kind = f"{family} {preset} {'cold' if cold else 'warm'}"
-            print(f"{kind}, {signal.strsignal(number)} after {moment:.2f} s: {row}", flush=True)
-    print(f"{bad} went wrong")
-    sys.exit(bool(bad))
+def summarize(rows: list[Row]) -> Summary:
+    """Return a line per family and signal."""
+    lines = []
+    for family in family_names():
+        for name in ("SIGINT", "SIGTERM"):
+            mine = [r for r in rows if (r["family"], r["signal"]) == (family, name)]
+            if mine:
+                files = sum(r["file"] for r in mine)
+                wrong = sum(bool(r["wrong"]) for r in mine)
+                slowest = round(max(r["seconds"] for r in mine), 2)
+                lines.append([family, name, len(mine), files, slowest, wrong])
+    targets = (
+        Target("stops that went wrong", "", sum(bool(r["wrong"]) for r in rows), must=0),
+        Target("the slowest stop", "s", max(r["seconds"] for r in rows), must=ALLOWED),
+    )
+    columns = ("family", "signal", "stops", "with a file", "slowest, s", "wrong")
+    return Summary(columns, lines, targets)
+
+
+BENCHMARK = Benchmark(
+    name="interruptions",
+    title="Stops at any moment",
+    question="What is left when a solve is stopped?",
+    methods={
+        "stopped": "`optsched solve --time-limit 600 --gap 0 -o FILE`, at a random moment of its "
+        "first 15 s; smallest and largest preset, half of them with nothing compiled",
+        "with a file": "the instance had been read, so the best so far is on file, and `verify` "
+        "accepts it; before, there is one line and no file",
+        "wrong": "another exit status than 128 + signal (0 if it was done before), later than 2 s, "
+        "a traceback, other files, a file that is not accepted, no file and no line",
+    },
+    summarize=summarize,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> Row:
+    """Run the benchmark."""
+    p = parser(__doc__, seeds=len(SIGNALS))
+    p.add_argument("--families", nargs="+", default=list(PRESETS), choices=list(PRESETS))
+    p.add_argument("--processes", type=int, default=1)
+    options = parse(p, __file__, argv)
+    return BENCHMARK.run(list(cells(options)), measure, options, processes=options.processes)
 
 
 if __name__ == "__main__":
