@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.dmlrs.labels import options_hull, slot_options, slot_surplus, spread
+from optsched.families.dmlrs.labels import options_hull, slot_options
 from optsched.families.dmlrs.oracle import Best, Oracle, Request
-from optsched.families.dmlrs.oracle_kernels import open_slot, useful_workers
 from optsched.families.dmlrs.rounding import (
     Relaxation,
     SlotProblem,
     Tally,
     round_until_feasible,
 )
+from optsched.families.dmlrs.theta import open_slot
 from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints, unit_prices
 from optsched.scheduling.workload import EQUAL, hull_costs, hull_insert
 
 
-@dataclass(frozen=True)
-class _Slot:
-    """What one slot offers."""
-
-    work: Ints
-    cost: Floats
-    kind: Ints
-    rounded: dict[int, Ints]  # workers -> rows [machine, workers, PS]
+Rows = dict[int, Ints]  # kind of option -> rows [machine, workers, PS]
 
 
 class RandomizedOracle(Oracle):
@@ -51,99 +42,44 @@ class RandomizedOracle(Oracle):
         self, job: Request, machines: Machines, rng: Generator, cutoff: float = 0.0
     ) -> tuple[Best, Ints] | None:
         """Return the best schedule that Algorithms 2-4 find, and its entries as `Oracle.places`."""
-        most = (
-            useful_workers(job.work, job.inner, job.ps_inner),
-            useful_workers(job.work, job.outer, job.ps_outer),
-        )
-        width = most[0] + most[1]
-        if width == 0:
+        if not any(job.most):
             return None
-        offered: list[_Slot] = []
-        slopes, lengths = (
-            np.empty(job.utility.size * width),
-            np.empty(job.utility.size * width, np.int64),
-        )
-        slope, length = np.empty(width), np.empty(width, np.int64)
-        promise, rate = [], []
-        certain, held = cutoff, 0
+        offers, promise, ends = self.offers, self.offers.promise, self.offers.ends
+        rounded: list[Rows] = []
+        certain, held, found = cutoff, 0, 0
         for t in range(job.arrival, job.utility.size):
             if job.utility[t] <= certain:
                 break
-            slot = self._open(job, machines, t, most, rng)
-            offered.append(slot)
-            used = options_hull(slot.work, slot.cost, slot.work.size, slope, length)
-            held = hull_insert(slope, length, used, slopes, lengths, held, job.work)
-            low, high = hull_costs(slopes, lengths, held, job.work)
-            promise.append(job.utility[t] - low)
-            rate.append(slopes[held - 1] if held else 0.0)
-            certain = max(certain, job.utility[t] - high)
-        ends = [
-            k for k, p in enumerate(promise) if p > cutoff and p >= certain - EQUAL * abs(certain)
-        ]
-        if not ends:
-            return None
-        return self._spread(job, offered, ends, rate, certain, cutoff)
+            k = t - job.arrival
+            rounded.append(self._open(job, machines, t, rng))
+            work, cost, size = offers.options[0, k], offers.cost[k], int(offers.size[k])
+            used = options_hull(work, cost, size, offers.slopes[1], offers.lengths[1])
+            slot = (offers.slopes[1], offers.lengths[1], used)
+            held = hull_insert(*slot, offers.slopes[0], offers.lengths[0], held, job.work)
+            low, high = hull_costs(offers.slopes[0], offers.lengths[0], held, job.work)
+            promise[0, k] = job.utility[t] - low
+            promise[1, k] = offers.slopes[0, held - 1] if held else 0.0
+            certain = max(certain, float(job.utility[t]) - high)
+        for k in range(len(rounded)):
+            if promise[0, k] > cutoff and promise[0, k] >= certain - EQUAL * abs(certain):
+                ends[found] = k
+                found += 1
+        best = self.among(job, found, certain, cutoff) if found else None
+        return None if best is None else (best, self._entries(job, rounded, best))
 
-    def _spread(
-        self,
-        job: Request,
-        offered: list[_Slot],
-        ends: list[int],
-        rate: list[float],
-        certain: float,
-        cutoff: float,
-    ) -> tuple[Best, Ints] | None:
-        n, width = len(offered), max(1, max(s.work.size for s in offered))
-        work, kind = np.zeros((n, width), np.int64), np.zeros((n, width), np.int64)
-        cost = np.zeros((n, width))
-        size = np.array([s.work.size for s in offered])
-        for t, slot in enumerate(offered):
-            work[t, : size[t]], cost[t, : size[t]] = slot.work, slot.cost
-            kind[t, : size[t]] = slot.kind
-        rates = np.array([rate[e] for e in ends])
-        surplus = np.zeros((len(ends), n + 1))
-        for c, end in enumerate(ends):
-            for t in range(end, -1, -1):
-                least = slot_surplus(work[t], cost[t], size[t], rates[c])
-                surplus[c, t] = surplus[c, t + 1] + least
-        amount = np.zeros(job.utility.size, np.int64)
-        payoff, completion = spread(
-            0,
-            ends[-1],
-            job.work,
-            np.ascontiguousarray(job.utility[job.arrival :]),
-            work,
-            cost,
-            kind,
-            size,
-            np.array(ends),
-            rates,
-            surplus,
-            certain,
-            cutoff,
-            amount[job.arrival :],
-        )
-        if completion < 0:
-            return None
-        best = Best(payoff, completion + job.arrival, amount)
-        return best, self._entries(job, offered, best)
-
-    def _entries(self, job: Request, offered: list[_Slot], best: Best) -> Ints:
+    def _entries(self, job: Request, rounded: list[Rows], best: Best) -> Ints:
         rows: list[tuple[int, int, int, int]] = []
         for t in np.flatnonzero(best.amount).tolist():
-            n, outer = divmod(int(best.amount[t]), 2)
-            slot = offered[t - job.arrival]
-            for h, w, s in slot.rounded[2 * n + outer].tolist():
+            for h, w, s in rounded[t - job.arrival][int(best.amount[t])].tolist():
                 rows += [(0, t, h, w)] if w else []
                 rows += [(1, t, h, s)] if s else []
         return np.array(rows, np.int64).reshape(-1, 4)
 
-    def _open(
-        self, job: Request, machines: Machines, t: int, most: tuple[int, int], rng: Generator
-    ) -> _Slot:
+    def _open(self, job: Request, machines: Machines, t: int, rng: Generator) -> Rows:
         """Price one slot: inner placements exactly, outer ones by rounding."""
-        scratch = self.scratch
-        price, free = machines.price[t], machines.free[t]
+        _, _, parts, numbers, _, _ = self.scratch
+        price, free, most = machines.price[t], machines.free[t], job.most
+        nothing = np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64)
         inner_last, _, _ = open_slot(
             price,
             free,
@@ -155,13 +91,13 @@ class RandomizedOracle(Oracle):
             most[0],
             0,
             0.0,
-            *scratch[:6],
+            *self.scratch,
             False,
-            *scratch[6:],
+            *nothing,
         )
-        inner_cost = scratch[2][0, : inner_last + 1].copy()
+        inner_cost = parts[0, : inner_last + 1].copy()
         placed = {
-            2 * n: np.array([[scratch[3][0, n], n, job.ps_inner[n]]])
+            2 * n: np.array([[numbers[0, n], n, job.ps_inner[n]]])
             for n in range(1, inner_last + 1)
             if np.isfinite(inner_cost[n])
         }
@@ -180,9 +116,8 @@ class RandomizedOracle(Oracle):
                 break
             outer_cost[n], placed[2 * n + 1] = found
         outer_last = int(np.flatnonzero(np.isfinite(outer_cost))[-1])
-        work, kind = np.empty(sum(most), np.int64), np.empty(sum(most), np.int64)
-        cost = np.empty(sum(most))
-        size = slot_options(
+        offers, k = self.offers, t - job.arrival
+        offers.size[k] = slot_options(
             inner_cost,
             inner_last,
             job.inner,
@@ -190,11 +125,11 @@ class RandomizedOracle(Oracle):
             outer_last,
             job.outer,
             job.work,
-            work,
-            cost,
-            kind,
+            offers.options[0, k],
+            offers.cost[k],
+            offers.options[1, k],
         )
-        return _Slot(work[:size], cost[:size], kind[:size], placed)
+        return placed
 
     @staticmethod
     def _problem(job: Request, price: Floats, free: Floats) -> SlotProblem:

@@ -16,9 +16,6 @@ from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints
 from optsched.scheduling.workload import EQUAL
 
-INNER, OUTER = 0, 1
-
-
 @kernel
 def slot_options(
     inner_cost: Floats,
@@ -79,7 +76,7 @@ def slot_options(
     return size
 
 
-@kernel
+@kernel(error_model="numpy")
 def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Ints) -> int:
     """Return the number of segments of the lower convex hull of (0, 0) and the options."""
     used = 0
@@ -97,310 +94,173 @@ def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Int
     return used
 
 
-@kernel
-def slot_surplus(work: Ints, cost: Floats, size: int, rate: float) -> float:
-    """Return the least cost - rate * work in a slot, at most 0."""
-    least = 0.0
-    for k in range(size):
-        x = cost[k] - rate * work[k]
-        least = x if x < least else least
-    return least
+NO_ROOM = -2  # instead of a completion slot: more room for labels is needed
 
 
 @kernel
-def spread(
+def search(
     arrival: int,
+    first: int,
     last: int,
     total: int,
     utility: Floats,
-    work: Ints,
+    options: Ints,
     cost: Floats,
-    kind: Ints,
     size: Ints,
+    limits: Ints,
+    found: int,
     ends: Ints,
-    rates: Floats,
+    promise: Floats,
     surplus: Floats,
     certain: float,
     cutoff: float,
+    start: Ints,
+    label: Ints,
+    paid: Floats,
     amount: Ints,
 ) -> tuple[float, int]:
     """Find the completion slot and the options of greatest payoff; return (payoff, completion).
 
+    All slots but those of ``utility``, ``limits`` and ``amount`` count from the arrival on.
+
     Parameters
     ----------
-    arrival, last : int
-        First and last slot that matter.
+    first, last : int
+        Slots in which the job may complete, if ``found`` is 0.
     total : int
-        The job's work.
+        The job's work; it may do more.
     utility : array of shape (T,)
-    work, cost, kind : arrays of shape (T, options)
-    size : array of shape (T,)
-    ends : array of shape (C,)
-        Slots in which a completion may be best, ascending.
-    rates : array of shape (C,)
-        For every such slot a price of work: any will do, the hull's is the best.
-    surplus : array of shape (C, T + 1)
-        ``surplus[c, t]``: sum of `slot_surplus` at ``rates[c]`` over slots t..ends[c].
+    options : array of shape (2, slots, options)
+        Work and kind.
+    cost : array of shape (slots, options)
+    size : array of shape (slots,)
+        How many options there are.
+    limits : array of shape (3, T) or (3, 0)
+        Where the first of them is above 0, one of the options must be used.
+    found : int
+        If above 0: in how many slots a completion may be best. Labels from which none of them can
+        pay are left out, and payoffs within 1e-9, relative, are equal: the earliest counts.
+    ends : array of at least ``found``
+        These slots, ascending.
+    promise : array of shape (2, slots)
+        ``promise[1, t]``: a price of work for a completion in slot t: any will do, the hull's is
+        the best.
+    surplus : scratch of at least (found, slots + 1)
     certain : float
         A payoff that is known to be possible, or the cutoff.
     cutoff : float
-        Only a greater payoff is of interest.
+        Only a greater payoff is of interest, if ``found`` is above 0.
+    start, label, paid : scratch
+        Of at least slots + 2; of shapes (L, 3) and (L,): room for labels.
     amount : array of shape (T,)
         Receives the kinds of the options that are used, 0 where there is none.
 
     Returns
     -------
     payoff, completion : float, int
-        Completion -1 if nothing is above ``cutoff``.
+        Completion -1 if there is no such schedule, `NO_ROOM` if there is no room for all labels.
     """
-    done = np.zeros(1024, np.int64)  # labels of all slots, one after the other, work falling
-    paid = np.zeros(1024)
-    origin = np.empty((1024, 2), np.int64)  # label before, option (-1: none)
-    origin[0, 0], origin[0, 1] = -1, -1
-    start = np.empty(last - arrival + 3, np.int64)
+    pruning = found > 0
+    best = cutoff if pruning else -np.inf
+    completion, best_label, best_option = -1, -1, -1
+    for e in range(found):  # the least cost - price * work of the slots from t on, at most 0
+        surplus[e, ends[e] + 1] = 0.0
+        for t in range(ends[e], -1, -1):
+            spared = 0.0
+            for k in range(size[t]):
+                spared = min(spared, cost[t, k] - promise[1, ends[e]] * options[0, t, k])
+            surplus[e, t] = surplus[e, t + 1] + spared
+    until = 0  # no completion before the last slot that is forced
+    for t in range(arrival, limits.shape[1]):
+        if limits[0, t] > 0:
+            until = t - arrival
+    if pruning:
+        last = ends[found - 1]
+    if until > last:
+        return -np.inf, -1
+    label[0, 0], label[0, 1], label[0, 2], paid[0] = 0, -1, -1, 0.0  # work, label before, option
     start[0], start[1] = 0, 1
-    lists = new_lists(64)
-    best, completion, best_label = cutoff, -1, -1
-    for t in range(arrival, last + 1):
-        lo, hi = start[t - arrival], start[t - arrival + 1]
-        later = 0
-        while later < ends.size and ends[later] <= t:
+    later = 0
+    for t in range(last + 1):
+        low, high = start[t], start[t + 1]  # labels before this slot, work falling
+        worth = utility[arrival + t]
+        enough = certain - EQUAL * abs(certain)
+        forced = limits.shape[1] > 0 and limits[0, arrival + t] > 0
+        while later < found and ends[later] <= t:
             later += 1
-        lists = wider(lists, hi - lo)
-        n = 0
-        for k in range(lo, hi):  # nothing is done in this slot
-            if done[k] >= total or _pays(
-                done[k], paid[k], t, total, utility, ends, later, rates, surplus, certain
-            ):
-                put(lists, 0, n, done[k], paid[k], k, -1)
-                n += 1
-        now = 0
-        for o in range(size[t]):
-            lists = wider(lists, n + hi - lo)
-            m = 0
-            for k in range(lo, hi):
-                if done[k] >= total:
-                    continue
-                w, c = min(total, done[k] + work[t, o]), paid[k] + cost[t, o]
-                if w >= total:
-                    good = utility[t] - c >= certain - EQUAL * abs(certain)
+        at, n = high, 0  # labels after it, so far
+        for o in range(0 if forced else -1, size[t]):  # -1: nothing is done
+            step, price = (options[0, t, o], cost[t, o]) if o >= 0 else (0, 0.0)
+            to = high if at - high >= n + high - low else at + n  # those with option o merged in
+            if to + n + high - low > paid.size:
+                return -np.inf, NO_ROOM
+            i, k, m, least = at, low, 0, np.inf
+            w, c, before = 0, 0.0, -1  # the next label of option o, if there is one
+            while True:
+                while k < high:
+                    if before >= 0 and label[k, 0] + step < total:
+                        break
+                    x, y = min(total, label[k, 0] + step), paid[k] + price
+                    good = True
+                    if pruning and x >= total:
+                        good = o < 0 or (label[k, 0] < total and worth - y >= enough)
+                    elif pruning:
+                        good = False
+                        for e in range(later, found):
+                            end = utility[arrival + ends[e]]
+                            missing = promise[1, ends[e]] * (total - x) + surplus[e, t + 1]
+                            if end - y - max(0.0, missing) >= certain - EQUAL * max(
+                                abs(certain), end
+                            ):
+                                good = True
+                                break
+                    elif o >= 0 and x >= total and t >= first and t >= until and worth - y > best:
+                        best, completion, best_label, best_option = worth - y, t, k, o
+                    if good and (before < 0 or y < c):  # of those that complete, the cheapest
+                        w, c, before = x, y, k
+                    k += 1
+                    if before >= 0 and w < total:
+                        break
+                if before < 0 and i == at + n:
+                    break
+                old = before < 0 or (
+                    i < at + n
+                    and (label[i, 0] > w or (label[i, 0] == w and paid[i] * (1.0 - EQUAL) <= c))
+                )
+                work, y = (label[i, 0], paid[i]) if old else (w, c)
+                same = m > 0 and label[to + m - 1, 0] == work
+                if y < (least * (1.0 - EQUAL) if same else least):
+                    m += 0 if same else 1
+                    least = y
+                    new = to + m - 1
+                    paid[new], label[new, 0] = y, work
+                    label[new, 1], label[new, 2] = (label[i, 1], label[i, 2]) if old else (before, o)
+                if old:
+                    i += 1
                 else:
-                    good = _pays(w, c, t, total, utility, ends, later, rates, surplus, certain)
-                if good:
-                    m = append(lists, m, w, c, k, o)
-            n = merge(lists, now, n, m)
-            now = 1 - now
-        if hi + n > done.size:
-            done, paid, origin = longer(done, paid, origin, 2 * (hi + n))
-        for i in range(n):
-            done[hi + i], paid[hi + i] = lists[0][now, i], lists[1][now, i]
-            origin[hi + i, 0], origin[hi + i, 1] = lists[2][now, i, 0], lists[2][now, i, 1]
-        start[t - arrival + 2] = hi + n
+                    before = -1
+            at, n = to, m
+        if at > high:
+            for k in range(n):
+                paid[high + k] = paid[at + k]
+                for j in range(3):
+                    label[high + k, j] = label[at + k, j]
+        start[t + 2] = high + n
         if n == 0:
             break
-        if done[hi] >= total and origin[hi, 1] >= 0:
-            payoff = utility[t] - paid[hi]
-            margin = EQUAL * abs(best) if completion >= 0 else 0.0
-            if payoff > best + margin:
-                best, completion, best_label = payoff, t, hi
+        if pruning and label[high, 0] >= total and label[high, 2] >= 0:
+            payoff = worth - paid[high]
+            if payoff > best + (EQUAL * abs(best) if completion >= 0 else 0.0):
+                best, completion = payoff, t
+                best_label, best_option = label[high, 1], label[high, 2]
                 certain = max(certain, payoff)
     if completion < 0:
         return -np.inf, -1
-    trace(arrival, completion, best_label, origin, kind, amount)
-    return best, completion
-
-
-@kernel
-def _pays(
-    done: int,
-    paid: float,
-    slot: int,
-    total: int,
-    utility: Floats,
-    ends: Ints,
-    later: int,
-    rates: Floats,
-    surplus: Floats,
-    certain: float,
-) -> bool:
-    """Whether a label after ``slot`` can still end in a payoff of ``certain``."""
-    for c in range(later, ends.size):
-        missing = rates[c] * (total - done) + surplus[c, slot + 1]
-        promise = utility[ends[c]] - paid - max(0.0, missing)
-        if promise >= certain - EQUAL * max(abs(certain), utility[ends[c]]):
-            return True
-    return False
-
-
-@kernel
-def windowed(
-    first: int,
-    last: int,
-    total: int,
-    utility: Floats,
-    work: Ints,
-    cost: Floats,
-    kind: Ints,
-    size: Ints,
-    forced: Ints,
-    amount: Ints,
-) -> tuple[float, int]:
-    """Find the best payoff and completion slot in first..last, where slots may be forced to run.
-
-    Arrays as in `spread`; ``forced[t]`` is 1 where one of the options must be used. A job may do
-    more than its work. Returns (-inf, -1) if there is no such schedule; ``amount`` is filled
-    otherwise.
-    """
-    done = np.zeros(1024, np.int64)
-    paid = np.zeros(1024)
-    origin = np.empty((1024, 2), np.int64)
-    origin[0, 0], origin[0, 1] = -1, -1
-    start = np.empty(last + 3, np.int64)
-    start[0], start[1] = 0, 1
-    lists = new_lists(64)
-    best, completion, best_label, best_option = -np.inf, -1, -1, -1
-    until = 0  # no completion before the last slot that is forced
-    for t in range(forced.size):
-        if forced[t] == 1:
-            until = t
-    if until > last:
-        return -np.inf, -1
-    for t in range(last + 1):
-        lo, hi = start[t], start[t + 1]
-        n, now = 0, 0
-        lists = wider(lists, hi - lo)
-        if forced[t] == 0:
-            for k in range(lo, hi):
-                put(lists, 0, n, done[k], paid[k], k, -1)
-                n += 1
-        for o in range(size[t]):
-            lists = wider(lists, n + hi - lo)
-            m = 0
-            for k in range(lo, hi):
-                w, c = min(total, done[k] + work[t, o]), paid[k] + cost[t, o]
-                if w >= total and t >= first and t >= until and utility[t] - c > best:
-                    best, completion = utility[t] - c, t
-                    best_label, best_option = k, o
-                m = append(lists, m, w, c, k, o)
-            n = merge(lists, now, n, m)
-            now = 1 - now
-        if hi + n > done.size:
-            done, paid, origin = longer(done, paid, origin, 2 * (hi + n))
-        for i in range(n):
-            done[hi + i], paid[hi + i] = lists[0][now, i], lists[1][now, i]
-            origin[hi + i, 0], origin[hi + i, 1] = lists[2][now, i, 0], lists[2][now, i, 1]
-        start[t + 2] = hi + n
-        if n == 0:
-            break
-    if completion < 0:
-        return -np.inf, -1
-    trace(0, completion - 1, best_label, origin, kind, amount)
-    amount[completion] = kind[completion, best_option]
-    return best, completion
-
-
-@kernel
-def trace(first: int, last: int, label: int, origin: Ints, kind: Ints, amount: Ints) -> None:
-    """Read the options of slots first..last, that end in ``label``, into ``amount``."""
     for t in range(amount.size):
         amount[t] = 0
-    for t in range(last, first - 1, -1):
-        if origin[label, 1] >= 0:
-            amount[t] = kind[t, origin[label, 1]]
-        label = origin[label, 0]
-
-
-Lists = tuple[Ints, Floats, Ints]
-"""Three lists of labels with falling work: (3, n) work, cost; (3, n, 2) label before, option.
-
-Two take turns as the result of a merge; the third, of index 2, holds what is to be merged in.
-"""
-
-
-@kernel
-def new_lists(width: int) -> Lists:
-    """Return lists with room for ``width`` labels."""
-    return (
-        np.empty((3, width), np.int64),
-        np.empty((3, width)),
-        np.empty((3, width, 2), np.int64),
-    )
-
-
-@kernel
-def wider(lists: Lists, width: int) -> Lists:
-    """Return the lists, with room for ``width`` labels."""
-    work, paid, origin = lists
-    old = work.shape[1]
-    if old >= width:
-        return lists
-    w, p, o = new_lists(2 * width)
-    for side in range(3):
-        for k in range(old):
-            w[side, k], p[side, k] = work[side, k], paid[side, k]
-            o[side, k, 0], o[side, k, 1] = origin[side, k, 0], origin[side, k, 1]
-    return w, p, o
-
-
-@kernel
-def longer(work: Ints, paid: Floats, origin: Ints, size: int) -> tuple[Ints, Floats, Ints]:
-    """Return the labels of all slots, with room for ``size``."""
-    w, p, o = np.empty(size, np.int64), np.empty(size), np.empty((size, 2), np.int64)
-    for k in range(work.size):
-        w[k], p[k], o[k, 0], o[k, 1] = work[k], paid[k], origin[k, 0], origin[k, 1]
-    return w, p, o
-
-
-@kernel
-def put(lists: Lists, side: int, at: int, work: int, paid: float, label: int, option: int) -> None:
-    """Write one label."""
-    lists[0][side, at], lists[1][side, at] = work, paid
-    lists[2][side, at, 0], lists[2][side, at, 1] = label, option
-
-
-@kernel
-def append(lists: Lists, size: int, work: int, paid: float, label: int, option: int) -> int:
-    """Add a label to the list that is to be merged in, work falling; return its new size."""
-    if size > 0 and lists[0][2, size - 1] == work:
-        if lists[1][2, size - 1] <= paid:
-            return size
-        size -= 1
-    put(lists, 2, size, work, paid, label, option)
-    return size + 1
-
-
-@kernel
-def merge(lists: Lists, now: int, n: int, m: int) -> int:
-    """Merge list 2 (``m`` labels) into list ``now`` (``n``), as list 1 - now; return its size.
-
-    Labels that another dominates are left out. At equal work and cost the one of ``now`` stays.
-    """
-    work, paid, origin = lists
-    other = 1 - now
-    i, k, size = 0, 0, 0
-    least = np.inf
-    while i < n or k < m:
-        old = k >= m or (
-            i < n
-            and (
-                work[now, i] > work[2, k]
-                or (work[now, i] == work[2, k] and paid[now, i] * (1.0 - EQUAL) <= paid[2, k])
-            )
-        )
-        side, at = (now, i) if old else (2, k)
-        same = size > 0 and work[other, size - 1] == work[side, at]
-        if paid[side, at] < (least * (1.0 - EQUAL) if same else least):
-            if same:
-                size -= 1
-            least = paid[side, at]
-            work[other, size], paid[other, size] = work[side, at], least
-            origin[other, size, 0], origin[other, size, 1] = (
-                origin[side, at, 0],
-                origin[side, at, 1],
-            )
-            size += 1
-        if old:
-            i += 1
-        else:
-            k += 1
-    return size
+    amount[arrival + completion] = options[1, completion, best_option]
+    for t in range(completion - 1, -1, -1):
+        if label[best_label, 2] >= 0:
+            amount[arrival + t] = options[1, t, label[best_label, 2]]
+        best_label = label[best_label, 1]
+    return best, completion

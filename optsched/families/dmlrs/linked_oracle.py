@@ -12,11 +12,10 @@ import numpy as np
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.labels import options_hull
 from optsched.families.dmlrs.oracle import Best, Oracle, Request
-from optsched.families.dmlrs.oracle_kernels import among_slots
 from optsched.kernels import kernel
 from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints, charge_leftovers, rooms, unit_prices
-from optsched.scheduling.workload import hull_costs, hull_insert
+from optsched.scheduling.workload import EQUAL, hull_costs, hull_insert
 
 
 def oracle_for(inst: DmlrsInstance, machines: int) -> Oracle:
@@ -29,10 +28,13 @@ def oracle_for(inst: DmlrsInstance, machines: int) -> Oracle:
 class LinkedOracle(Oracle):
     """Finds best schedules; ``amount[t]`` is (K + 1) workers beside the PS + those elsewhere."""
 
-    def best(self, job: Request, machines: Machines, cutoff: float = 0.0) -> Best | None:
-        """Return the schedule of the greatest payoff above ``cutoff``; ties as in `Oracle`."""
-        assert job.linked is not None
-        payoff, completion = linked_schedule(
+    def options(self, most: int) -> int:
+        """Return how many ways there are to work in a slot, at most."""
+        return (most + 1) * (most + 2) // 2
+
+    def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
+        """Fill the offers; return in how many slots a completion may be best, and what is sure."""
+        found: tuple[int, float] = linked_slots(
             job.arrival,
             job.work,
             (job.inner, job.outer),
@@ -45,9 +47,9 @@ class LinkedOracle(Oracle):
             machines.count,
             machines.stranded,
             cutoff,
-            self.amount,
+            *self.offers,
         )
-        return None if completion < 0 else Best(payoff, completion, self.amount.copy())
+        return found
 
     def places(self, job: Request, machines: Machines, best: Best) -> Ints:
         """Return where a best schedule runs: rows [side (0 workers, 1 PS), slot, machine, number].
@@ -175,7 +177,7 @@ def slot_options(
 
 
 @kernel
-def linked_schedule(
+def linked_slots(
     arrival: int,
     total: int,
     rates: tuple[int, int],
@@ -188,46 +190,35 @@ def linked_schedule(
     count: Ints,
     stranded: float,
     cutoff: float,
-    amount: Ints,
-) -> tuple[float, int]:
-    """Return (payoff, completion) of the best schedule; completion -1: none beats ``cutoff``."""
-    window = utility.size - arrival
-    width = needed.shape[0] * (needed.shape[0] + 1) // 2
-    work, kind = np.empty((window, width), np.int64), np.empty((window, width), np.int64)
-    cost, size = np.empty((window, width)), np.zeros(window, np.int64)
-    slopes, lengths = np.empty(window * width), np.empty(window * width, np.int64)
-    slope, length = np.empty(width), np.empty(width, np.int64)
-    promise, rate = np.empty(window), np.empty(window)
-    certain, held, opened = cutoff, 0, 0
-    for t in range(window):
-        if utility[arrival + t] <= certain:
+    options: Ints,
+    cost: Floats,
+    size: Ints,
+    slopes: Floats,
+    lengths: Ints,
+    ends: Ints,
+    promise: Floats,
+) -> tuple[int, float]:
+    """Open slots for what they offer; see `oracle_kernels.open_slots`."""
+    certain = cutoff
+    held, opened, found = np.int64(0), 0, 0
+    for slot in range(arrival, utility.size):
+        if utility[slot] <= certain:
             break
-        table = slot_costs(
-            price[arrival + t], free[arrival + t], count, alpha, beta, needed, stranded
-        )
-        size[t] = slot_options(table, rates, total, work[t], cost[t], kind[t])
-        used = options_hull(work[t], cost[t], size[t], slope, length)
-        held = hull_insert(slope, length, used, slopes, lengths, held, total)
-        low, high = hull_costs(slopes, lengths, held, total)
-        promise[t] = utility[arrival + t] - low
-        rate[t] = slopes[held - 1] if held > 0 else 0.0
-        certain = max(certain, utility[arrival + t] - high)
+        t = slot - arrival
+        table = slot_costs(price[slot], free[slot], count, alpha, beta, needed, stranded)
+        size[t] = slot_options(table, rates, total, options[0, t], cost[t], options[1, t])
+        used = options_hull(options[0, t], cost[t], size[t], slopes[1], lengths[1])
+        held = hull_insert(slopes[1], lengths[1], used, slopes[0], lengths[0], held, total)
+        low, high = hull_costs(slopes[0], lengths[0], held, total)
+        promise[0, t] = utility[slot] - low
+        promise[1, t] = slopes[0, held - 1] if held > 0 else 0.0
+        certain = max(certain, utility[slot] - high)
         opened = t + 1
-    best, completion = among_slots(
-        total,
-        utility[arrival:],
-        work,
-        cost,
-        kind,
-        size,
-        promise[:opened],
-        rate,
-        certain,
-        cutoff,
-        amount[arrival:],
-    )
-    amount[:arrival] = 0
-    return best, completion + arrival if completion >= 0 else -1
+    for t in range(opened):
+        if promise[0, t] > cutoff and promise[0, t] >= certain - EQUAL * abs(certain):
+            ends[found] = t
+            found += 1
+    return found, certain
 
 
 @kernel

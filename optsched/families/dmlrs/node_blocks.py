@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,9 @@ from optsched.families.dmlrs.certificate_packing import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.nodes import INNER_ONLY, OUTER_ONLY, Node, root
 from optsched.families.dmlrs.oracle import Best, Oracle, Request
-from optsched.families.dmlrs.oracle_kernels import useful_workers
-from optsched.families.dmlrs.restricted import restricted_schedule
 from optsched.scheduling.oracle import Machines
 
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
-MACHINES_SAY = -1  # how many inner workers a machine holds is not known beforehand
 
 
 class NodeBlocks(ABC):
@@ -56,13 +53,7 @@ class NodeBlocks(ABC):
             job.arrival if end is None else end
             for job, end in zip(self.inst.jobs, self.inst.earliest, strict=True)
         ]
-        most = [
-            max(
-                int(useful_workers(q.work, q.inner, q.ps_inner)),
-                int(useful_workers(q.work, q.outer, q.ps_outer)),
-            )
-            for q in self.requests
-        ]
+        most = [max(q.most) for q in self.requests]
         return root(np.array(first, np.int64), np.array(most, np.int64), self.slots)
 
     def at(self, node: Node) -> Self:
@@ -128,44 +119,20 @@ class NodeBlocks(ABC):
         request: Request,
         machines: Machines,
         dual: float,
-        *,
-        worker: Floats | None = None,
-        most: int = MACHINES_SAY,
+        *together: Any,
     ) -> tuple[float, Best | None]:
         """Return the best payoff of a job at this node, and its schedule if that beats ``dual``.
 
-        With ``worker``, shape (T, N + 1), n workers at the inner rate have a price of their own,
-        and there are at most ``most`` in a slot.
+        ``together`` is as in `Oracle.within`.
         """
         node = self.node
         stay_out = not self.equality[i]
         first, last = int(node.first[i]), int(min(node.last[i], self.slots - 1))
-        if self.inst.earliest[i] is None or first > last:
+        best = None
+        if self.inst.earliest[i] is not None and first <= last:
+            limits = np.stack((node.lower[i], node.upper[i], node.mode[i]))
+            best = self.oracle.within(request, machines, (first, last), limits, *together)
+        if best is None:
             return (0.0 if stay_out else -np.inf), None
-        amount = np.zeros(self.slots, np.int64)
-        payoff, completion = restricted_schedule(
-            request.arrival,
-            first,
-            last,
-            request.work,
-            (request.inner, request.outer),
-            request.worker_demand,
-            request.ps_demand,
-            request.ps_inner,
-            request.ps_outer,
-            request.utility,
-            np.empty((0, 0)) if worker is None else worker,
-            most,
-            machines.price,
-            machines.free,
-            machines.count,
-            node.lower[i],
-            node.upper[i],
-            node.mode[i],
-            amount,
-            *self.oracle.scratch,
-        )
-        if completion < 0:
-            return (0.0 if stay_out else -np.inf), None
-        best = max(payoff, 0.0) if stay_out else payoff
-        return best, Best(payoff, completion, amount) if payoff > dual else None
+        payoff = max(best.payoff, 0.0) if stay_out else best.payoff
+        return payoff, best if best.payoff > dual else None

@@ -10,13 +10,14 @@ the exact optimum, and only near the hull.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance, linked_table
-from optsched.families.dmlrs.oracle_kernels import best_schedule, place_schedule, slot_places
+from optsched.families.dmlrs.labels import NO_ROOM, search
+from optsched.families.dmlrs.oracle_kernels import open_slots
 from optsched.resources import close
 from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints
@@ -39,6 +40,25 @@ class Request:
 
     def __post_init__(self) -> None:
         close(self.utility)
+
+    @cached_property
+    def most(self) -> tuple[int, int]:
+        """Return the most workers at either rate that can matter in a slot."""
+        return (
+            useful_workers(self.work, self.inner, self.ps_inner),
+            useful_workers(self.work, self.outer, self.ps_outer),
+        )
+
+
+def useful_workers(work: int, rate: int, table: Ints, fewest: int = 0) -> int:
+    """Return the most workers that matter in a slot: those who do the whole work, or ``fewest``.
+
+    No more than ``table`` has numbers of PS for.
+    """
+    most = min(table.size - 1, max(fewest, -(-work // rate)))
+    while most > 0 and table[most] < 0:
+        most -= 1
+    return int(most)
 
 
 @dataclass(frozen=True)
@@ -70,7 +90,35 @@ def requests(inst: DmlrsInstance) -> list[Request]:
     ]
 
 
-Scratch = tuple[Floats, Ints, Floats, Ints, Floats, Floats, Ints, Ints]
+Scratch = tuple[Floats, Ints, Floats, Ints, Floats, Floats]
+ANYTHING = np.zeros((3, 0), np.int64)  # limits that there are none
+NO_PRICES = np.zeros((0, 0))
+LABELS = 1024  # for which there is room at the beginning
+
+
+class Offers(NamedTuple):
+    """What slots offer, and in which of them a completion may be best: see `labels.search`."""
+
+    options: Ints
+    cost: Floats
+    size: Ints
+    slopes: Floats
+    lengths: Ints
+    ends: Ints
+    promise: Floats
+
+    @classmethod
+    def empty(cls, slots: int, options: int) -> Offers:
+        """Return arrays to be filled."""
+        return cls(
+            np.empty((2, slots, options), np.int64),
+            np.empty((slots, options)),
+            np.empty(slots, np.int64),
+            np.empty((2, slots * options)),
+            np.empty((2, slots * options), np.int64),
+            np.empty(slots, np.int64),
+            np.empty((2, slots)),
+        )
 
 
 class Oracle:
@@ -86,10 +134,17 @@ class Oracle:
     """
 
     def __init__(self, horizon: int, machines: int, most: int) -> None:
-        compile_kernels()
         self.most = most
         self.amount = np.zeros(horizon, np.int64)
         self.scratch = new_scratch(machines, most)
+        self.offers = Offers.empty(horizon, self.options(most))
+        self.entries = np.empty((2 * horizon * most, 4), np.int64)  # never more PS than workers
+        self.start = np.empty(horizon + 2, np.int64)
+        self.label, self.paid = np.empty((LABELS, 3), np.int64), np.empty(LABELS)
+
+    def options(self, most: int) -> int:
+        """Return how many ways there are to work in a slot, at most."""
+        return 2 * most
 
     def best(self, job: Request, machines: Machines, cutoff: float = 0.0) -> Best | None:
         """Return the schedule of the greatest payoff above ``cutoff``, None if there is none.
@@ -97,10 +152,101 @@ class Oracle:
         Ties: payoffs within 1e-9 relative are equal, and the earliest completion wins; then the
         least work in the last slot, then in the slot before it, and so on; inner before outer.
         """
-        payoff, completion = best_schedule(
-            job.arrival,
+        if not any(job.most):
+            return None
+        found, certain = self.open(job, machines, cutoff)
+        return self.among(job, found, certain, cutoff) if found else None
+
+    def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
+        """Fill the offers; return in how many slots a completion may be best, and what is sure."""
+        found, certain = self._open_slots(
+            job, machines, job.arrival, self.amount.size - 1, job.most, self.amount, cutoff=cutoff
+        )
+        return found, certain
+
+    def among(self, job: Request, found: int, certain: float, cutoff: float) -> Best | None:
+        """Return the best schedule of the present offers, None if none is above ``cutoff``."""
+        payoff, completion = self._search(job, self.amount, found, certain, cutoff)
+        return None if completion < 0 else Best(payoff, completion, self.amount.copy())
+
+    def within(
+        self,
+        job: Request,
+        machines: Machines,
+        window: tuple[int, int],
+        limits: Ints,
+        together: Floats = NO_PRICES,
+        most_together: int = -1,
+    ) -> Best | None:
+        """Return the best schedule that completes in ``window`` and keeps ``limits``.
+
+        ``limits`` of shape (3, T) are lower, upper and mode of a `nodes.Node`. With ``together``,
+        shape (T, N + 1), n workers at the inner rate have a price of their own, and there are at
+        most ``most_together`` in a slot.
+        """
+        first, last = window
+        most, fewest = job.most, int(limits[0].max(initial=0))
+        if fewest:  # forced numbers may be more than are useful
+            most = (
+                useful_workers(job.work, job.inner, job.ps_inner, fewest),
+                useful_workers(job.work, job.outer, job.ps_outer, fewest),
+            )
+        if not any(most) or last < job.arrival:
+            return None
+        amount = np.zeros(self.amount.size, np.int64)
+        self._open_slots(
+            job, machines, job.arrival, last, most, amount,
+            limits=limits, together=together, most_together=most_together,
+        )  # fmt: skip
+        first, last = max(0, first - job.arrival), last - job.arrival
+        payoff, completion = self._search(job, amount, 0, 0.0, 0.0, (first, last), limits)
+        return None if completion < 0 else Best(payoff, completion, amount)
+
+    def places(self, job: Request, machines: Machines, best: Best) -> Ints:
+        """Return where a best schedule runs: rows [side (0 workers, 1 PS), slot, machine, number].
+
+        A class of machines appears once for every machine of it that is used.
+        """
+        placed, _ = self._open_slots(
+            job, machines, job.arrival, best.completion, job.most, best.amount, placing=True
+        )
+        return self.entries[:placed].copy()
+
+    def slot(self, job: Request, machines: Machines, slot: int, kind: int) -> Ints:
+        """Return rows [machine, workers, PS] of the cheapest placement of a kind (see `Best`).
+
+        There are none if no such placement fits.
+        """
+        amount = np.zeros(self.amount.size, np.int64)
+        amount[slot] = kind
+        placed, _ = self._open_slots(job, machines, slot, slot, job.most, amount, placing=True)
+        rows: dict[int, list[int]] = {}
+        for side, _, h, number in self.entries[:placed].tolist():
+            rows.setdefault(h, [h, 0, 0])[1 + side] += number
+        return np.array(list(rows.values()), np.int64).reshape(-1, 3)
+
+    def _open_slots(
+        self,
+        job: Request,
+        machines: Machines,
+        first: int,
+        last: int,
+        most: tuple[int, int],
+        amount: Ints,
+        *,
+        cutoff: float = 0.0,
+        limits: Ints = ANYTHING,
+        together: Floats = NO_PRICES,
+        most_together: int = -1,
+        placing: bool = False,
+    ) -> tuple[int, float]:
+        found: tuple[int, float] = open_slots(
+            first,
+            last,
             job.work,
-            (job.inner, job.outer),
+            job.inner,
+            job.outer,
+            *most,
             job.worker_demand,
             job.ps_demand,
             job.ps_inner,
@@ -111,81 +257,64 @@ class Oracle:
             machines.count,
             machines.stranded,
             cutoff,
-            self.amount,
+            limits,
+            together,
+            most_together,
+            placing,
+            amount,
             *self.scratch,
+            *self.offers,
+            self.entries,
         )
-        if completion < 0:
-            return None
-        return Best(payoff, completion, self.amount.copy())
+        return found
 
-    def places(self, job: Request, machines: Machines, best: Best) -> Ints:
-        """Return where a best schedule runs: rows [side (0 workers, 1 PS), slot, machine, number].
-
-        A class of machines appears once for every machine of it that is used.
-        """
-        entries: Ints = place_schedule(
-            best.amount,
-            job.arrival,
-            best.completion,
-            job.worker_demand,
-            job.ps_demand,
-            job.ps_inner,
-            job.ps_outer,
-            machines.price,
-            machines.free,
-            machines.count,
-            machines.stranded,
-            *self.scratch[:6],
-        )
-        return entries
-
-    def slot(self, job: Request, machines: Machines, slot: int, kind: int) -> Ints:
-        """Return rows [machine, workers, PS] of the cheapest placement of a kind (see `Best`).
-
-        There are none if no such placement fits.
-        """
-        rows: Ints = slot_places(
-            kind,
-            machines.price[slot],
-            machines.free[slot],
-            machines.count,
-            job.worker_demand,
-            job.ps_demand,
-            job.ps_inner,
-            job.ps_outer,
-            machines.stranded,
-            *self.scratch[:6],
-        )
-        return rows
+    def _search(
+        self,
+        job: Request,
+        amount: Ints,
+        found: int,
+        certain: float,
+        cutoff: float,
+        window: tuple[int, int] = (0, 0),
+        limits: Ints = ANYTHING,
+    ) -> tuple[float, int]:
+        """Search among the present offers; return payoff and completion, as `labels.search`."""
+        offers = self.offers
+        surplus = np.empty((found, int(offers.ends[found - 1]) + 2)) if found else NO_PRICES
+        while True:
+            payoff, completion = search(
+                job.arrival,
+                *window,
+                job.work,
+                job.utility,
+                offers.options,
+                offers.cost,
+                offers.size,
+                limits,
+                found,
+                offers.ends,
+                offers.promise,
+                surplus,
+                certain,
+                cutoff,
+                self.start,
+                self.label,
+                self.paid,
+                amount,
+            )
+            if completion != NO_ROOM:
+                return payoff, completion + job.arrival if completion >= 0 else -1
+            room = 4 * self.paid.size
+            self.label, self.paid = np.empty((room, 3), np.int64), np.empty(room)
 
 
 def new_scratch(machines: int, most: int) -> Scratch:
-    """Return the scratch arrays of the kernels."""
+    """Return the scratch arrays of `theta.open_slot`."""
     return (
         np.empty((7, machines)),
         np.empty(machines, np.int64),
-        np.empty((5, most + 1)),
+        np.empty((4, most + 1)),
         np.empty((2, most + 1), np.int64),
         np.empty((most + 1, most + 1)),
         np.empty((most + 1, most + 1)),
-        np.empty((1, 2, most + 1, most + 1), np.int64),
-        np.empty(1, np.int64),
     )
-
-
-@cache
-def compile_kernels() -> None:
-    """Compile what an oracle runs, so that no decision is timed with it."""
-    demand, table, utility = np.ones(1), np.arange(3), np.full(1, 9.0)
-    close(utility)
-    price = np.ones((1, 1, 2))
-    free = np.full((1, 1, 2), 4.0)
-    count = np.ones(2, np.int64)
-    amount = np.zeros(1, np.int64)
-    job = (demand, demand, table, table)
-    first: list[Any] = [0, 2, (1, 1), *job, utility, price, free, count, 0.0, 0.0, amount]
-    best_schedule(*first, *list[Any](new_scratch(2, 2)))
-    for kind in (4, 5):
-        amount[0] = kind
-        rest: list[Any] = [amount, 0, 0, *job, price, free, count, 0.0]
-        place_schedule(*rest, *list[Any](new_scratch(2, 2)[:6]))

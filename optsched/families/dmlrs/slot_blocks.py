@@ -108,7 +108,7 @@ class SlotBlocks(NodeBlocks):
         for i, request in enumerate(self.requests):
             most = int(self.room[i].max(initial=0))
             best[i], found = self.best_schedule(
-                i, request, machines, float(duals[i]), worker=worker[i], most=most
+                i, request, machines, float(duals[i]), worker[i], most
             )
             if found is not None:
                 outer = np.where(found.amount % 2 == 1, found.amount, 0)
