@@ -18,10 +18,10 @@ from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
 from optsched.families.dmlrs.oracle import new_scratch, requests
-from optsched.families.dmlrs.oracle_kernels import open_slot, useful_workers
 from optsched.families.dmlrs.policy import PdOrs
 from optsched.families.dmlrs.presets import generate
 from optsched.families.dmlrs.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.theta import open_slot
 from optsched.simulation import simulate
 
 RATIOS = (40.0, 5.0, 2.0, 1.0)
@@ -56,24 +56,21 @@ def measure(cell: Row) -> Row:
     price = np.exp(10 * used) * rng.random(free.shape) / np.maximum(inst.arrays.capacity.T, 1)
     count = np.ones(len(inst.capacity), np.int64)
     scratch = new_scratch(len(inst.capacity), 20)
+    kept = (np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64))
     slots, linear = [], []
     for i, q in enumerate(requests(inst)):
-        most = [
-            useful_workers(q.work, rate, table)
-            for rate, table in ((q.inner, q.ps_inner), (q.outer, q.ps_outer))
-        ]
         tables = (q.worker_demand, q.ps_demand, q.ps_inner, q.ps_outer)
         times = []
         for _ in range(3):
             began = time.perf_counter()
-            open_slot(price, free, count, *tables, *most, 0.0, *scratch[:6], False, *scratch[6:])
+            open_slot(price, free, count, *tables, *q.most, 0.0, *scratch, False, *kept)
             times.append(time.perf_counter() - began)
         slots.append(min(times))
         if i < 5:
             began = time.perf_counter()
             problem = SlotProblem(price.T @ q.worker_demand, price.T @ q.ps_demand, free, *tables)
             relaxation = Relaxation(problem)
-            for n in range(1, most[1] + 1):
+            for n in range(1, q.most[1] + 1):
                 found = relaxation.solve(n)
                 if found is not None:
                     round_until_feasible(problem, found, n, 1.006, 200, rng)

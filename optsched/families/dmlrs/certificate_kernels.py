@@ -23,7 +23,7 @@ SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bo
 NARROW = 2**42  # capacities from here on are measured without their last digits
 
 
-@kernel
+@kernel(error_model="numpy")
 def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
     """Whether n workers and m PS fit; by division, since products might be too large."""
     for r in range(free.size):
@@ -37,7 +37,7 @@ def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
     return True
 
 
-@kernel
+@kernel(error_model="numpy")
 def share(demand: int, capacity: int) -> int:
     """Return ``demand`` as a part of ``capacity``, in units of 1 / SURROGATE, rounded down.
 
@@ -47,6 +47,29 @@ def share(demand: int, capacity: int) -> int:
     while capacity >> drop >= NARROW:
         drop += 1
     return int((demand >> drop) * SURROGATE // ((capacity >> drop) + min(drop, 1)))
+
+
+# Numba compiles a kernel anew for every literal that another one hands to it, also where a variable
+# that begins as one is meant. So the numbers that are handed on begin as ``zero``.
+
+
+@kernel
+def rank(key: Ints, order: Ints, n: int) -> None:
+    """Sort ``order[:n]``, different numbers, by ``key`` of them; equals by number. A shell sort."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            i, at = order[k], k
+            while at >= gap:
+                j = order[at - gap]
+                if key[j] < key[i] or (key[j] == key[i] and j < i):
+                    break
+                order[at] = j
+                at -= gap
+            order[at] = i
+        gap //= 3
 
 
 @kernel
@@ -64,11 +87,11 @@ def inner_costs(
     needed : shape (N + 1,)
         PS that n workers need, below 0: impossible.
     """
-    cost = np.full(most + 1, NONE, np.int64)
-    cost[0] = 0
-    for n in range(1, most + 1):
+    cost = np.empty(most + 1, np.int64)
+    for n in range(most + 1):
+        cost[n] = NONE if n > 0 else 0
         m = needed[n]
-        if m < 0:
+        if n == 0 or m < 0:
             continue
         for c in range(worker.size):
             if holds(free[c], alpha, beta, n, m):
@@ -76,7 +99,7 @@ def inner_costs(
     return cost
 
 
-@kernel
+@kernel(error_model="numpy")
 def outer_costs(
     worker: Ints,
     ps: Ints,
@@ -92,14 +115,15 @@ def outer_costs(
     A dynamic program over the machines, ``count[c]`` of each class. ``one[n, m]``: n workers and m
     PS on exactly one machine; ``more[n, m]``: on two or more.
     """
-    cost = np.full(most + 1, NONE, np.int64)
-    cost[0] = 0
     servers = 0
     for n in range(most + 1):
         servers = max(servers, needed[n])
-    one = np.full((most + 1, servers + 1), NONE, np.int64)
-    more = np.full((most + 1, servers + 1), NONE, np.int64)
-    room = np.empty(most + 1, np.int64)
+    one = np.empty((most + 1, servers + 1), np.int64)
+    more = np.empty((most + 1, servers + 1), np.int64)
+    for n in range(most + 1):
+        for m in range(servers + 1):
+            one[n, m], more[n, m] = NONE, NONE
+    room, cost = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     for c in range(worker.size):
         top = -1  # workers that fit
         for w in range(most + 1):
@@ -129,9 +153,9 @@ def outer_costs(
                     more[n, m] = best
                     if n + m > 0 and n <= top and m <= room[n]:
                         one[n, m] = min(one[n, m], n * worker[c] + m * ps[c])
-    for n in range(1, most + 1):
-        if needed[n] >= 0:
-            cost[n] = min(NONE, more[n, needed[n]])
+    for n in range(most + 1):
+        cost[n] = min(NONE, more[n, needed[n]]) if needed[n] >= 0 else NONE
+    cost[0] = 0
     return cost
 
 
@@ -140,10 +164,9 @@ def slot_options(
     inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int, mode: int
 ) -> tuple[Ints, Ints]:
     """Return the work and cost of what a slot may run, both rising; dominated options left out."""
-    work = np.empty(inner.size + outer.size, np.int64)
-    cost = np.empty_like(work)
-    size = 0
     i, j = inner.size - 1, outer.size - 1
+    first = i + j  # of the options so far, which are written from the last on
+    work, cost = np.empty(first, np.int64), np.empty(first, np.int64)
     least = NONE
     while i > 0 or j > 0:  # from the most work to the least
         a = min(total, i * rates[0]) if i > 0 else -1
@@ -152,40 +175,18 @@ def slot_options(
         n, w, c = (i, a, inner[i]) if take else (j, b, outer[j])
         allowed = low <= n <= high and mode != (OUTER_ONLY if take else INNER_ONLY)
         if allowed and c < least:
-            if size > 0 and work[size - 1] == w:
-                size -= 1
-            work[size], cost[size] = w, c
+            if first == work.size or work[first] != w:
+                first -= 1
+            work[first], cost[first] = w, c
             least = c
-            size += 1
         if take:
             i -= 1
         else:
             j -= 1
-    return work[:size][::-1].copy(), cost[:size][::-1].copy()
+    return work[first:], cost[first:]
 
 
-@kernel
-def density(work: Ints, cost: Ints, size: Ints, total: int) -> int:
-    """Return a price of 2**COARSE units of work: that of the dearest slot which has to be used."""
-    slots = size.size
-    price = np.full(slots, NONE, np.int64)
-    amount = np.zeros(slots, np.int64)
-    for t in range(slots):
-        for k in range(size[t]):
-            each = cost[t, k] // max(1, work[t, k] >> COARSE)
-            if each < price[t]:
-                price[t], amount[t] = each, work[t, k]
-    done = 0
-    for t in np.argsort(price):
-        if price[t] == NONE:
-            break
-        done += amount[t]
-        if done >= total:
-            return int(min(price[t], 2**40))
-    return 0
-
-
-@kernel
+@kernel(error_model="numpy")
 def best_payoff(
     work: Ints,
     cost: Ints,
@@ -214,89 +215,92 @@ def best_payoff(
     floor : int
         Only greater payoffs count (-NONE: all); returned if there is none.
     """
-    best = floor
-    until = first
+    slots = last + 1
+    best, until = floor, first
     for t in range(forced.size):
         if forced[t] == 1:
             until = max(until, t)
+    # a price of 2**COARSE units of work: that of the dearest slot which has to be used
+    price, amount = np.empty(slots, np.int64), np.empty(slots, np.int64)
+    order, surplus = np.empty(slots, np.int64), np.empty(slots + 1, np.int64)
+    for t in range(slots):
+        price[t], amount[t], order[t] = NONE, 0, t
+        for k in range(size[t]):
+            each = cost[t, k] // max(1, work[t, k] >> COARSE)
+            if each < price[t]:
+                price[t], amount[t] = each, work[t, k]
+    rank(price, order, slots)
+    rate, reached = 0, 0
+    for k in range(slots):
+        t = order[k]
+        if price[t] == NONE:
+            break
+        reached += amount[t]
+        if reached >= total:
+            rate = min(price[t], 2**40)
+            break
     # a lower bound on the cost of what is still missing, and of the slots from t on
-    rate = density(work[: last + 1], cost[: last + 1], size[: last + 1], total)
-    rate = min(rate, STEEPEST // (last + 1))  # no sum overflows; any price is valid
-    surplus = np.zeros(last + 2, np.int64)
+    rate = min(rate, STEEPEST // slots)  # no sum overflows; any price is valid
+    surplus[slots] = 0
     for t in range(last, -1, -1):
         least = 0
         for k in range(size[t]):
             least = min(least, cost[t, k] - rate * ((work[t, k] >> COARSE) + 1))
         surplus[t] = surplus[t + 1] + least
-    done, paid = np.zeros(1, np.int64), np.zeros(1, np.int64)  # labels, work falling
-    for t in range(last + 1):
+    done, paid, labels = np.empty(1, np.int64), np.empty(1, np.int64), 1  # work falling
+    done[0], paid[0] = 0, 0
+    for t in range(slots):
         if worth[t] <= best:
             break
-        new_done, new_paid = np.empty(0, np.int64), np.empty(0, np.int64)
-        if forced[t] == 0:
-            new_done, new_paid = done, paid
-        for k in range(size[t]):
-            more = np.minimum(total, done + work[t, k])
-            dearer = paid + cost[t, k]
-            if t >= until:
-                for j in range(more.size):
-                    if more[j] < total:
-                        break
-                    best = max(best, worth[t] - dearer[j])
-            new_done, new_paid = merged(new_done, new_paid, more, dearer)
+        new_done, new_paid, n = done, paid, 0
+        for o in range(0 if forced[t] == 1 else -1, size[t]):  # -1: nothing runs
+            step, dearer = (work[t, o], cost[t, o]) if o >= 0 else (0, 0)
+            for j in range(labels if o >= 0 and t >= until else 0):
+                if done[j] + step < total:
+                    break
+                best = max(best, worth[t] - paid[j] - dearer)
+            # merge what runs this option; labels that another dominates are left out
+            out, cheap = np.empty(n + labels, np.int64), np.empty(n + labels, np.int64)
+            i, j, m, least = 0, 0, 0, NONE
+            while i < n or j < labels:
+                w = min(total, done[j] + step) if j < labels else -1
+                if i < n and new_done[i] >= w:
+                    w, c = new_done[i], new_paid[i]
+                    i += 1
+                else:
+                    c = paid[j] + dearer
+                    j += 1
+                if c < least:
+                    if m > 0 and out[m - 1] == w:
+                        m -= 1
+                    out[m], cheap[m] = w, c
+                    least = c
+                    m += 1
+            new_done, new_paid, n = out, cheap, m
         if t == last:
             break
-        kept = 0
-        for j in range(new_done.size):
+        labels = 0
+        for j in range(n):
             missing = rate * ((total - new_done[j]) >> COARSE) + surplus[t + 1]
             if worth[t + 1] - new_paid[j] - max(0, missing) > best:
-                new_done[kept], new_paid[kept] = new_done[j], new_paid[j]
-                kept += 1
-        if kept == 0:
+                new_done[labels], new_paid[labels] = new_done[j], new_paid[j]
+                labels += 1
+        if labels == 0:
             break
-        done, paid = joined(new_done[:kept].copy(), new_paid[:kept].copy())
+        while labels > MOST_LABELS:  # join neighbours, as more work for the lower cost
+            half = (labels + 1) // 2
+            for k in range(half):
+                new_done[k] = new_done[2 * k]
+                new_paid[k] = new_paid[min(2 * k + 1, labels - 1)]
+            labels = half
+        done, paid = new_done, new_paid
     return best
-
-
-@kernel
-def merged(work: Ints, paid: Ints, more: Ints, dearer: Ints) -> tuple[Ints, Ints]:
-    """Merge two lists of labels with falling work; those that another dominates are left out."""
-    n, m = work.size, more.size
-    out, cost = np.empty(n + m, np.int64), np.empty(n + m, np.int64)
-    i, j, size = 0, 0, 0
-    least = NONE
-    while i < n or j < m:
-        if j >= m or (i < n and work[i] >= more[j]):
-            w, c = work[i], paid[i]
-            i += 1
-        else:
-            w, c = more[j], dearer[j]
-            j += 1
-        if c < least:
-            if size > 0 and out[size - 1] == w:
-                size -= 1
-            out[size], cost[size] = w, c
-            least = c
-            size += 1
-    return out[:size].copy(), cost[:size].copy()
-
-
-@kernel
-def joined(work: Ints, paid: Ints) -> tuple[Ints, Ints]:
-    """Join neighbours, as more work for the lower cost, until there are not too many labels."""
-    while work.size > MOST_LABELS:
-        half = (work.size + 1) // 2
-        w, c = np.empty(half, np.int64), np.empty(half, np.int64)
-        for k in range(half):
-            w[k], c[k] = work[2 * k], paid[min(2 * k + 1, work.size - 1)]
-        work, paid = w, c
-    return work, paid
 
 
 MOST_STEPS = 20_000  # of the search for the best load of one machine
 
 
-@kernel
+@kernel(error_model="numpy")
 def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     """Return the greatest ``value @ y`` with 0 <= y <= most and ``demand.T @ y <= capacity``.
 
@@ -310,47 +314,52 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     demand : shape (n, R)
     capacity : shape (R,)
     """
-    resources = capacity.size
-    items = np.empty(value.size, np.int64)
-    n = 0
+    resources, width, zero = capacity.size, value.size + 1, int(np.int64(0))
+    order, size = np.empty(width, np.int64), np.empty(width, np.int64)
+    ranked, measure = np.empty(width, np.int64), np.empty(width, np.int64)
+    key, n = np.empty(width, np.int64), zero
     for i in range(value.size):
         fits = value[i] > 0 and most[i] > 0
         for r in range(resources):
             fits = fits and demand[i, r] <= capacity[r]
         if fits:
-            items[n] = i
+            order[n], ranked[n] = i, i
             n += 1
     # one surrogate resource: whose fractional knapsack is the tightest (the last: all together)
-    size, order = np.zeros(value.size, np.int64), items[:n]
     relaxed, whole = NONE, 0
     for q in range(resources + 1):
-        measure, limit = np.zeros(value.size, np.int64), 0
+        limit = zero
+        for i in range(value.size):
+            measure[i] = 0
         for r in range(resources):
-            if capacity[r] > 0 and q in (r, resources):
+            counts = q == resources or r == q
+            if counts and capacity[r] > 0:
                 limit += SURROGATE
-                for i in items[:n]:
+                for k in range(n):
+                    i = ranked[k]
                     measure[i] += share(demand[i, r], capacity[r])
         if limit == 0:
             continue
-        rank = np.array(
-            [-(value[i] // measure[i]) - 1 if measure[i] else -NONE for i in items[:n]], np.int64
-        )
-        ranked = items[:n][np.argsort(rank)]
-        promise = fractional(value, measure, most, ranked, 0, limit)
+        for k in range(n):
+            i = ranked[k]
+            key[i] = -(value[i] // measure[i]) - 1 if measure[i] > 0 else -NONE
+        rank(key, ranked, n)
+        promise = fractional(value, measure, most, ranked, zero, n, limit)
         if promise < relaxed:
-            size, order, relaxed, whole = measure, ranked, promise, limit
+            relaxed, whole = promise, limit
+            for k in range(n):
+                order[k], size[ranked[k]] = ranked[k], measure[ranked[k]]
     if relaxed == NONE:  # no capacity at all: what fits asks for nothing
         relaxed = 0
-        for i in items[:n]:
-            relaxed += most[i] * value[i]
+        for k in range(n):
+            relaxed += most[order[k]] * value[order[k]]
         return relaxed
-    free = np.empty((n + 1, resources), np.int64)
-    free[0] = capacity
-    left = np.empty(n + 1, np.int64)
-    left[0] = whole
-    earned = np.zeros(n + 1, np.int64)
-    number = np.zeros(n + 1, np.int64)
-    best, k, down = 0, 0, True
+    free = np.empty((width, resources), np.int64)
+    for r in range(resources):
+        free[0, r] = capacity[r]
+    number, left, earned = key, measure, np.empty(width, np.int64)  # these are free again
+    left[0], earned[0] = whole, 0
+    best, k, down = 0, zero, True
     steps = 0
     while k >= 0:
         steps += 1
@@ -375,7 +384,7 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
             free[k + 1, r] = free[k, r] - number[k] * demand[i, r]
         left[k + 1] = left[k] - number[k] * size[i]
         earned[k + 1] = earned[k] + number[k] * value[i]
-        promise = earned[k + 1] + fractional(value, size, most, order, k + 1, left[k + 1])
+        promise = earned[k + 1] + fractional(value, size, most, order, k + 1, n, left[k + 1])
         if promise <= best:
             # fewer of this item leave no more than its density, but for the rounding of densities
             if promise + most[i] * size[i] <= best:
@@ -386,15 +395,17 @@ def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
     return best
 
 
-@kernel
-def fractional(value: Ints, size: Ints, most: Ints, order: Ints, first: int, left: int) -> int:
-    """Return a bound on the worth of the items from position ``first`` of ``order`` on.
+@kernel(error_model="numpy")
+def fractional(
+    value: Ints, size: Ints, most: Ints, order: Ints, first: int, last: int, left: int
+) -> int:
+    """Return a bound on the worth of the items in positions ``first``..``last`` - 1 of ``order``.
 
     The fractional knapsack, with every density rounded up to a whole number, by which ``order`` is
     sorted: so it is one of items that are worth no less.
     """
     total = 0
-    for k in range(first, order.size):
+    for k in range(first, last):
         j = order[k]
         if size[j] == 0:
             total += most[j] * value[j]

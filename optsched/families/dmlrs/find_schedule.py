@@ -18,7 +18,6 @@ from optsched.scheduling.oracle import Machines
 from optsched.scheduling.slots import Floats, Ints, unit_prices
 from optsched.scheduling.workload import EQUAL, hull_costs, hull_insert
 
-
 Rows = dict[int, Ints]  # kind of option -> rows [machine, workers, PS]
 
 

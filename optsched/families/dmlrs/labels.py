@@ -16,6 +16,7 @@ from optsched.kernels import kernel
 from optsched.scheduling.slots import Floats, Ints
 from optsched.scheduling.workload import EQUAL
 
+
 @kernel
 def slot_options(
     inner_cost: Floats,
@@ -234,7 +235,8 @@ def search(
                     least = y
                     new = to + m - 1
                     paid[new], label[new, 0] = y, work
-                    label[new, 1], label[new, 2] = (label[i, 1], label[i, 2]) if old else (before, o)
+                    label[new, 1] = label[i, 1] if old else before
+                    label[new, 2] = label[i, 2] if old else o
                 if old:
                     i += 1
                 else:

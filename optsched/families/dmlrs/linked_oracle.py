@@ -34,6 +34,7 @@ class LinkedOracle(Oracle):
 
     def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return in how many slots a completion may be best, and what is sure."""
+        assert job.linked is not None
         found: tuple[int, float] = linked_slots(
             job.arrival,
             job.work,
@@ -200,7 +201,7 @@ def linked_slots(
 ) -> tuple[int, float]:
     """Open slots for what they offer; see `oracle_kernels.open_slots`."""
     certain = cutoff
-    held, opened, found = np.int64(0), 0, 0
+    held, opened, found = int(np.int64(0)), 0, 0  # no literal
     for slot in range(arrival, utility.size):
         if utility[slot] <= certain:
             break

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,6 +139,7 @@ class Oracle:
         self.scratch = new_scratch(machines, most)
         self.offers = Offers.empty(horizon, self.options(most))
         self.entries = np.empty((2 * horizon * most, 4), np.int64)  # never more PS than workers
+        self.memory: list[Any] = [*self.scratch, *self.offers, self.entries]
         self.start = np.empty(horizon + 2, np.int64)
         self.label, self.paid = np.empty((LABELS, 3), np.int64), np.empty(LABELS)
 
@@ -159,10 +160,10 @@ class Oracle:
 
     def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return in how many slots a completion may be best, and what is sure."""
-        found, certain = self._open_slots(
-            job, machines, job.arrival, self.amount.size - 1, job.most, self.amount, cutoff=cutoff
+        last = self.amount.size - 1
+        return self._open_slots(
+            job, machines, job.arrival, last, job.most, self.amount, cutoff=cutoff
         )
-        return found, certain
 
     def among(self, job: Request, found: int, certain: float, cutoff: float) -> Best | None:
         """Return the best schedule of the present offers, None if none is above ``cutoff``."""
@@ -262,9 +263,7 @@ class Oracle:
             most_together,
             placing,
             amount,
-            *self.scratch,
-            *self.offers,
-            self.entries,
+            *self.memory,
         )
         return found
 

@@ -85,7 +85,7 @@ def open_slots(
     """
     limited = limits.shape[1] > 0
     certain = cutoff  # a payoff that is known to be possible, or uninteresting
-    held, opened, placed = np.int64(0), 0, 0
+    held, opened, placed = int(np.int64(0)), 0, 0  # no literal
     visited, chosen = np.empty(0, np.int64), np.empty((0, 2, 0, 0), np.int64)
     for slot in range(first, last + 1):
         t, kind, n, keep = slot - first, amount[slot], amount[slot] // 2, False

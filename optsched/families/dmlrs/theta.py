@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from optsched.families.dmlrs.ranking import rank
 from optsched.kernels import kernel
 from optsched.scheduling.slots import (
     Floats,
@@ -137,26 +138,11 @@ def open_slot(
     for n in range(n_max + 1):
         for m in range(m_max + 1):
             one[n, m], more[n, m] = np.inf, np.inf
-    # machines by the price of a worker and a PS, equals by index: a shell sort
-    order, gap = machine_ints, 1
+    order, both = machine_ints, machine_floats[4]  # machines by the price of a worker and a PS
     for h in range(machines):
-        machine_floats[4, h] = worker[h] + ps[h]
+        both[h] = worker[h] + ps[h]
         order[h] = h
-    while gap < machines // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for k in range(gap, machines):
-            h, at = order[k], k
-            key = machine_floats[4, h]
-            while at >= gap:
-                g = order[at - gap]
-                x = machine_floats[4, g]
-                if x < key or (x == key and g < h):
-                    break
-                order[at] = g
-                at -= gap
-            order[at] = h
-        gap //= 3
+    rank(both, order, machines)
     least_w, least_s = np.inf, np.inf  # cheapest single worker and PS on machines not yet visited
     for k in range(machines - 1, -1, -1):
         h = order[k]

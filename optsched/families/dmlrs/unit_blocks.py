@@ -37,6 +37,12 @@ class UnitBlocks(NodeBlocks):
         arrays = self.inst.arrays
         demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)
         self.demand = demand  # (2 I, R)
+        items, resources = demand.shape
+        self.scratch = (
+            np.empty((5, items + 1)),
+            np.empty((4, items + 1), np.int64),
+            np.empty((items + 1, resources)),
+        )
         self.room = self._rooms()  # (2 I, C)
         worth = arrays.utility.max(initial=0.0)
         self.row = np.full((2, self.jobs, self.slots, len(self.classes)), -1)
@@ -165,7 +171,7 @@ class UnitBlocks(NodeBlocks):
         out = np.zeros(value.shape, np.int64)
         top = np.zeros(len(self.hosts))
         capacity = self.capacity[self.host_class]
-        best_loads(value, self.demand, capacity, self.upper, top, out)
+        best_loads(value, self.demand, capacity, self.upper, top, out, *self.scratch)
         best[self.jobs :] = top
         worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
         for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():

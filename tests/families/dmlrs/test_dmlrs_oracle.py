@@ -16,11 +16,12 @@ from optsched.families.dmlrs.instance import (
     ceil_tol,
 )
 from optsched.families.dmlrs.oracle import Oracle, new_scratch, requests
-from optsched.families.dmlrs.oracle_kernels import open_slot
+from optsched.families.dmlrs.theta import open_slot
 from optsched.families.dmlrs.verify import verify
 from optsched.scheduling.oracle import Machines
 
 EVERYTHING = -1e18
+NOTHING_KEPT = (np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64))
 
 
 def machines(inst, prices):
@@ -46,9 +47,9 @@ def costs(inst, i, cluster, t):
         q.ps_outer,
         *tops,
         0.0,
-        *scratch[:6],
+        *scratch,
         False,
-        *scratch[6:],
+        *NOTHING_KEPT,
     )
     out = np.full((2, most + 1), np.inf)
     for side in (0, 1):
