@@ -96,7 +96,7 @@ def open_slot(
     for n in range(most_inner + 1):
         parts[0, n] = np.inf
         numbers[0, n] = -1
-    parts[0, 0] = 0.0
+    parts[0, 0], parts[1, 0] = 0.0, 0.0
     inner_last = 0
     for h in range(machines):
         n = min(most_inner, int(room[h]))
@@ -121,7 +121,6 @@ def open_slot(
         return inner_last, 0, 0
     # on more
     rooms(free, beta, max(0, ps_outer[most_outer]), ps_room)
-    parts[1, 0] = 0.0
     for n in range(1, most_outer + 1):
         parts[1, n] = np.inf
     n_max = cheapest(worker, room, count, most_outer, machine_ints, parts[2])
