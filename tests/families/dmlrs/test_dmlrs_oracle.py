@@ -9,6 +9,7 @@ from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optsched.families.dmlrs.certificate_kernels import rank as whole_rank
 from optsched.families.dmlrs.instance import (
     DmlrsSchedule,
     JobSchedule,
@@ -16,6 +17,7 @@ from optsched.families.dmlrs.instance import (
     ceil_tol,
 )
 from optsched.families.dmlrs.oracle import Oracle, new_scratch, requests
+from optsched.families.dmlrs.ranking import rank
 from optsched.families.dmlrs.theta import open_slot
 from optsched.families.dmlrs.verify import verify
 from optsched.scheduling.oracle import Machines
@@ -170,3 +172,28 @@ def test_an_outer_placement_never_lands_on_one_machine():
             rows = oracle.slot(request, cluster, 0, 2 * n + 1)
             assert len(rows) != 1
             assert not len(rows) or rows[:, 1].sum() == n
+
+
+@pytest.mark.parametrize("file", FILES[:6], ids=lambda f: f.stem)
+def test_room_for_labels_grows_where_it_is_needed(file):
+    inst, reference = load(file)
+    size = (inst.horizon, len(inst.capacity), max(j.chunks for j in inst.jobs))
+    for known in reference["oracle"]:
+        cluster = machines(inst, np.array(known["p"]))
+        for request in requests(inst):
+            plenty, scarce = Oracle(*size), Oracle(*size)
+            scarce.label, scarce.paid = np.empty((1, 3), np.int64), np.empty(1)
+            best, again = (o.best(request, cluster, EVERYTHING) for o in (plenty, scarce))
+            assert (best is None) == (again is None)
+            if best is not None and again is not None:
+                assert scarce.paid.size > 1
+                assert (best.payoff, best.completion) == (again.payoff, again.completion)
+                assert best.amount.tolist() == again.amount.tolist()
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=60))
+def test_the_sort_is_stable(keys):
+    for sort, kind in ((rank, float), (whole_rank, np.int64)):
+        order = np.arange(len(keys))[::-1].copy()
+        sort(np.array(keys, kind), order, len(keys))
+        assert order.tolist() == np.argsort(keys, kind="stable").tolist()
