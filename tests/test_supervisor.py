@@ -107,7 +107,8 @@ def is_listening(process):
     """Whether the process has taken the signals, which Python cannot before it has started."""
     status = Path(f"/proc/{process.pid}/status").read_text()
     caught = int(status.partition("SigCgt:")[2].split()[0], 16)
-    return caught & 1 << signal.SIGTERM - 1 and caught & 1 << signal.SIGALRM - 1
+    wanted = (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+    return all(caught & 1 << number - 1 for number in wanted)
 
 
 def is_running(pid):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from optsched.families.bot.baselines import BASELINES
@@ -14,11 +15,16 @@ from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.online import WIRE, assemble, events
 from optsched.families.bot.outset import modest, opening
 from optsched.families.bot.policy import KNOWLEDGE, Adaptive, Naive
-from optsched.families.bot.presets import PRESETS
+from optsched.families.bot.presets import PRESETS, generate
 from optsched.families.bot.reference import METHODS
-from optsched.families.bot.sources import generate, open_trace
 from optsched.families.bot.verify import verify
-from optsched.problem import Family
+from optsched.problem import Family, Window
+
+
+def _open_trace(source: Path, window: Window) -> BotInstance:
+    from optsched.families.bot.sources import open_trace  # here, since pandas loads slowly
+
+    return open_trace(source, window)
 
 
 def _program(inst: BotInstance) -> Any:
@@ -51,7 +57,7 @@ FAMILY = Family(
     presets=PRESETS,
     sizes=("nodes", "applications"),
     generate=generate,
-    open_trace=open_trace,
+    open_trace=_open_trace,
     samples={"source": "platform.csv", "profiles": ("applications.csv",)},
     verify=verify,
     check=check,

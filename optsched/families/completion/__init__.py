@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from optsched.families.completion.baselines import BASELINES
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.certificate import CompletionCertificate, check
+from optsched.families.completion.facts import describe, headline, warnings
 from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.online import WIRE, assemble, events
 from optsched.families.completion.opening import opening
 from optsched.families.completion.policy import KNOWLEDGE, AOnline, guarantee, must_run
+from optsched.families.completion.presets import generate
 from optsched.families.completion.reference import METHODS
 from optsched.families.completion.shadow import shadow_prices
-from optsched.families.completion.sources import (
-    describe,
-    generate,
-    headline,
-    open_trace,
-    warnings,
-)
 from optsched.families.completion.verify import verify
-from optsched.problem import Family, Policy
+from optsched.problem import Family, Policy, Window
+
+
+def _open_trace(source: Path, window: Window) -> CompletionInstance:
+    from optsched.families.completion.sources import open_trace  # here, since pandas loads slowly
+
+    return open_trace(source, window)
 
 
 def _program(inst: CompletionInstance) -> Any:
@@ -63,7 +65,7 @@ FAMILY = Family(
     presets=("paper", "mid", "small"),
     sizes=("jobs", "slots", "machines"),
     generate=generate,
-    open_trace=open_trace,
+    open_trace=_open_trace,
     samples={"source": "jobs.csv"},
     verify=verify,
     check=check,

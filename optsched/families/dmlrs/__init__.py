@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from optsched.families.dmlrs.baselines import BASELINES
 from optsched.families.dmlrs.baselines.oasis import KNOWLEDGE as HALVES
 from optsched.families.dmlrs.certificate import DmlrsCertificate, check
+from optsched.families.dmlrs.facts import describe, warnings
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.online import WIRE, assemble, events
 from optsched.families.dmlrs.opening import empty, opening, trim
@@ -18,11 +20,17 @@ from optsched.families.dmlrs.policy import (
     guarantee,
     refuse_links,
 )
+from optsched.families.dmlrs.presets import generate
 from optsched.families.dmlrs.reference import METHODS
 from optsched.families.dmlrs.shadow import shadow_prices
-from optsched.families.dmlrs.sources import describe, generate, open_trace, warnings
 from optsched.families.dmlrs.verify import verify
-from optsched.problem import Family
+from optsched.problem import Family, Window
+
+
+def _open_trace(source: Path, window: Window) -> DmlrsInstance:
+    from optsched.families.dmlrs.sources import open_trace  # here, since pandas loads slowly
+
+    return open_trace(source, window)
 
 
 def _program(inst: DmlrsInstance) -> Any:
@@ -53,7 +61,7 @@ FAMILY = Family(
     presets=("paper", "contended", "small"),
     sizes=("jobs", "slots", "machines"),
     generate=generate,
-    open_trace=open_trace,
+    open_trace=_open_trace,
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from optsched.families.oasis.baselines import BASELINES
 from optsched.families.oasis.certificate import OasisCertificate, check
+from optsched.families.oasis.facts import describe, warnings
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.online import WIRE, assemble, events
 from optsched.families.oasis.opening import empty, opening, trim
 from optsched.families.oasis.policy import KNOWLEDGE, Oasis, guarantee
+from optsched.families.oasis.presets import generate
 from optsched.families.oasis.reference import METHODS
 from optsched.families.oasis.shadow import shadow_prices
-from optsched.families.oasis.sources import describe, generate, open_trace, warnings
 from optsched.families.oasis.verify import verify
-from optsched.problem import Family
+from optsched.problem import Family, Window
+
+
+def _open_trace(source: Path, window: Window) -> OasisInstance:
+    from optsched.families.oasis.sources import open_trace  # here, since pandas loads slowly
+
+    return open_trace(source, window)
 
 
 def _program(inst: OasisInstance) -> Any:
@@ -46,7 +54,7 @@ FAMILY = Family(
     presets=("paper", "earnable", "small"),
     sizes=("jobs", "slots", "machines"),
     generate=generate,
-    open_trace=open_trace,
+    open_trace=_open_trace,
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,
