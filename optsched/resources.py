@@ -29,9 +29,6 @@ def _nine_decimals(x: float) -> float:
 Amount = Annotated[float, Field(ge=0, lt=1e9), AfterValidator(_nine_decimals)]
 """A quantity of a resource, read to nine decimals."""
 
-PositiveAmount = Annotated[float, Field(gt=0, lt=1e9), AfterValidator(_nine_decimals), Field(gt=0)]
-"""An amount that must not be zero (nor vanish at nine decimals)."""
-
 
 def exact(x: float) -> Fraction:
     """Return the decimal that is written for ``x`` as a fraction.

@@ -264,7 +264,7 @@ def _worth(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     """
     size = (demand / np.maximum(capacity.max(axis=0), 1.0)).sum(axis=1)
     little = (
-        0.02 * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
+        LITTLE * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
     )
     worth: NDArray[np.float64] = np.ascontiguousarray(prices + little * size[:, None])
     return worth

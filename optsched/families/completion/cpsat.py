@@ -254,22 +254,6 @@ class Program:
         if high is not None:
             self.model.add(self.objective <= math.ceil(Fraction(high) / self.unit))
 
-    def hint(self, pieces: Sequence[Piece]) -> None:
-        """Give the solver a schedule to begin with."""
-        for j, piece in enumerate(pieces):
-            row = (piece.worker_type, piece.ps_type or 0, int(piece.together), piece.number)
-            for x, mode in zip(self.mode[j], self.choices[j].modes, strict=True):
-                self.model.add_hint(x, tuple(mode[:4].tolist()) == row)
-            self.model.add_hint(self.start[j], piece.start)
-            workers, ps = dict(piece.workers), dict(piece.ps)
-            for h in self.servers:
-                for w, y in enumerate(self.workers[j][h]):
-                    if not isinstance(y, int):
-                        self.model.add_hint(y, workers.get(h, 0) * (w == piece.worker_type))
-                for p, s in enumerate(self.ps[j][h] if self.ps[j] else ()):
-                    if not isinstance(s, int):
-                        self.model.add_hint(s, ps.get(h, 0) * (p == piece.ps_type))
-
     def solve(
         self,
         monitor: Progress,

@@ -158,10 +158,6 @@ class Pairs:
             self.known[k] = np.inf if found is None else found.value
         return self.known[k]
 
-    def all_costs(self) -> Floats:
-        """Return the costs of all."""
-        return np.array([self.cost(k) for k in range(len(self.start))])
-
     def least(self) -> float:
         """Return the least cost of all."""
         best = np.inf

@@ -21,10 +21,6 @@ class Node:
     upper: Ints  # (I, T) most workers
     mode: Ints  # (I, T) ANY, or which placements are allowed where there are workers
 
-    def restricts(self, i: int) -> bool:
-        """Whether anything but the completion of job i is restricted."""
-        return bool(self.lower[i].any() or self.mode[i].any())
-
 
 @dataclass(frozen=True)
 class Completion:

@@ -61,7 +61,6 @@ class _Search:
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
-        self.converged = False
         self.known: Schedule | None = None  # of the monitor, as far as it was looked at
         self.best: dict[int, Plan] = {}
 
@@ -92,7 +91,6 @@ class _Search:
             smoothing=SMOOTHING,
         )
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
-        self.converged = relaxation.converged
 
     def unit_prices(self, problem: UnitTree | SlotTree) -> Floats:
         """Return the best prices as prices of workers and PS."""

@@ -68,7 +68,6 @@ class _Search:
         self.starts = 0
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
         self.master: InteriorMaster | None = None
-        self.converged = False
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""

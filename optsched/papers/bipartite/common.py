@@ -46,7 +46,6 @@ COLOUR = {
         (OURS, "drf", "fairness", "binpacking", "spreading", THEORY, PRINTED, "optimum")
     )
 } | {"stationary": "#999933"}
-Changes = Mapping[str, Any]
 
 
 def cell(label: Any, seed: int, *, preset: str = "paper", panel: str = "", **changes: Any) -> Cell:
