@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import product
+
+import pandas as pd
 import pytest
 
 from optsched.papers.bot import EXPERIMENTS, anova, common, fig7, fig8, steps, tables
-from optsched.papers.bot.common import UNITS
+from optsched.papers.bot.common import FACTORS, UNITS
 
 
 @pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda e: e.name)
@@ -152,3 +155,21 @@ def test_step_sizes_must_serve_other_platforms():
     outcome = steps.judge(steps.summarize([line(10), line(8)]))
     assert not outcome.agrees
     assert "searched 8 / 10, median iteration 5" in outcome.words
+
+
+def test_the_analysis_of_variance_is_that_of_statsmodels():
+    response = [1.0, 2, 0, 7, 3, 9, 4, 4, 1000, 512, 3, 88, 7.5, 1, 6, 2]
+    data = pd.DataFrame(product((-1.0, 1.0), repeat=4), columns=FACTORS).assign(cv=response)
+    known = {  # anova_lm(ols("cv ~ rho + tilde + lam + mu", data).fit()), statsmodels 0.14
+        "rho": [157906.890625, 2.66976787024, 0.130538395567],
+        "tilde": [155334.515625, 2.62627613851, 0.133395683418],
+        "lam": [126291.390625, 2.13523738986, 0.171917842719],
+        "mu": [9975.015625, 0.16864986775, 0.689200542524],
+    }
+    for row in anova._anova(data):
+        assert [row["sum_sq"], row["F"], row["p"]] == pytest.approx(known[row["factor"]], rel=1e-9)
+
+
+def test_a_response_that_never_varies_has_no_significance():
+    data = pd.DataFrame(product((-1.0, 1.0), repeat=4), columns=FACTORS).assign(cv=1000.0)
+    assert all((row["sum_sq"], row["F"], row["p"]) == (0, None, None) for row in anova._anova(data))
