@@ -27,10 +27,16 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
                 f"{source}: is an instance file, the options of a trace mean nothing for it"
             )
         return load_instance(source)
+    made = get_family(family)
+    if made.open_trace is None:
+        raise InputError(
+            f"{source}: family {family} reads no traces, expected an instance file, NAME.json"
+        )
     from optsched.traces import reading  # here, since it takes a while to import
 
-    made = get_family(family)
     if str(source) == SAMPLE and not source.exists():
+        if not made.samples:
+            raise InputError(f"{SAMPLE}: family {family} has none, expected a file")
         paths: dict[str, Any] = {name: _sample(file) for name, file in made.samples.items()}
         source = paths.pop("source")
         window = replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})

@@ -38,8 +38,11 @@ def save_report(instance: Instance, report: RatioReport, folder: Path) -> list[P
 
 
 def save_show(instance: Instance, schedules: Mapping[str, Schedule], folder: Path) -> list[Path]:
-    """Write the pictures of an instance, or of the schedules found for it."""
-    drawn = family_of(instance).pictures(instance, schedules)
+    """Write the pictures of an instance, or of the schedules found for it, if there are any."""
+    pictures = family_of(instance).pictures
+    if pictures is None:
+        return []
+    drawn = pictures(instance, schedules)
     return [save(figure, folder / f"{name}.png") for name, figure in drawn.items()]
 
 

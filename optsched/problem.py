@@ -297,39 +297,56 @@ def _option(name: str) -> str:
     return "--" + {"profiles": "profile"}.get(name, name).replace("_", "-")
 
 
-@dataclass(frozen=True)
+def sizes_of(instance: Instance) -> dict[str, int]:
+    """Return how many entries every list of an instance has: all families can say that much."""
+    return {name: len(value) for name, value in instance if isinstance(value, tuple)}
+
+
+def _headline(instance: Instance) -> str:
+    sizes = sizes_of(instance).items()
+    return ", ".join(f"{n} {name}" for name, n in sizes) or type(instance).__name__
+
+
+@dataclass(frozen=True, kw_only=True)
 class Family:
-    """All that the rest of the package knows of one problem."""
+    """All that the rest of the package knows of one problem.
+
+    What has no default is what every problem has.
+    """
 
     name: str
     title: str
-    paper: str
     sense: Sense
     instance: type[Instance]
     schedule: type[Schedule]
     certificate: type[Frozen]
-    presets: tuple[str, ...]
-    sizes: tuple[str, ...]  # keywords of `generate`: jobs, slots, machines, ports, ...
+    presets: tuple[str, ...]  # the first is drawn where none is named
     generate: Callable[..., Instance]  # (preset, *, seed, **sizes)
-    open_trace: Callable[[Path, Window], Instance]
-    samples: Mapping[str, Any]  # what the word `sample` stands for: "source", fields of Window
     verify: Callable[..., Verdict]  # (instance, schedule, *, unfinished=False)
     check: Callable[[Any, Any], float]  # (instance, certificate) -> bound, or ValueError
     events: Callable[..., Iterable[Any]]  # (instance, information="after")
     public: Callable[[Any], Any]  # the instance without its jobs
     wire: Wire
-    knowledge: Mapping[str, Callable[..., Any]]  # name -> (instance, **options) -> JSON value
     assemble: Callable[
         [Any, Sequence[tuple[Any, Any]]], Schedule
     ]  # (instance, [(event, decision)])
     policies: Mapping[str, Callable[..., Policy]]
     methods: Mapping[str, Method]
-    program: Callable[[Any], Any] | None  # the declarative model, of Pyomo or CVXPY
-    headline: Callable[[Any], str]  # its size in a phrase: "100 jobs"
-    describe: Callable[[Any], Mapping[str, Any]]  # facts for `show`
-    warnings: Callable[[Any], Sequence[str]]
-    guarantee: Callable[[Any, str, Prior], float | None]  # (instance, policy name, prior)
-    pictures: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]]  # schedules -> figures
+    paper: str = ""  # where the problem comes from
+    sizes: tuple[str, ...] = ()  # keywords of `generate`: jobs, slots, machines, ports, ...
+    open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
+    # what the word `sample` stands for: "source", fields of Window
+    samples: Mapping[str, Any] = field(default_factory=dict)
+    # name -> (instance, **options) -> JSON value
+    knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    program: Callable[[Any], Any] | None = None  # the declarative model, of Pyomo or CVXPY
+    headline: Callable[[Any], str] = _headline  # its size in a phrase: "100 jobs"
+    describe: Callable[[Any], Mapping[str, Any]] = sizes_of  # facts for `show`
+    warnings: Callable[[Any], Sequence[str]] = lambda _instance: ()
+    # (instance, policy name, prior) -> the theory's bound on the ratio
+    guarantee: Callable[[Any, str, Prior], float | None] = lambda _instance, _policy, _prior: None
+    # (instance, schedules) -> figures; None: there is nothing to draw
+    pictures: Callable[[Any, Mapping[str, Any]], Mapping[str, Any]] | None = None
     second: Mapping[str, str] = field(default_factory=dict)  # method -> one that shares no solver
     trivial: tuple[str, ...] = ("fifo",)  # policies that need no thought, as far as there are such
     slow: tuple[str, ...] = ()  # policies that take long, and run when the others are done

@@ -24,6 +24,7 @@ BOTTOM = {
         "clock",
         "kernels",
         "trouble",
+        "wires",
     ),
 }
 FLOORS = [

@@ -486,7 +486,7 @@ def test_an_error_of_a_policy_shows_its_own_lines(oasis):
         ("completion", {0: 7}, "has a int for job 0, expected a list of pieces"),
         ("completion", {0: [{"start": -1}]}, "has a wrong piece for job 0: start"),
         ("bipartite", {}, "the decision"),
-        ("bot", {"rates": 1}, "the decision is no schedule: rates"),
+        ("bot", {"rates": 1}, "the decision is no BotSchedule: rates"),
     ],
 )
 def test_a_decision_that_is_none_is_named(family, answer, message):

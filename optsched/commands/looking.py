@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from optsched import talk
 from optsched.commands.ending import report, report_pictures
 from optsched.disk import writable, writable_folder
 from optsched.options import Json, Output, Pictures, takes_input, talks
@@ -70,6 +71,8 @@ def show(
             made = plots.save_report(instance, compared, folder)
         else:
             made = plots.save_show(instance, _schedules(found), folder)
+        if not made:
+            talk.remark(f"family {family.name} draws no pictures")
         report_pictures(made)
 
 

@@ -21,7 +21,9 @@ Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to w
 def generate(
     family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_HELP)],
     output: Target,
-    preset: Annotated[str, typer.Option(help="Which settings.")] = "paper",
+    preset: Annotated[
+        str | None, typer.Option(help="Which settings; by default the family's first.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
     slots: Annotated[
         int | None, typer.Option(min=1, max=MOST_SLOTS, help="Number of slots.")
@@ -51,13 +53,13 @@ def generate(
     given = {name: n for name, n in sizes.items() if n is not None}
     for name in given:
         if name not in made.sizes:
-            known = ", ".join(f"--{size}" for size in made.sizes)
+            known = ", ".join(f"--{size}" for size in made.sizes) or "none of these"
             raise InputError(f"--{name} means nothing for family {family}, expected {known}")
     from optsched.files import valid
 
     target = writable(output)
     with valid(f"generate {family}"):
-        instance = made.generate(preset, seed=seed, **given)
+        instance = made.generate(preset or made.presets[0], seed=seed, **given)
     _save_made(instance, target, as_json)
 
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-from pydantic import ValidationError
 
 from optsched.families.bot.instance import Application, BotInstance, BotPlatform, BotSchedule
-from optsched.files import first_error
-from optsched.problem import Frozen, Information, InputError, Wire
+from optsched.problem import Frozen, Information, InputError
+from optsched.wires import typed_wire
 
 
 class Bags(Frozen):
@@ -37,21 +34,4 @@ def assemble(inst: BotInstance, played: Sequence[tuple[Bags, BotSchedule]]) -> B
     return played[-1][1]
 
 
-def _take(decision: Any) -> BotSchedule:
-    """Take down rates; they are checked again, and nobody else holds them."""
-    if isinstance(decision, BotSchedule):
-        decision = decision.model_dump()
-    try:
-        return BotSchedule.model_validate(decision)
-    except ValidationError as err:
-        raise ValueError(f"is no schedule: {first_error(err)}") from err
-
-
-WIRE = Wire(
-    public=BotPlatform,
-    event=lambda event: event.model_dump(mode="json"),
-    read_event=lambda _public, content: Bags.model_validate(content),
-    decision=lambda decision: _take(decision).model_dump(mode="json"),
-    read_decision=lambda _public, content: _take(content),
-    take=_take,
-)
+WIRE = typed_wire(BotPlatform, Bags, BotSchedule)

@@ -1,0 +1,131 @@
+"""The family of docs/examples, through the real command line, and the page that shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+from plugged import HOME, installed, plugged
+
+from optsched.optimum import solve
+from optsched.problem import get_family
+
+DOCS = HOME.parent
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory):
+    """Run optsched where the example is installed; return status, stdout and stderr."""
+    folder = tmp_path_factory.mktemp("work")
+    path = os.pathsep.join(map(str, installed(tmp_path_factory.mktemp("site"))))
+
+    def run(*words):
+        done = subprocess.run(
+            [sys.executable, "-m", "optsched", *words],
+            cwd=folder,
+            env=os.environ | {"PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "Traceback" not in done.stderr
+        return done.returncode, done.stdout, done.stderr
+
+    run.folder = folder
+    assert run("generate", "intervals", "--seed", "1", "-o", "mine.json")[0] == 0
+    assert run("ratio", "mine.json", "-o", "result.json")[0] == 0
+    return run
+
+
+def test_the_page_shows_the_file():
+    page = (DOCS / "example.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert "\n\n".join(shown) == (HOME / "intervals.py").read_text(encoding="utf-8")
+
+
+def test_ratios_to_a_certified_optimum(command):
+    status, said, _ = command("ratio", "mine.json", "--json")
+    found = json.loads(said)
+    assert status == 0
+    assert found["reference"]["status"] == "optimal"
+    assert found["reference"]["bound_level"] == "certified"
+    assert {row["name"] for row in found["policies"]} == {"greedy", "posted"}
+    assert all(row["ratio"]["low"] >= 1 for row in found["policies"])
+
+
+def test_the_default_preset_is_the_first(command):
+    shown = json.loads((command.folder / "mine.json").read_text())["instance"]
+    assert shown["horizon"] == 40  # "small"; the other one has 15
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("info",), "family intervals: Interval scheduling"),
+        (("show", "mine.json"), "intervals │ 60"),
+        (("show", "result.json"), "posted"),
+        (("solve", "mine.json"), "is optimal (certified)"),
+        (("run", "mine.json", "--policy", "posted"), "intervals: posted reaches"),
+        (("verify", "result.json"), "optimum: accepted"),
+        (("info", "--schema", "instance", "--family", "intervals"), '"machines"'),
+    ],
+)
+def test_commands_know_the_family(command, words, said):
+    status, out, err = command(*words)
+    assert status == 0, err
+    assert said in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("export", "mine.json"), "family intervals has no program to export"),
+        (
+            ("show", "sample", "--family", "intervals"),
+            "sample: family intervals reads no traces, expected an instance file, NAME.json",
+        ),
+        (
+            ("generate", "intervals", "--nodes", "3", "-o", "x.json"),
+            "--nodes means nothing for family intervals, expected --jobs, --machines",
+        ),
+    ],
+)
+def test_what_it_does_not_have_is_said_in_one_line(command, words, said):
+    status, out, err = command(*words)
+    assert status not in (0, None)
+    assert out == ""
+    assert err == f"optsched: {said}\n"
+
+
+def test_there_are_no_pictures_of_it_but_of_its_ratios(command):
+    status, _, err = command("show", "mine.json", "--plot", "instance")
+    assert (status, err) == (0, "family intervals draws no pictures\n")
+    assert command("ratio", "mine.json", "--plot", "ratios")[0] == 0
+    drawn = {path.name for path in (command.folder / "ratios").iterdir()}
+    assert "ratios.png" in drawn
+
+
+def test_the_optimum_is_that_of_trying_everything(tmp_path):
+    with plugged(tmp_path):
+        family = get_family("intervals")
+        for seed in range(4):
+            inst = family.generate("crowded", seed=seed, jobs=9, machines=2)
+            tried = product((False, True), repeat=9)
+            values = [family.verify(inst, family.schedule(accepted=x)).value for x in tried]
+            assert None in values  # not all can be accepted
+            best = max(value for value in values if value is not None)
+            found = solve(inst)
+            assert (found.value, found.bound, found.certified_bound) == (best, best, best)
+
+
+@pytest.mark.parametrize("price", [(1,) * 14, (-1,) * 15])
+def test_prices_that_prove_nothing_are_refused(tmp_path, price):
+    with plugged(tmp_path):
+        family = get_family("intervals")
+        with pytest.raises(ValueError, match="expected 15 prices that are not negative"):
+            family.check(family.generate("crowded"), family.certificate(price=price))
