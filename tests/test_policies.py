@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 from knowing import prior_of
@@ -16,13 +14,10 @@ from optsched.families.completion.policy import AOnline
 from optsched.families.oasis.baselines import Fifo
 from optsched.families.oasis.policy import Oasis
 from optsched.knowledge import asked
-from optsched.problem import InputError, PolicyError, families, get_family
+from optsched.problem import InputError, PolicyError, get_family
 from optsched.ratios import compare
 from optsched.scheduling.placement import Placement
 from optsched.simulation import simulate
-from optsched.streams import Streams
-
-POLICIES = [(family, name) for family in families() for name in get_family(family).policies]
 
 
 @pytest.fixture
@@ -52,51 +47,8 @@ class Blind:
 # --- looking ahead ---
 
 
-def later(inst, cut):
-    """Return the instance with other jobs after slot ``cut``; their numbers stay the same."""
-    family = inst.family
-    if family == "bipartite":
-        arrivals = [
-            row if t <= cut else [int(not x) for x in row] for t, row in enumerate(inst.arrivals)
-        ]
-        change = {"arrivals": arrivals}
-    else:
-        jobs = [job.model_dump() for job in inst.jobs]
-        for job in jobs:
-            if job["arrival"] > cut:
-                job["epochs"], job["chunks"] = job["epochs"] + 1, max(1, job["chunks"] - 1)
-        change = {"jobs": jobs}
-    return type(inst).model_validate(inst.model_dump() | change)
-
-
-def decisions(inst, policy, prior):
-    """Return what a policy decides, event by event, as JSON."""
-    family, made = get_family(inst.family), []
-    policy.start(family.public(inst), prior, Streams(0))
-    for event in family.events(inst, policy.information):
-        made.append(json.dumps(family.wire.decision(policy.step(event))))
-    return made
-
-
-@pytest.mark.parametrize(("family", "name"), [p for p in POLICIES if p[0] != "bot"])
-def test_what_comes_later_changes_no_decision_before_it(family, name):
-    preset = {"bipartite": "counts", "completion": "mid"}.get(family, "small")
-    inst = get_family(family).generate(preset, seed=5)
-    policy = get_family(family).policies[name]()
-    prior = prior_of(inst, policy)
-    whole = decisions(inst, policy, prior)
-    slots = range(inst.horizon) if family == "bipartite" else {job.arrival for job in inst.jobs}
-    slots = sorted(slots)[:-1]
-    for cut in {slots[0], slots[len(slots) // 2], slots[-1]}:
-        other = later(inst, cut)
-        assert other != inst
-        seen = cut + 1 + (policy.information == "before")  # events that tell of the same jobs
-        assert decisions(other, policy, prior)[:seen] == whole[:seen]
-
-
-def test_bags_of_tasks_come_all_at_once():
+def test_nobody_decides_before_bags_of_tasks_are_there():
     inst = get_family("bot").generate("small", seed=1)
-    assert len(list(get_family("bot").events(inst))) == 1
     with pytest.raises(InputError, match='information is "before"'):
         list(get_family("bot").events(inst, "before"))
 

@@ -1,0 +1,142 @@
+"""What every policy of every family promises, also of a family that is not of this package.
+
+It sees nothing of what is still to come, it never beats the bound, and a seed fixes its run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+
+import pytest
+from knowing import prior_of
+from plugged import plugged
+
+from optsched.families.oasis import FAMILY as OASIS
+from optsched.families.oasis.baselines import Fifo
+from optsched.optimum import Optimum, solve
+from optsched.problem import Family, Instance, Policy, families, get_family
+from optsched.scheduling.placement import Placement
+from optsched.simulation import simulate
+from optsched.streams import Streams
+
+EXAMPLE = {"intervals": ("greedy", "posted")}  # of docs/examples
+POLICIES: Mapping[str, tuple[str, ...]] = {f.name: (*f.policies,) for f in families().values()}
+EACH = [(f, policy) for f, named in (POLICIES | EXAMPLE).items() for policy in named]
+TELLING = {"bipartite": "counts", "completion": "mid"}  # presets; in "small" little is to come
+AT_ONCE = ("bot",)  # all bags are there from the start: nothing is to come
+
+
+@pytest.fixture(scope="module", autouse=True)
+def installed(tmp_path_factory):
+    """Let the family of docs/examples be found."""
+    with plugged(tmp_path_factory.mktemp("site")):
+        yield
+
+
+@cache
+def drawn(family: str, seed: int, preset: str = "small") -> Instance:
+    return get_family(family).generate(preset, seed=seed)
+
+
+@cache
+def best(family: str) -> Optimum:
+    return solve(drawn(family, 1), time_limit=20)
+
+
+def arrivals(inst: Instance) -> tuple[str, list[int]]:
+    """Return the field of what arrives, and the slot in which each of its entries does."""
+    for name, value in inst:
+        if name == "arrivals":  # a row for every slot
+            return name, [*range(len(value))]
+        if isinstance(value, tuple) and value and hasattr(value[0], "arrival"):
+            return name, [entry.arrival for entry in value]
+    raise AssertionError(f"family {inst.family}: nothing arrives")
+
+
+def another_future(inst: Instance, cut: int) -> Instance:
+    """Return the instance with what arrives after slot ``cut`` in the opposite order.
+
+    What is drawn must fit whenever it arrives.
+    """
+    name, slots = arrivals(inst)
+    now = inst.model_dump()
+    later = [i for i, slot in enumerate(slots) if slot > cut]
+    other = [*now[name]]
+    for i, j in zip(later, reversed(later), strict=True):
+        other[i] = now[name][j]
+        if name != "arrivals":
+            other[i] = other[i] | {"arrival": slots[i]}
+    return type(inst).model_validate(now | {name: other})
+
+
+def decisions(family: Family, inst: Instance, policy: Policy, prior: Mapping) -> list[tuple]:
+    """Return what a policy decides, event by event, as (slot, JSON)."""
+    made = []
+    policy.start(family.public(inst), prior, Streams(0))
+    for event in family.events(inst, policy.information):
+        made.append((event.slot, json.dumps(family.wire.decision(policy.step(event)))))
+    return made
+
+
+def foresees(family: Family, inst: Instance, policy: Policy) -> bool:
+    """Return whether any decision depends on what comes after it."""
+    prior = prior_of(inst, policy)
+    whole = decisions(family, inst, policy, prior)
+    slots = sorted({*arrivals(inst)[1]})
+    others = {cut: another_future(inst, cut) for cut in slots}
+    cuts = [cut for cut in slots if others[cut] != inst]
+    assert cuts, "every future is the same, expected an instance that tells policies apart"
+    for cut in {cuts[0], cuts[len(cuts) // 2], cuts[-1]}:
+        told = cut + (policy.information == "before")  # it is told of the slot before
+        seen = [decision for decision in whole if decision[0] <= told]
+        assert seen
+        if decisions(family, others[cut], policy, prior)[: len(seen)] != seen:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(("family", "name"), [each for each in EACH if each[0] not in AT_ONCE])
+def test_what_comes_later_changes_no_decision_before_it(family, name):
+    inst = drawn(family, 5, TELLING.get(family, "small"))
+    assert not foresees(get_family(family), inst, get_family(family).policies[name]())
+
+
+def test_who_is_shown_the_instance_foresees():
+    class Peeks(Fifo):
+        def step(self, _event: object) -> dict[int, Placement]:
+            order = sum(i * job.epochs * job.chunks for i, job in enumerate(self.shown.jobs))
+            return {0: Placement({0: 1 + order}, {})}
+
+        def start(self, public: object, _prior: object, _streams: object) -> None:
+            self.shown = public
+
+    shows: Callable[[Instance], Instance] = lambda inst: inst  # noqa: E731
+    assert foresees(replace(OASIS, public=shows), drawn("oasis", 5), Peeks())
+
+
+@pytest.mark.parametrize("family", AT_ONCE)
+def test_where_nothing_is_to_come_there_is_one_event(family):
+    assert len(list(get_family(family).events(drawn(family, 1)))) == 1
+
+
+@pytest.mark.parametrize(("family", "name"), EACH)
+def test_no_policy_beats_the_bound(family, name):
+    run, known = simulate(drawn(family, 1), name), best(family)
+    assert known.certified_bound is not None
+    if run.obeys:  # or else it is another problem
+        sign = get_family(family).sign
+        assert sign * run.value <= sign * known.certified_bound
+        assert sign * run.value <= sign * known.bound
+
+
+@pytest.mark.parametrize(("family", "name"), EACH)
+def test_a_seed_fixes_the_run_and_a_policy_can_be_used_again(family, name):
+    make = get_family(family).policies[name]
+    inst, again = drawn(family, 1), make()
+    first = simulate(inst, again, seed=5)
+    simulate(drawn(family, 2), again, seed=4)
+    for run in (simulate(inst, again, seed=5), simulate(inst, make(), seed=5)):
+        assert (run.schedule, run.value, run.prior) == (first.schedule, first.value, first.prior)
