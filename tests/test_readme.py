@@ -55,7 +55,9 @@ def test_policy_example_is_a_policy():
     assert mine.value == pytest.approx(fifo.value)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/ratios.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "docs/index.md", "docs/ratios.md"]
+)
 def test_links_lead_somewhere(page):
     path = Path(__file__).parents[1] / page
     links = re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8"))
