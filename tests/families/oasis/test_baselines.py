@@ -285,8 +285,8 @@ def test_no_baseline_beats_hindsight(path):
 
 def test_the_seed_draws_the_number_of_workers():
     inst = instance(9, [(9,)], [(9,)], job(workers=9, work=27))
-    assert len({str(simulate(inst, Fifo(), seed=s).schedule) for s in range(6)}) > 1
-    assert len({str(simulate(inst, Rrh(), seed=s).schedule) for s in range(6)}) > 1
+    assert len({simulate(inst, Fifo(), seed=s).schedule.model_dump_json() for s in range(6)}) > 1
+    assert len({simulate(inst, Rrh(), seed=s).schedule.model_dump_json() for s in range(6)}) > 1
 
 
 def test_not_degenerate():
