@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from oasis_reference import FILES, load
@@ -13,6 +14,7 @@ from optsched import problem
 from optsched.cli import app
 from optsched.console import out, show_ratios
 from optsched.families.oasis import FAMILY
+from optsched.inputs import open_input
 from optsched.optimum import solve
 from optsched.problem import InputError, Window
 from optsched.ratios import compare
@@ -104,3 +106,9 @@ def test_options_that_mean_nothing_are_refused():
     found = CliRunner().invoke(app, ["generate", "oasis", "--nodes", "3", "-o", "x.json"])
     assert isinstance(found.exception, InputError)
     assert "--nodes means nothing for family oasis" in str(found.exception)
+
+
+def test_a_family_without_a_sample_says_so(install):
+    install(samples={})
+    with pytest.raises(InputError, match="sample: family oasis has none, expected a file"):
+        open_input(Path("sample"), "oasis", Window())
