@@ -250,7 +250,8 @@ def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[_K
         kept = family.trim(instance, schedule)
         verdict = family.verify(instance, kept)
     if verdict.value is None:
-        raise InputError(f"the schedule breaks the model; {verdict}")
+        said = "; ".join(line.strip() for line in str(verdict).splitlines())
+        raise InputError(f"the schedule breaks the model; {said}")
     return _Known("schedule", kept, verdict.value), verdict
 
 
