@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.completion.insertion_kernels import insert
 from optsched.families.completion.server_state import (
+    GIVE,
+    TAKE,
     Floats,
     Ints,
     Plans,
@@ -14,8 +18,7 @@ from optsched.families.completion.server_state import (
     Tables,
     copy_plan,
     most_worth,
-    put,
-    remove,
+    occupy,
     worth,
 )
 from optsched.kernels import kernel
@@ -41,29 +44,6 @@ def draw(state: State) -> float:
 
 
 @kernel(nogil=True)
-def construct(tables: Tables, servers: Servers, plans: Plans, order: Ints, factor: float) -> float:
-    """Insert jobs one after the other; return what they earn."""
-    value = 0.0
-    for i in order:
-        if insert(tables, servers, plans, i, factor, servers.room.shape[0]):
-            value += worth(tables, plans, i, servers.room.shape[0])
-    return value
-
-
-@kernel(nogil=True)
-def load(tables: Tables, servers: Servers, plans: Plans, other: Plans) -> None:
-    """Replace the plans by others."""
-    for i in range(plans.mode.size):
-        if plans.mode[i] >= 0:
-            remove(tables, servers, plans, i)
-        if other.mode[i] >= 0:
-            copy_plan(other, plans, i)
-    for i in range(plans.mode.size):
-        if plans.mode[i] >= 0 and other.mode[i] >= 0:
-            put(tables, servers, plans, i)
-
-
-@kernel(nogil=True)
 def anneal(
     tables: Tables,
     servers: Servers,
@@ -83,38 +63,39 @@ def anneal(
     out, keys = np.empty(jobs, np.int64), np.empty(jobs)
     for _ in range(moves):
         before = value
-        need = before + heat * np.log(max(draw(state), 1e-300))  # to be kept
+        need = before + heat * math.log(max(draw(state), 1e-300))  # to be kept
         number = _choose(tables, plans, out, state)
         hope = 0.0  # what jobs that are out may earn at most
-        for i in out[:number]:
+        for x in range(number):
+            i = out[x]
             copy_plan(plans, spare, i)
             hope += most_worth(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= worth(tables, plans, i, slots)
-                remove(tables, servers, plans, i)
-        _rank(spare, out[:number], density, keys, state)
+                occupy(tables, servers, plans, i, GIVE)
+                plans.mode[i] = -1
+        _sort(spare, out, number, density, keys, state)
         common = int(draw(state) * factors.size)
-        for x in np.argsort(keys[:number], kind="mergesort"):
+        for x in range(number):
             f = common if draw(state) < COMMON else int(draw(state) * factors.size)
             i = out[x]
             hope -= most_worth(tables, i, slots)
             # a job that ends later makes the move too bad, whatever the others earn
-            latest = slots - int(
-                np.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
-            )
+            latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
             if insert(tables, servers, plans, i, factors[f], latest):
                 value += worth(tables, plans, i, slots)
             elif value + hope < need:
                 break
         if value < need:
-            for i in out[:number]:
-                if plans.mode[i] >= 0:
-                    remove(tables, servers, plans, i)
-                plans.mode[i] = -1
-            for i in out[:number]:
-                copy_plan(spare, plans, i)
-                if plans.mode[i] >= 0:
-                    put(tables, servers, plans, i)
+            for sign in (GIVE, TAKE):  # all that is in goes, then all that was in returns
+                for x in range(number):
+                    i = out[x]
+                    if sign == TAKE:
+                        copy_plan(spare, plans, i)
+                    if plans.mode[i] >= 0:
+                        occupy(tables, servers, plans, i, sign)
+                    if sign == GIVE:
+                        plans.mode[i] = -1
             value = before
         elif value > best_value * (1 + LEAST):
             best_value = value
@@ -156,14 +137,21 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
 
 
 @kernel(nogil=True)
-def _rank(spare: Plans, out: Ints, density: Floats, keys: Floats, state: State) -> None:
-    """Rank jobs at random, roughly by density, or roughly as they started."""
+def _sort(
+    spare: Plans, out: Ints, number: int, density: Floats, keys: Floats, state: State
+) -> None:
+    """Sort jobs at random, roughly by density, or roughly as they started."""
     kind = int(draw(state) * 3)
-    for x in range(out.size):
-        i = out[x]
+    for x in range(number):
+        i, noise, key = out[x], draw(state), 0.0
         if kind == 0:
-            keys[x] = draw(state)
+            key = noise
         elif kind == 1:
-            keys[x] = -density[i] * (0.7 + 0.6 * draw(state))
+            key = -density[i] * (0.7 + 0.6 * noise)
         else:
-            keys[x] = spare.start[i] * (0.9 + 0.2 * draw(state))
+            key = spare.start[i] * (0.9 + 0.2 * noise)
+        a = x
+        while a > 0 and keys[a - 1] > key:
+            keys[a], out[a] = keys[a - 1], out[a - 1]
+            a -= 1
+        keys[a], out[a] = key, i

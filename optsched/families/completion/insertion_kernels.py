@@ -7,22 +7,26 @@ classes of servers, and do not see that a server's last GPU is of no use without
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from optsched.families.completion.bookkeeping import MOST_ROOM
 from optsched.families.completion.server_state import (
+    TAKE,
     Floats,
     Ints,
     Plans,
     Servers,
     Small,
     Tables,
-    put,
+    occupy,
 )
 from optsched.kernels import kernel
 from optsched.scheduling.slots import plain_int
 
 LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too late
+SPOT = cast(int, np.int64(3))  # where the PS are: host, type, number; no literal
 
 
 @kernel(nogil=True)
@@ -39,15 +43,16 @@ def insert(
     last = tables.worker_cost.shape[1] - 1
     weight, arrival, first = tables.weight[i], tables.arrival[i], tables.first[i]
     best, best_k, end = np.inf, plain_int(-1), plain_int(0)
-    spot, best_spot = np.zeros(3, np.int64), np.zeros(3, np.int64)  # host, PS type, PS
-    out, best_out = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    spot, best_spot = np.empty(SPOT, np.int64), np.empty(SPOT, np.int64)
+    out, best_out = np.empty(count, np.int64), np.empty(count, np.int64)
     rooms = np.empty(count, np.int16)
     # the last slots that no window of a mode, or of any mode of a type, may contain
-    blocked = np.full(first[types] - first[0], arrival - 1)
-    closed = np.full(types, arrival - 1)
-    fewest = np.full(types, MOST_ROOM)
+    blocked = np.empty(first[types] - first[0], np.int64)
+    closed, fewest = np.empty(types, np.int64), np.empty(types, np.int64)
     for m in range(types):
+        closed[m], fewest[m] = arrival - 1, MOST_ROOM
         for k in range(first[m], first[m + 1]):
+            blocked[k - first[0]] = arrival - 1
             fewest[m] = min(fewest[m], tables.workers[k])
     for c in range(arrival + 1, latest + 1):
         here, b = weight * c, min(c, last)
@@ -78,10 +83,13 @@ def insert(
                     blocked[k - first[0]] = low_at
                     continue
                 if narrow == c:
-                    rooms[:] = MOST_ROOM
+                    for h in range(count):
+                        rooms[h] = MOST_ROOM
                 _narrow(servers, m, begin, narrow, rooms)
                 narrow = begin
-                whole, there = rooms.max(), rooms.sum()
+                whole, there = 0, 0
+                for h in range(count):
+                    whole, there = max(whole, rooms[h]), there + rooms[h]
                 if there < n or (tables.together[k] == 1 and whole < n):
                     # neither has any window room that this one is a part of
                     blocked[k - first[0]] = begin
@@ -96,39 +104,23 @@ def insert(
                     cost = _on_many(tables, servers, k, begin, c, factor, limit, rooms, spot, out)
                 if cost < limit:
                     best, best_k, end = here + cost, k, c
-                    best_spot[:] = spot
-                    best_out[:] = out
+                    best_spot, spot = spot, best_spot
+                    best_out, out = out, best_out
     if best_k < 0:
         return False
     begin = end - tables.duration[best_k]
     if arrange(tables, servers, best_k, begin, end, factor, spot, out):
-        best_spot[:] = spot
-        best_out[:] = out
-    _book(tables, servers, plans, i, best_k, begin, best_spot, best_out)
-    return True
-
-
-@kernel(nogil=True)
-def _book(
-    tables: Tables,
-    servers: Servers,
-    plans: Plans,
-    i: int,
-    k: int,
-    begin: int,
-    spot: Ints,
-    out: Ints,
-) -> None:
-    """Write down the plan of job i, and take what it uses."""
-    plans.mode[i], plans.start[i] = k, begin
-    plans.host[i], plans.kind[i], plans.ps[i] = spot[0], spot[1], spot[2]
+        best_spot, best_out = spot, out
+    plans.mode[i], plans.start[i] = best_k, begin
+    plans.host[i], plans.kind[i], plans.ps[i] = best_spot[0], best_spot[1], best_spot[2]
     parts = 0
-    for h in range(out.size):
-        if out[h] > 0:
-            plans.where[i, parts], plans.number[i, parts] = h, out[h]
+    for h in range(count):
+        if best_out[h] > 0:
+            plans.where[i, parts], plans.number[i, parts] = h, best_out[h]
             parts += 1
     plans.parts[i] = parts
-    put(tables, servers, plans, i)
+    occupy(tables, servers, plans, i, TAKE)
+    return True
 
 
 @kernel(nogil=True)
@@ -144,7 +136,8 @@ def _narrow(servers: Servers, m: int, first: int, last: int, rooms: Small) -> No
 def _left(servers: Servers, h: int, begin: int, end: int, out: Ints) -> None:
     """Fill ``out`` (R,) with the least that is free on server h in a window."""
     free = servers.free
-    out[:] = free[h, begin]
+    for r in range(out.size):
+        out[r] = free[h, begin, r]
     for t in range(begin + 1, end):
         for r in range(out.size):
             out[r] = min(out[r], free[h, t, r])
@@ -181,8 +174,9 @@ def _on_one(
     """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less."""
     m, n = tables.type_of[k], tables.workers[k]
     left = np.empty(tables.e.shape[1], np.int64)
-    best = limit
+    best, chosen = limit, plain_int(-1)
     for h in range(rooms.size):
+        out[h] = 0
         if rooms[h] < n:
             continue
         g = tables.class_of[h]
@@ -190,10 +184,8 @@ def _on_one(
         if cost >= best:
             continue
         if tables.ring:
-            best = cost
+            best, chosen = cost, h
             spot[0], spot[1], spot[2] = -1, 0, 0
-            out[:] = 0
-            out[h] = n
             continue
         _left(servers, h, begin, end, left)
         for p in range(tables.z.shape[0]):
@@ -202,18 +194,20 @@ def _on_one(
             s = tables.needed[m, p, 0]
             full = cost + factor * s * _window(tables.ps_cost[p], begin, end, g)
             if full < best and _fits(tables, m, n, p, s, left):
-                best = full
+                best, chosen = full, h
                 spot[0], spot[1], spot[2] = h, p, s
-                out[:] = 0
-                out[h] = n
+    if chosen >= 0:
+        out[chosen] = n
     return best
 
 
 @kernel(nogil=True)
 def _fill(n: int, most: int, skip: int, ranks: Ints, of: Ints, rooms: Small, out: Ints) -> int:
     """Put n workers on classes as ranked, at most ``most`` per server; return how many are left."""
-    out[:] = 0
-    for g in ranks:
+    for h in range(out.size):
+        out[h] = 0
+    for x in range(ranks.size):
+        g = ranks[x]
         for h in range(out.size):
             if of[h] == g and h != skip and rooms[h] > 0:
                 out[h] = min(n, min(rooms[h], most))
@@ -239,11 +233,16 @@ def _on_many(
     """Find servers for workers and PS; return their cost, ``limit`` if that is not less."""
     m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
     classes = tables.worker_cost.shape[2]
-    unit = np.empty(classes)
+    unit, ranks = np.empty(classes), np.empty(classes, np.int64)  # cheap classes first
     for g in range(classes):
         unit[g] = factor * _window(tables.worker_cost[m], begin, end, g)
-    ranks = np.argsort(unit, kind="mergesort")
-    if _fill(n, n - 1 if tables.ring else n, -1, ranks, tables.class_of, rooms, out) > 0:
+        x = g
+        while x > 0 and unit[ranks[x - 1]] > unit[g]:
+            ranks[x] = ranks[x - 1]
+            x -= 1
+        ranks[x] = g
+    none = plain_int(0)
+    if _fill(n, n - 1 if tables.ring else n, none - 1, ranks, tables.class_of, rooms, out) > 0:
         return limit
     cost = _sum(out, unit, tables.class_of)
     if tables.ring or cost >= limit:
@@ -275,7 +274,9 @@ def _on_many(
                     spot[0], spot[1], spot[2] = h, p, s
     if best < limit:
         return best
-    fill, there = np.empty_like(out), rooms.sum()
+    fill, there = np.empty(out.size, np.int64), 0
+    for h in range(rooms.size):
+        there += rooms[h]
     for h in range(rooms.size):
         if rooms[h] == 0:  # without workers it was tried above
             continue
@@ -284,7 +285,7 @@ def _on_many(
         for p in range(kinds):
             if not (tables.mask[k] >> p) & 1:
                 continue
-            if not _fits(tables, m, 0, p, tables.needed[m, p, n - most], left):
+            if not _fits(tables, m, none, p, tables.needed[m, p, n - most], left):
                 continue
             for g in range(most, -1, -1):
                 s = tables.needed[m, p, n - g]
@@ -299,7 +300,8 @@ def _on_many(
                 if full < best:
                     best = full
                     spot[0], spot[1], spot[2] = h, p, s
-                    out[:] = fill
+                    for x in range(out.size):
+                        out[x] = fill[x]
                 break
     return best
 
@@ -355,13 +357,14 @@ def arrange(
         price[g] = factor * _window(tables.worker_cost[m], begin, end, g)
         for x in range(types):
             value[g, x] = tables.share[x] * _window(tables.worker_cost[x], begin, end, g)
-    rooms = np.full(count, MOST_ROOM, np.int16)
-    _narrow(servers, m, begin, end, rooms)
-    left, known = np.empty((count, resources), np.int64), np.zeros(count, np.bool_)
+    rooms = np.empty(count, np.int16)
+    left, known = np.empty((count, resources), np.int64), np.empty(count, np.int64)
     whole = tables.together[k] == 1
     most = n - 1 if tables.ring and not whole else n
-    score, taken, load = np.empty(count), np.zeros(count, np.int64), np.empty(resources, np.int64)
-    out[:] = 0
+    score, taken, load = np.empty(count), np.empty(count, np.int64), np.empty(resources, np.int64)
+    for h in range(count):
+        known[h], taken[h], out[h], rooms[h] = 0, 0, 0, MOST_ROOM
+    _narrow(servers, m, begin, end, rooms)
     rest = 0 if whole and not tables.ring else n  # PS on the same server are placed with it
     while rest > 0:
         low, chosen = np.inf, -1
@@ -373,11 +376,12 @@ def arrange(
             if taken[h] != take:
                 if price[g] >= low:
                     continue  # no room is worth less than nothing
-                if not known[h]:
-                    known[h] = True
+                if known[h] == 0:
+                    known[h] = 1
                     _left(servers, h, begin, end, left[h])
                 taken[h] = take
-                load[:] = take * tables.e[m]
+                for r in range(resources):
+                    load[r] = take * tables.e[m, r]
                 lost = lost_room(tables, value[g], left[h], load)
                 score[h] = price[g] + lost / take
             if score[h] < low:
@@ -389,15 +393,30 @@ def arrange(
     spot[0], spot[1], spot[2] = -1, 0, 0
     if tables.ring:
         return True
+    order, parts = taken, 0  # most workers first
+    for h in range(count):
+        if out[h] > 0:
+            x = parts
+            while x > 0 and out[order[x - 1]] < out[h]:
+                order[x] = order[x - 1]
+                x -= 1
+            order[x] = h
+            parts += 1
+    for h in range(count):
+        if out[h] == 0:
+            order[parts] = h
+            parts += 1
     best, beside = np.inf, False
-    for h in np.argsort(-out, kind="mergesort"):
+    for x in range(count):
+        h = order[x]
         here = n if whole else out[h]
         if here == 0 and beside:
             break  # PS beside workers are fewer
         if rooms[h] < here or (not whole and here == n):
             continue
         g = tables.class_of[h]
-        load[:] = here * tables.e[m]
+        for r in range(resources):
+            load[r] = here * tables.e[m, r]
         base = 0.0 if whole or here == 0 else lost_room(tables, value[g], left[h], load)
         for p in range(tables.z.shape[0]):
             s = tables.needed[m, p, n - here]
@@ -406,12 +425,13 @@ def arrange(
                 cost += n * price[g]
             if not (tables.mask[k] >> p) & 1 or cost >= best:
                 continue
-            if not known[h]:
-                known[h] = True
+            if known[h] == 0:
+                known[h] = 1
                 _left(servers, h, begin, end, left[h])
             if not _fits(tables, m, here, p, s, left[h]):
                 continue
-            load[:] = here * tables.e[m] + s * tables.z[p]
+            for r in range(resources):
+                load[r] = here * tables.e[m, r] + s * tables.z[p, r]
             cost += lost_room(tables, value[g], left[h], load) - base
             if cost < best:
                 best, beside = cost, here > 0

@@ -7,15 +7,17 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from optsched.colgen import Floats
-from optsched.families.completion.anneal_kernels import anneal, construct, load
+from optsched.families.completion.anneal_kernels import anneal
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.insertion_kernels import insert
 from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.server_state import (
+    GIVE,
+    TAKE,
     Plans,
     empty_servers,
     no_plans,
-    remove,
+    occupy,
     tables_of,
     worth,
 )
@@ -59,18 +61,31 @@ class Neighbourhood:
     def remove(self, i: int) -> None:
         """Take job i out."""
         self.value -= worth(self.tables, self.plans, i, self.slots)
-        remove(self.tables, self.servers, self.plans, i)
+        occupy(self.tables, self.servers, self.plans, i, GIVE)
+        self.plans.mode[i] = -1
 
     def construct(self, order: Sequence[int], factor: float) -> None:
         """Insert the jobs one after the other into empty servers."""
         self.load(no_plans(self.tables))
-        where = np.array(order, np.int64)
-        self.value = construct(self.tables, self.servers, self.plans, where, factor)
+        for i in order:
+            insert(self.tables, self.servers, self.plans, i, factor, self.slots)
+        self.value = sum(self._earned()[order].tolist(), 0.0)
 
     def load(self, plans: Plans) -> None:
         """Replace the state by ``plans``."""
-        load(self.tables, self.servers, self.plans, plans)
-        self.value = sum(worth(self.tables, plans, i, self.slots) for i in range(plans.mode.size))
+        for i in np.flatnonzero(self.plans.mode >= 0).tolist():
+            self.remove(i)
+        there = plans.mode >= 0
+        for mine, other in zip(self.plans, plans, strict=True):
+            mine[there] = other[there]
+        for i in np.flatnonzero(there).tolist():
+            occupy(self.tables, self.servers, self.plans, i, TAKE)
+        self.value = sum(self._earned().tolist(), 0.0)
+
+    def _earned(self) -> Floats:
+        """Return what every job earns, shape (J,): as `worth`, of all at once."""
+        value: Floats = self.tables.weight * np.maximum(self.slots - self.ends(self.plans), 0.0)
+        return value
 
     def snapshot(self) -> Plans:
         """Return a copy of the present plans."""

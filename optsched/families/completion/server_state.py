@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from optsched.families.completion.blocks import Jobs
 from optsched.families.completion.bookkeeping import MOST_ROOM, prefix_sums
 from optsched.kernels import kernel
-from optsched.scheduling.slots import plain_int
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Small = NDArray[np.int16]
+
+TAKE, GIVE = (cast(int, np.int64(n)) for n in (1, -1))  # no literals: one kernel serves both
 
 
 class Tables(NamedTuple):
@@ -150,53 +151,38 @@ def most_worth(tables: Tables, i: int, slots: int) -> float:
 
 
 @kernel(nogil=True)
-def put(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
-    """Take from the servers what job i uses by its plan."""
-    _occupy(tables, servers, plans, i, plain_int(1))
-
-
-@kernel(nogil=True)
-def remove(tables: Tables, servers: Servers, plans: Plans, i: int) -> None:
-    """Give back what job i uses, and take it out of the plans."""
-    _occupy(tables, servers, plans, i, plain_int(-1))
-    plans.mode[i] = -1
-
-
-@kernel(nogil=True)
-def _occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -> None:
+def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -> None:
+    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back."""
     k, start, host = plans.mode[i], plans.start[i], plans.host[i]
     m, end = tables.type_of[k], start + tables.duration[k]
-    load = np.empty(tables.e.shape[1], np.int64)
-    beside = False
-    for x in range(plans.parts[i]):
-        h = plans.where[i, x]
-        load[:] = sign * plans.number[i, x] * tables.e[m]
-        if h == host:
-            load += sign * plans.ps[i] * tables.z[plans.kind[i]]
-            beside = True
-        _take(tables, servers, h, start, end, load)
-    if host >= 0 and not beside:
-        load[:] = sign * plans.ps[i] * tables.z[plans.kind[i]]
-        _take(tables, servers, host, start, end, load)
-
-
-@kernel(nogil=True)
-def _take(tables: Tables, servers: Servers, h: int, start: int, end: int, load: Ints) -> None:
-    """Take ``load`` (R,) from server h in a window; give it back if it is negative."""
     e, free, room, total = tables.e, servers.free, servers.room, servers.total
     types, resources = e.shape
-    fits = np.empty(types, np.int64)
-    for t in range(start, end):
-        same = t > start  # as in the slot before: no need to divide again
+    load, fits = np.empty(resources, np.int64), np.empty(types, np.int64)
+    parts, beside = plans.parts[i], host < 0
+    for x in range(parts + 1):
+        h, n = host, 0
+        if x < parts:
+            h, n = plans.where[i, x], plans.number[i, x]
+        elif beside:
+            break
         for r in range(resources):
-            free[h, t, r] -= load[r]
-            same = same and free[h, t, r] == free[h, t - 1, r]
-        if not same:
-            fits[:] = MOST_ROOM
-            for m in range(types):
-                for r in range(resources):
-                    if e[m, r] > 0:
-                        fits[m] = min(fits[m], free[h, t, r] // e[m, r])
-        for m in range(types):
-            total[m, t] += fits[m] - room[t, m, h]
-            room[t, m, h] = fits[m]
+            load[r] = sign * n * e[m, r]
+        if h == host:
+            beside = True
+            s, kind = sign * plans.ps[i], plans.kind[i]
+            for r in range(resources):
+                load[r] += s * tables.z[kind, r]
+        for t in range(start, end):
+            same = t > start  # as in the slot before: no need to divide again
+            for r in range(resources):
+                free[h, t, r] -= load[r]
+                same = same and free[h, t, r] == free[h, t - 1, r]
+            if not same:
+                for a in range(types):
+                    fits[a] = MOST_ROOM
+                    for r in range(resources):
+                        if e[a, r] > 0:
+                            fits[a] = min(fits[a], free[h, t, r] // e[a, r])
+            for a in range(types):
+                total[a, t] += fits[a] - room[t, a, h]
+                room[t, a, h] = fits[a]
