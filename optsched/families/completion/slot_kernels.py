@@ -97,46 +97,56 @@ def spread(free: Ints, left: Ints, e: Ints) -> int:
     quick = _fill(free, left, e)
     if quick != UNKNOWN:
         return quick
-    last = int(left.argmax())
-    others = np.array([m for m in range(left.size) if m != last and left[m] > 0])
-    size = 1
-    for m in others:
-        size *= left[m] + 1
+    last, kinds, size = 0, 0, 1
+    for m in range(left.size):
+        last = m if left[m] > left[last] else last
+    others, here = np.empty(left.size, np.int64), np.empty(left.size, np.int64)
+    for m in range(left.size):
+        if m != last and left[m] > 0:
+            others[kinds] = m
+            kinds += 1
+            size *= left[m] + 1
     if size > MOST_SPREAD:
         return UNKNOWN
     # most workers of the last type beside so many of the others on the servers so far
-    most, more = np.full(size, -1, np.int64), np.full(size, -1, np.int64)
-    most[0] = 0
-    here = np.zeros(others.size, np.int64)
+    most, more = np.empty(size, np.int64), np.empty(size, np.int64)
+    for x in range(size):
+        most[x] = 0 if x == 0 else -1
+    rest = np.empty(e.shape[1], np.int64)
     for h in range(free.shape[0]):
-        more[:] = -1
-        rest = free[h].copy()
-        here[:] = 0
+        for x in range(size):
+            more[x] = -1
+        for r in range(rest.size):
+            rest[r] = free[h, r]
+        for k in range(kinds):
+            here[k] = 0
         while True:
             room, shift = room_for(rest, e[last], left[last]), 0
-            for k in range(others.size):
+            for k in range(kinds):
                 shift = shift * (left[others[k]] + 1) + here[k]
             for x in range(size - shift):
                 if most[x] < 0 or most[x] + room <= more[x + shift]:
                     continue
                 fits, place = True, x  # no digit of the sum overflows
-                for k in range(others.size - 1, -1, -1):
+                for k in range(kinds - 1, -1, -1):
                     digit = place % (left[others[k]] + 1)
                     place //= left[others[k]] + 1
                     fits &= digit + here[k] <= left[others[k]]
                 if fits:
                     more[x + shift] = most[x] + room
             k = 0  # the next numbers of the others on this server
-            while k < others.size:
+            while k < kinds:
                 m = others[k]
                 if here[k] < left[m] and room_for(rest, e[m], 1) == 1:
                     here[k] += 1
-                    rest -= e[m]
+                    for r in range(rest.size):
+                        rest[r] -= e[m, r]
                     break
-                rest += here[k] * e[m]
+                for r in range(rest.size):
+                    rest[r] += here[k] * e[m, r]
                 here[k] = 0
                 k += 1
-            if k == others.size:
+            if k == kinds:
                 break
         most, more = more, most
     return YES if most[size - 1] >= left[last] else NO
@@ -147,7 +157,10 @@ def _twin(free: Ints, h: int) -> bool:
     """Whether a server before h has as much left of everything."""
     found = False
     for a in range(h):
-        found |= bool((free[a] == free[h]).all())
+        same = True
+        for r in range(free.shape[1]):
+            same &= free[a, r] == free[h, r]
+        found |= same
     return found
 
 
@@ -307,7 +320,8 @@ def learn(memory: Memory, which: Small, fits: int) -> None:
     if memory.fits[k] < 0:
         if 2 * memory.size[0] >= memory.fits.size:
             return
-        memory.items[k, :count] = which
+        for i in range(count):
+            memory.items[k, i] = which[i]
         if count < memory.items.shape[1]:
             memory.items[k, count] = -1
         memory.size[0] += 1

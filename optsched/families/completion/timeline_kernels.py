@@ -84,7 +84,8 @@ def _note(steps: Steps, source: int, target: int, rows: Small) -> None:
         steps.size[0] = steps.source.size
         return
     steps.source[n], steps.target[n] = source, target
-    steps.row[a : a + rows.size] = rows
+    for k in range(rows.size):
+        steps.row[a + k] = rows[k]
     steps.first[n + 1] = a + rows.size
     steps.size[0] = n + 1
 
@@ -140,19 +141,24 @@ def _reach(
             return -1
         pool.size[0] += 1
         pool.table[k] = s
-        pool.slot[s], pool.mask[s], pool.runs[s] = slot, mask, runs
+        pool.slot[s], pool.mask[s] = slot, mask
+        for i in range(jobs):
+            pool.runs[s, i] = runs[i]
         pool.ended[s], pool.value[s] = ended, np.inf
         pool.after[s], pool.head[slot] = pool.head[slot], s
     pool.ended[s] |= ended
     if value < pool.value[s]:
-        pool.value[s], pool.bound[s], pool.chosen[s] = value, bound, chosen
+        pool.value[s], pool.bound[s] = value, bound
+        for i in range(jobs):
+            pool.chosen[s, i] = chosen[i]
     return int(s)
 
 
 @kernel
 def _onward(runs: Small, until: int, out: Small) -> None:
     """Fill ``out`` with what still runs in slot ``until``, ascending."""
-    out[:] = NOTHING
+    for k in range(out.size):
+        out[k] = NOTHING
     kept = 0
     for entry in runs:
         if entry < NOTHING and entry >> ITEM_BITS > until:
