@@ -106,7 +106,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
             "certified_gap": apart(said.certified_bound),
             "status": status,
             "shadow_prices": ()
-            if certificate is None
+            if certificate is None or found.bound is None
             else tuple(family.shadow_prices(instance, certificate)),
         }
     )

@@ -73,6 +73,7 @@ def start(folder, *args, env=None):
         text=True,
         cwd=folder,
         env=os.environ | (env or {}),
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # ignored under nohup
     )
 
 

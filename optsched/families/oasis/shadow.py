@@ -56,7 +56,8 @@ def _by_resource(inst: OasisInstance, root: CapacityPrices, bits: int) -> list[R
 def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
     prices = np.zeros((2, len(inst.jobs), inst.horizon))
     for side, job, slot, price in root.entries:
-        prices[side, job, slot] = times_two_to(float(price), -bits)
+        if side < 2 and job < len(inst.jobs) and slot < inst.horizon:  # others prove nothing
+            prices[side, job, slot] = times_two_to(float(price), -bits)
     rows = []
     for k, (side, classes, machines, demand, capacity) in enumerate(_sides(inst)):
         slots = np.flatnonzero(prices[k].any(axis=0))
