@@ -91,7 +91,7 @@ def killed(pid):
 def tried(how, *given):
     try:
         return how(*given)
-    except Exception:
+    except Exception:  # however a cheat fails, it has gained nothing
         return False
 
 
