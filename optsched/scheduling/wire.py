@@ -7,6 +7,7 @@ An event is ``{"slot": 3, "jobs": {"17": {a job as in instance files}, ...}}``, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, islice
 from operator import index
 from types import MappingProxyType
 from typing import Any
@@ -90,41 +91,67 @@ def whole(value: Any, what: str) -> int:
 
 
 def _take(decision: Any) -> Mapping[int, Placement]:
-    taken = {}
+    sides: dict[int, list[Any]] = {}
     for i, placement in by_job(decision):
-        sides: list[Any] = [getattr(placement, side, None) for side in SIDES]
-        if not all(isinstance(side, Mapping) for side in sides):
+        sides[i] = [getattr(placement, side, None) for side in SIDES]
+        if not all(isinstance(side, Mapping) for side in sides[i]):
             kind = type(placement).__name__
             raise ValueError(f"has a {kind} for job {i}, expected a Placement")
-        taken[i] = Placement(*map(_numbers, sides))
-    return MappingProxyType(taken)
-
-
-def _numbers(side: Mapping[Any, Any]) -> Mapping[int, int]:
-    """Return numbers by machine in a mapping of its own, which cannot be written."""
-    return MappingProxyType({whole(h, "a machine"): whole(n, "a number") for h, n in side.items()})
-
-
-def _write(decision: Mapping[int, Placement]) -> dict[str, Any]:
-    """Return a decision as JSON; who reads it says what is wrong with it."""
-    return {
-        str(i): {
-            "workers": {str(h): index(n) for h, n in placement.workers.items()},
-            "ps": {str(h): index(n) for h, n in placement.ps.items()},
-        }
-        for i, placement in decision.items()
-    }
+    return _placements(sides)
 
 
 def _read(content: Any) -> Mapping[int, Placement]:
-    taken = {}
+    sides = {}
     for i, answer in by_job(content):
         if not isinstance(answer, dict) or not answer.keys() <= {*SIDES}:
             raise ValueError(
                 f'has {answer!r:.60} for job {i}, expected {{"workers": ..., "ps": ...}}'
             )
-        sides = [answer.get(side, {}) for side in SIDES]
-        if not all(isinstance(side, dict) for side in sides):
+        sides[i] = [answer.get(side, {}) for side in SIDES]
+        if not all(isinstance(side, dict) for side in sides[i]):
             raise ValueError(f"has {answer!r:.60} for job {i}, expected numbers by machine")
-        taken[i] = Placement(*map(_numbers, sides))
-    return MappingProxyType(taken)
+    return _placements(sides)
+
+
+def _placements(sides: dict[int, list[Any]]) -> Mapping[int, Placement]:
+    """Return placements in mappings of their own, which cannot be written.
+
+    Parameters
+    ----------
+    sides : dict of list of mappings
+        By job, numbers by machine of the workers and of the parameter servers.
+    """
+    own = [dict(side) for both in sides.values() for side in both]
+    machines = _wholes([*chain.from_iterable(own)], "a machine")
+    numbers = _wholes([*chain.from_iterable(side.values() for side in own)], "a number")
+    entries = zip(machines, numbers, strict=True)
+    checked = (MappingProxyType(dict(islice(entries, len(side)))) for side in own)
+    return MappingProxyType({i: Placement(next(checked), next(checked)) for i in sides})
+
+
+def _wholes(values: list[Any], what: str) -> list[int]:
+    """Return whole numbers: what `whole` says of each, sooner where all are plain."""
+    kinds = {*map(type, values)}
+    if kinds == {int} and min(values) >= 0 and max(values) < LARGEST:
+        return values
+    if kinds == {str} and all(values) and len(max(values, key=len)) < 19:
+        digits = "".join(values)
+        if digits.isdecimal() and digits.isascii():
+            return [*map(int, values)]
+    return [whole(value, what) for value in values]
+
+
+def _write(decision: Mapping[int, Placement]) -> dict[str, Any]:
+    """Return a decision as JSON; who reads it says what is wrong with it."""
+    sides = [side for p in decision.values() for side in (p.workers, p.ps)]
+    numbers = chain.from_iterable(side.values() for side in sides)
+    plain = {*map(type, chain(chain.from_iterable(sides), numbers))} <= {int}
+    write = dict if plain else _plain
+    return {
+        str(i): {"workers": write(placement.workers), "ps": write(placement.ps)}
+        for i, placement in decision.items()
+    }
+
+
+def _plain(side: Mapping[Any, Any]) -> dict[Any, int]:
+    return {str(h): index(n) for h, n in side.items()}

@@ -90,7 +90,9 @@ def _compile_without_saving(folder: str) -> None:
 
 
 def _say(content: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
+    from pydantic_core import to_json  # found only once the path is set
+
+    sys.stdout.buffer.write(to_json(content) + b"\n")
     sys.stdout.flush()
 
 

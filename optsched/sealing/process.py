@@ -32,6 +32,8 @@ from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
 from types import TracebackType
 from typing import Any, Self
 
+from pydantic_core import from_json, to_json
+
 from optsched import interrupts, lastwords
 from optsched.plugins import checked_policy
 from optsched.problem import (
@@ -200,7 +202,7 @@ class SealedPolicy:
             self._own_error()
             raise self._wrong(f"answers without being asked: {_shown(self._heard)}")
         until = time.monotonic() + self.limit
-        line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        line = to_json(message) + b"\n"
         self._send(line, until)
         return self._listen(until, expected)
 
@@ -250,8 +252,8 @@ class SealedPolicy:
 
     def _content(self, line: bytes, expected: str) -> Any:
         try:
-            content = json.loads(line, parse_constant=_no_constant)
-        except (ValueError, RecursionError):
+            content = from_json(line, allow_inf_nan=False)
+        except ValueError:
             content = None
         if isinstance(content, dict) and isinstance(content.get("error"), str):
             raise self._wrong(content["error"])
@@ -280,10 +282,6 @@ class SealedPolicy:
         with self._process.stderr as pipe:
             for line in pipe:
                 sys.stderr.write(line.decode(errors="backslashreplace"))
-
-
-def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def _shown(text: bytes) -> str:
