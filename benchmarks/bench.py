@@ -24,12 +24,12 @@ from typing import Any
 from render import markdown, number
 
 import optsched
-from optsched import interrupts
-from optsched.disk import write_whole
-from optsched.files import plain
+from optsched.files.disk import write_whole
+from optsched.files.envelope import plain
+from optsched.files.provenance import machine, solver_versions
+from optsched.files.provenance import versions as package_versions
 from optsched.problem import InputError
-from optsched.provenance import machine, solver_versions
-from optsched.provenance import versions as package_versions
+from optsched.process import interrupts
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -15,8 +15,8 @@ from typing import Any
 from bench import Benchmark, Row, Summary, Target, parse, parser
 from render import number
 
-from optsched.families.bipartite.policy import OgaSched
-from optsched.families.bipartite.presets import generate
+from optsched.families.bipartite.policies.paper import OgaSched
+from optsched.families.bipartite.sources.presets import generate
 from optsched.simulation import simulate
 
 SETTINGS: dict[str, dict[str, Any]] = {

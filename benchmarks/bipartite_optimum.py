@@ -19,8 +19,8 @@ from bench import Benchmark, Row, Summary, Target, finite, geometric_mean, parse
 from render import number
 
 from optsched.families.bipartite.instance import BipartiteInstance
-from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.program import Solver
+from optsched.families.bipartite.optimum.decision import Solver
+from optsched.families.bipartite.sources.presets import generate
 from optsched.models.bipartite import bipartite_program
 from optsched.optimum import solve
 

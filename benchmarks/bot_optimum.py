@@ -17,11 +17,11 @@ import cvxpy as cp
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.bot.certificate import BotCertificate, Prices, check
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check
 from optsched.families.bot.instance import BotSchedule
-from optsched.families.bot.interior import solve_tree
 from optsched.families.bot.loads import filled
-from optsched.families.bot.presets import generate
+from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.models.bot import solver_program
 from optsched.solvers import solve_cvxpy

@@ -13,8 +13,8 @@ from pathlib import Path
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.bot.negotiation import Negotiation, Steps
-from optsched.families.bot.presets import generate
+from optsched.families.bot.policies.negotiation import Negotiation, Steps
+from optsched.families.bot.sources.presets import generate
 from optsched.papers.bot import TABLE_1, TABLE_2
 from optsched.reproduce import reproduce
 

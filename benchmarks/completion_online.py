@@ -14,8 +14,8 @@ from itertools import product
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.completion.policy import AOnline
-from optsched.families.completion.presets import generate
+from optsched.families.completion.policies.paper import AOnline
+from optsched.families.completion.sources.presets import generate
 from optsched.simulation import simulate
 
 JOBS = (100, 200)

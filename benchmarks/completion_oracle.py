@@ -20,13 +20,13 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 from numba import njit
 from render import number, percent
 
-from optsched.colgen import generate_columns
-from optsched.families.completion.blocks import Jobs, ServerBlocks
+from optsched.engine.colgen import generate_columns
+from optsched.engine.interior_master import InteriorMaster
 from optsched.families.completion.instance import Ints
-from optsched.families.completion.oracle import Floats, PricedServers, best_schedule
-from optsched.families.completion.presets import generate
-from optsched.interior_master import InteriorMaster
-from optsched.streams import Streams
+from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.oracle.schedule import Floats, PricedServers, best_schedule
+from optsched.families.completion.sources.presets import generate
+from optsched.numbers.streams import Streams
 
 SPREAD = 0.2  # of the prices of equal servers
 SPAN = 8  # slots of the time grid whose duals are used

@@ -14,7 +14,7 @@ import numpy as np
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.dmlrs.presets import generate
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.optimum import solve
 
 MACHINES = (4, 10)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from bench import Benchmark, Row, Summary, Target, finite, median, parse, parser
 from render import number
 
-from optsched.families.dmlrs.presets import generate
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.optimum import solve
 from optsched.simulation import simulate
 

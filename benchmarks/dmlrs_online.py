@@ -17,11 +17,11 @@ import numpy as np
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.dmlrs.oracle import new_scratch, requests
-from optsched.families.dmlrs.policy import PdOrs
-from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.rounding import Relaxation, SlotProblem, round_until_feasible
-from optsched.families.dmlrs.theta import open_slot
+from optsched.families.dmlrs.oracle.schedule import new_scratch, requests
+from optsched.families.dmlrs.oracle.slot_placements import open_slot
+from optsched.families.dmlrs.policies.paper import PdOrs
+from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.simulation import simulate
 
 RATIOS = (40.0, 5.0, 2.0, 1.0)

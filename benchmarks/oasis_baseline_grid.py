@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.oasis.baselines import BASELINES
-from optsched.families.oasis.sources import generate
-from optsched.provenance import machine, versions
+from optsched.families.oasis.policies import BASELINES
+from optsched.families.oasis.sources.traces import generate
+from optsched.files.provenance import machine, versions
 from optsched.simulation import simulate
 
 SEEDS = range(900, 903)

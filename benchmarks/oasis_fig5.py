@@ -29,12 +29,12 @@ from bench import (
 )
 from render import number, percent
 
+from optsched.engine.progress import CLOSED
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.sources import generate
+from optsched.families.oasis.sources.traces import generate
 from optsched.optimum import Optimum, solve
 from optsched.problem import Level, Status
-from optsched.progress import CLOSED
 
 MACHINES = (20, 40, 60, 80, 100)
 WARM = 60.0  # seconds at most that each method runs before, to compile its kernels

@@ -20,8 +20,8 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, finite, parse, par
 from render import number, percent
 
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.policy import Oasis
-from optsched.families.oasis.sources import generate
+from optsched.families.oasis.policies.paper import Oasis
+from optsched.families.oasis.sources.traces import generate
 from optsched.optimum import solve
 from optsched.problem import Level
 from optsched.simulation import simulate

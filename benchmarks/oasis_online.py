@@ -13,8 +13,8 @@ from itertools import product
 from bench import Benchmark, Row, Summary, Target, add_sizes, median, parse, parser, sizes
 from render import number
 
-from optsched.families.oasis.policy import Oasis
-from optsched.families.oasis.sources import generate
+from optsched.families.oasis.policies.paper import Oasis
+from optsched.families.oasis.sources.traces import generate
 from optsched.simulation import simulate
 
 GRANULARITIES = ("exact", "chunk")

@@ -19,12 +19,12 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, parse, parser, siz
 from numba import njit
 from render import number
 
-from optsched.families.oasis.capacity_blocks import CapacityBlocks, over_slots
-from optsched.families.oasis.compact_lp import compact_prices
-from optsched.families.oasis.sources import generate
-from optsched.scheduling.oracle import Best, Machines, Oracle, Request
-from optsched.scheduling.workload import EQUAL, Floats, Ints
-from optsched.streams import Streams
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks, over_slots
+from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.sources.traces import generate
+from optsched.numbers.streams import Streams
+from optsched.scheduling.oracle.schedule import Best, Machines, Oracle, Request
+from optsched.scheduling.oracle.workload import EQUAL, Floats, Ints
 
 FACTORS = (1.0, 0.3)  # multiples of the duals: the schedules of an optimum, and of a busy search
 SPREAD = 0.2  # of the prices of equal machines

@@ -26,17 +26,17 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, finite, median, pa
 from render import DASH, number, percent
 
 from optsched import solvers
-from optsched.colgen import lagrangian
+from optsched.engine.colgen import lagrangian
+from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.capacity_blocks import CapacityBlocks
-from optsched.families.oasis.certify import certify_capacity
-from optsched.families.oasis.compact_lp import _Matrix, compact_prices
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.sources import generate
+from optsched.families.oasis.optimum.certify import certify_capacity
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.prices.relaxation import _Matrix, compact_prices
+from optsched.families.oasis.sources.traces import generate
 from optsched.optimum import Optimum, solve
 from optsched.problem import Level
-from optsched.progress import Progress
-from optsched.results import save_result
+from optsched.results.result import save_result
 
 METHODS = {
     "first bound": "compact LP: (1)-(13) relaxed, a class of equal machines as one, strengthened "

@@ -3,7 +3,7 @@
 Random tiny instances of every family, each in several units of its values, amounts, times and
 rates, solved by `auto` and by another method in turn, saved, and checked again. What is right is
 known without any solver of the package: by trying everything (oasis, dmlrs, completion), or by
-linear programs over tangents (bipartite, bot); see tests/soundness_cases.py.
+linear programs over tangents (bipartite, bot); see tests/helpers/soundness_cases.py.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from pathlib import Path
 from bench import Benchmark, Row, Summary, Target, parse, parser
 
 import optsched
+from optsched.engine.progress import CLOSED
 from optsched.optimum import Optimum
 from optsched.problem import InputError, Level, Status, agree, get_family
-from optsched.progress import CLOSED
-from optsched.results import SAME, recheck, save_result
+from optsched.results.result import SAME, recheck, save_result
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "helpers"))
 
 from soundness_cases import AXES, MAIN, Case, case
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
-    from optsched.files import load_instance, save_instance
-    from optsched.knowledge import statistic
+    from optsched.files.envelope import load_instance, save_instance
     from optsched.optimum import Optimum, solve
+    from optsched.policies.knowledge import statistic
     from optsched.problem import (
         InputError,
         Instance,
@@ -44,8 +44,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "files": ("load_instance", "save_instance"),
-    "knowledge": ("statistic",),
+    "files.envelope": ("load_instance", "save_instance"),
+    "policies.knowledge": ("statistic",),
     "optimum": ("Optimum", "solve"),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),

@@ -1,6 +1,6 @@
 """`python -m optsched` is `optsched`."""
 
-from optsched.supervisor import main
+from optsched.cli.supervisor import main
 
 if __name__ == "__main__":
     main()

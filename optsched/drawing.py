@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.typing import ColorType
 
-from optsched.disk import write_whole
+from optsched.files.disk import write_whole
 
 COLOURS = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377", "#BBBBBB", "#222222")
 # Of curves, beside black. Found by search: any two stay apart (CIELAB distance 28) also without

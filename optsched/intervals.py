@@ -16,8 +16,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
+from optsched.engine.progress import CLOSED
 from optsched.problem import Extended, Frozen, InputError, Sense
-from optsched.progress import CLOSED
 
 
 class Ratio(Frozen):

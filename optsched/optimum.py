@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from optsched import interrupts
+from optsched.engine.progress import CLOSED, Point, Progress
 from optsched.problem import (
     Extended,
     Family,
@@ -26,7 +26,7 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.progress import CLOSED, Point, Progress
+from optsched.process import interrupts
 
 
 class Optimum(Frozen):

@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
-from optsched.streams import Streams
+from optsched.numbers.streams import Streams
 
 Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]

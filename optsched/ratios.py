@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from optsched import interrupts
+from optsched.engine.progress import CLOSED, Progress, improves
 from optsched.intervals import MeanRatio, Ratio, mean_ratio
 from optsched.optimum import Optimum, refuted, solve, within
-from optsched.plugins import known_or_refused
+from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
     Family,
     InputError,
@@ -24,7 +24,7 @@ from optsched.problem import (
     Verdict,
     family_of,
 )
-from optsched.progress import CLOSED, Progress, improves
+from optsched.process import interrupts
 from optsched.reports import Facts, Failed, Judged, RatioReport, Scale, facts_of
 from optsched.simulation import Original, Run, simulate
 

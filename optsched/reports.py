@@ -9,10 +9,10 @@ from typing import Any
 
 from pydantic import Field
 
+from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum
 from optsched.problem import Extended, Family, Frozen, InputError, Signed, Verdict
-from optsched.progress import CLOSED
 from optsched.simulation import Run
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe

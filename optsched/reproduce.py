@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from optsched import interrupts
 from optsched.drawing import save
-from optsched.files import plain, read_json, write_json
+from optsched.files.envelope import plain, read_json, write_json
+from optsched.files.provenance import machine, versions
 from optsched.papers import EXPERIMENTS, Experiment
 from optsched.papers.experiment import Cell, Outcome, Row
 from optsched.problem import InputError
-from optsched.provenance import machine, versions
+from optsched.process import interrupts
 
 LOOK = 0.2  # seconds between two looks at what a signal has left
 

@@ -14,9 +14,10 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
-from optsched import clock, interrupts
-from optsched.knowledge import checked_prior, compute, own
-from optsched.plugins import checked_policy, get_policy
+from optsched.numbers.streams import Streams
+from optsched.policies.knowledge import checked_prior, compute, own
+from optsched.policies.plugins import checked_policy, get_policy
+from optsched.policies.trouble import explain
 from optsched.problem import (
     Family,
     Frozen,
@@ -34,9 +35,8 @@ from optsched.problem import (
     family_of,
     get_family,
 )
+from optsched.process import clock, interrupts
 from optsched.sealing.process import ANSWER_LIMIT, SEAL, SealedPolicy, is_program
-from optsched.streams import Streams
-from optsched.trouble import explain
 
 MOST = 3  # broken equations that are told of a policy
 

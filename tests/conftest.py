@@ -1,4 +1,4 @@
-"""Helpers beside this file can be imported; Hypothesis draws the same examples every time."""
+"""Who runs which test, what a test may take; Hypothesis draws the same examples every time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from optsched.cli import main
+from optsched.cli.app import main
 from optsched.problem import families
 
-sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
 

@@ -7,16 +7,16 @@ from itertools import combinations, count
 import pytest
 from oasis_brute import optimum, random_instance
 
-from optsched.branch import BranchAndPrice
-from optsched.families.oasis.certificate import check
-from optsched.families.oasis.certify import certify_tree
+from optsched.engine.branch import BranchAndPrice
+from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance, OasisJob
-from optsched.families.oasis.presets import generate
-from optsched.families.oasis.slot_tree import SlotTree
+from optsched.families.oasis.optimum.certify import certify_tree
+from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
+from optsched.numbers.resources import MachineClass
 from optsched.optimum import solve
 from optsched.problem import Level, Status
-from optsched.resources import MachineClass
 
 GAP = 1e-6
 # the bound at the root is above the optimum, so that a tree is needed

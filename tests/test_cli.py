@@ -18,11 +18,11 @@ from patience import LONG
 from typer.testing import CliRunner
 
 from optsched import problem, solvers
-from optsched.cli import app, main
+from optsched.cli.app import app, main
 from optsched.families.oasis.instance import OasisSchedule
-from optsched.files import load_instance, save_instance
+from optsched.files.envelope import load_instance, save_instance
 from optsched.problem import families, get_family
-from optsched.results import load_optimum, load_run, save_schedule
+from optsched.results.result import load_optimum, load_run, save_schedule
 
 LIMIT = ["--time-limit", "2"]
 WINDOW = ["--jobs", "6", "--slots", "8", "--load", "1.5"]
@@ -31,7 +31,7 @@ JOBS = "submit_seconds,run_seconds,tasks\n" + "".join(
 )
 MACHINES = "gpu,cpu,memory_gb,count\n4,32,128,2\n0,16,64,2\n"
 POLICY = '''
-from optsched.families.oasis.baselines import Fifo
+from optsched.families.oasis.policies import Fifo
 
 
 class Mine(Fifo):

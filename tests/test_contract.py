@@ -15,12 +15,12 @@ from knowing import prior_of
 from plugged import plugged
 
 from optsched.families.oasis import FAMILY as OASIS
-from optsched.families.oasis.baselines import Fifo
+from optsched.families.oasis.policies import Fifo
+from optsched.numbers.streams import Streams
 from optsched.optimum import Optimum, solve
 from optsched.problem import Family, Instance, Policy, families, get_family
 from optsched.scheduling.placement import Placement
 from optsched.simulation import simulate
-from optsched.streams import Streams
 
 EXAMPLE = {"intervals": ("greedy", "posted")}  # of docs/examples
 POLICIES: Mapping[str, tuple[str, ...]] = {f.name: (*f.policies,) for f in families().values()}

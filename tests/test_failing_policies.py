@@ -7,11 +7,11 @@ import json
 import pytest
 from terminal import piped
 
-from optsched.files import save_instance
+from optsched.files.envelope import save_instance
 from optsched.problem import get_family
 
 MINE = '''
-from optsched.families.oasis.baselines import Fifo
+from optsched.families.oasis.policies import Fifo
 from optsched.scheduling.placement import Placement
 
 

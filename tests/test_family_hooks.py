@@ -11,14 +11,14 @@ from oasis_reference import FILES, load
 from typer.testing import CliRunner
 
 from optsched import problem
-from optsched.cli import app
-from optsched.console import out, show_ratios
+from optsched.cli.app import app
+from optsched.cli.console import out, show_ratios
+from optsched.cli.inputs import open_input
 from optsched.families.oasis import FAMILY
-from optsched.inputs import open_input
 from optsched.optimum import solve
 from optsched.problem import InputError, Window
 from optsched.ratios import compare
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 from optsched.simulation import simulate
 
 

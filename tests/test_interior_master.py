@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from listed_columns import Listed
 from patience import LONG
-from test_colgen import Listed
 
-from optsched import interior_master
-from optsched.colgen import Master, generate_columns
-from optsched.interior_master import InteriorMaster
+from optsched.engine import interior_master
+from optsched.engine.colgen import Master, generate_columns
+from optsched.engine.interior_master import InteriorMaster
 
 
 @pytest.mark.parametrize("equality", [False, True])

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from optsched import clock
+from optsched.process import clock
 
 COLD = """
 import threading, time

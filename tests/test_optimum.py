@@ -12,12 +12,12 @@ from oasis_reference import FILES, load, schedule
 from patience import LONG, until
 
 from optsched import InputError, Optimum, Run, simulate, solve
+from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.certificate import OasisCertificate
+from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.optimum import settle
 from optsched.problem import Implementation, Level, Status
-from optsched.progress import Progress
 
 CLOSING = ("auto", "branch-and-price", "compact", "cpsat")  # stop by closing the gap
 

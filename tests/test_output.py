@@ -8,9 +8,9 @@ import pytest
 from terminal import piped
 
 import optsched
-from optsched import talk
 from optsched.problem import families, get_family
-from optsched.results import load_schedule, save_schedule
+from optsched.process import talk
+from optsched.results.result import load_schedule, save_schedule
 
 WINDOW = ("--jobs", 6, "--slots", 8, "--load", 1.5)
 

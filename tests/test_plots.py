@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from legible import faults, words
 from oasis_reference import FILES, load, schedule
-from test_ratios import optimum
+from optima import optimum
 
-from optsched import plots
+from optsched.cli import plots
 from optsched.drawing import HINDSIGHT
+from optsched.engine.progress import Point
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.pictures import pictures, usage
 from optsched.intervals import Ratio
 from optsched.problem import get_family
-from optsched.progress import Point
 from optsched.ratios import compare
 
 

@@ -7,13 +7,13 @@ import pytest
 from knowing import prior_of
 
 import optsched
-import optsched.console
-from optsched.families.bipartite.baselines import Drf
+import optsched.cli.console
+from optsched.families.bipartite.policies import Drf
 from optsched.families.completion.instance import Piece
-from optsched.families.completion.policy import AOnline
-from optsched.families.oasis.baselines import Fifo
-from optsched.families.oasis.policy import Oasis
-from optsched.knowledge import asked
+from optsched.families.completion.policies.paper import AOnline
+from optsched.families.oasis.policies import Fifo
+from optsched.families.oasis.policies.paper import Oasis
+from optsched.policies.knowledge import asked
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.ratios import compare
 from optsched.scheduling.placement import Placement
@@ -383,7 +383,7 @@ def test_own_statistics_are_marked_everywhere(oasis, capsys):
     assert report.policies[1].own == ()
     assert "knows own:mean_work" in str(report)
     assert report.summary()["policies"][0]["own"] == ["own:mean_work"]
-    optsched.console.show_ratios(optsched.console.out(), report)
+    optsched.cli.console.show_ratios(optsched.cli.console.out(), report)
     said = capsys.readouterr().out
     assert "after, own:mean_work" in said
     assert "it also knew a statistic from outside" in said

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oasis_reference import FILES, load, schedule
+from optima import optimum
 from pydantic import ValidationError
 
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.optimum import Optimum
 from optsched.problem import InputError, Level, Status, get_family
 from optsched.ratios import Ratio, RatioReport, compare, mean_ratio
 
@@ -23,24 +23,6 @@ POLICIES = ["fifo", "drf"]
 @pytest.fixture(scope="module")
 def small():
     return get_family("oasis").generate("small", seed=1)
-
-
-def optimum(instance, **known):
-    given = {
-        "family": "oasis",
-        "sense": "max",
-        "instance_sha256": instance.digest(),
-        "method": "by hand",
-        "status": Status.NO_SCHEDULE,
-        "value": None,
-        "bound": None,
-        "value_level": None,
-        "bound_level": None,
-        "schedule": None,
-        "certificate": None,
-        "seconds": 0.0,
-    }
-    return Optimum(**(given | known))
 
 
 def test_interval_worked_by_hand():

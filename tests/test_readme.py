@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
-from optsched.cli import app
+from optsched.cli.app import app
 from optsched.problem import families, get_family
 from optsched.simulation import simulate
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from optsched.resources import (
+from optsched.numbers.resources import (
     EPS,
     MachineClass,
     Units,

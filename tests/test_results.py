@@ -16,11 +16,11 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
+from optsched.numbers.resources import MachineClass
 from optsched.optimum import Optimum
 from optsched.problem import InputError, families, family_of, get_family
 from optsched.ratios import compare
-from optsched.resources import MachineClass
-from optsched.results import recheck, save_result, save_run
+from optsched.results.result import recheck, save_result, save_run
 
 FAMILIES = ["bipartite", "bot", "completion", "dmlrs", "oasis"]
 

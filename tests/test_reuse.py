@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from optsched.files import load_instance
+from optsched.files.envelope import load_instance
 from optsched.problem import get_family
 from optsched.ratios import compare
-from optsched.results import save_result
-from optsched.reuse import load_known, load_report
+from optsched.results.result import save_result
+from optsched.results.reuse import load_known, load_report
 
 
 @pytest.fixture(scope="module")

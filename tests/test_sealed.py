@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import optsched
-from optsched.files import save_instance
+from optsched.files.envelope import save_instance
 from optsched.problem import InputError, PolicyError, families, get_family
 from optsched.ratios import compare
 from optsched.simulation import simulate
@@ -231,7 +231,7 @@ def test_a_policy_with_helpers_and_a_package(inst, folder):
     (folder / "pack" / "inner.py").write_text("SHARE = 1\n")
     (folder / "helper.py").write_text("from pack import SHARE\n")
     (folder / "mine.py").write_text(
-        "import helper\nfrom optsched.families.oasis.baselines import Fifo\n\n\n"
+        "import helper\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
         'class Mine(Fifo):\n    name = f"mine {helper.SHARE}"\n'
     )
     run = simulate(inst, "mine:Mine", sealed=True)
@@ -242,7 +242,7 @@ def test_a_policy_with_helpers_and_a_package(inst, folder):
 
 def test_own_kernels_are_compiled_in_the_sealed_process(inst, folder):
     (folder / "compiled.py").write_text(
-        "from numba import njit\nfrom optsched.families.oasis.baselines import Fifo\n\n\n"
+        "from numba import njit\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
         "@njit(cache=True)\ndef twice(x):\n    return 2 * x\n\n\n"
         'class Compiled(Fifo):\n    name = f"compiled {twice(21)}"\n'
     )
@@ -255,7 +255,7 @@ def test_statistics_are_computed_outside(inst, folder):
         return max(job.epochs for job in instance.jobs)
 
     (folder / "knowing_one.py").write_text(
-        "from optsched.families.oasis.baselines import Fifo\n\n\n"
+        "from optsched.families.oasis.policies import Fifo\n\n\n"
         'class Knows(Fifo):\n    name = "knows"\n    knows = ("own:longest", "jobs")\n\n'
         "    def start(self, public, prior, streams):\n"
         '        assert prior["own:longest"] > 0 and prior["jobs"] == 6, prior\n'
@@ -387,7 +387,7 @@ def test_a_policy_in_perl(inst, folder):
 def test_commands_seal(folder, inst, call):
     save_instance(inst, folder / "small.json")
     (folder / "mine.py").write_text(
-        "import optsched\nfrom optsched.families.oasis.baselines import Fifo\n\n\n"
+        "import optsched\nfrom optsched.families.oasis.policies import Fifo\n\n\n"
         'class Mine(Fifo):\n    name = "mine"\n    knows = ("own:horizon",)\n'
     )
     (folder / "stats.py").write_text(

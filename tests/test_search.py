@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from oasis_brute import optimum, random_instance
 
+from optsched.engine.progress import Progress
+from optsched.engine.search import COOLING, construct, improve
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.neighbourhood import Neighbourhood, flat_prices
-from optsched.families.oasis.sources import generate
-from optsched.progress import Progress
-from optsched.search import COOLING, construct, improve
+from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.sources.traces import generate
 
 
 class Knapsack:

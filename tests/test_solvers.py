@@ -20,7 +20,8 @@ from ortools.sat.python import cp_model
 from packaging.requirements import Requirement
 from patience import LONG
 
-from optsched import provenance, solvers
+from optsched import solvers
+from optsched.files import provenance
 from optsched.problem import InputError
 from optsched.solvers.linear import _checked
 

@@ -14,15 +14,15 @@ import pytest
 from oasis_reference import FILES, load
 
 import optsched
-from optsched import interrupts
 from optsched.families.oasis import FAMILY
-from optsched.files import save_instance
+from optsched.files.envelope import save_instance
 from optsched.problem import families
+from optsched.process import interrupts
 
 PATIENCE = 60  # seconds; a busy machine is slow
 POLICIES = '''
 import os, sys, time
-from optsched.families.oasis.baselines import Fifo
+from optsched.families.oasis.policies import Fifo
 
 
 class Stuck(Fifo):
@@ -126,7 +126,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
 
 def test_the_supervisor_imports_next_to_nothing():
-    code = "import sys, optsched, optsched.supervisor; print(*sys.modules)"
+    code = "import sys, optsched, optsched.cli.supervisor; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert "optsched" in loaded

@@ -11,12 +11,13 @@ import pytest
 from numba.core import event
 from terminal import piped
 
-from optsched import kernels, talk
-from optsched.files import save_instance
+from optsched.cli.ticker import Rows, Ticker
+from optsched.files.envelope import save_instance
+from optsched.numbers import kernels
 from optsched.optimum import solve
 from optsched.problem import get_family
+from optsched.process import talk
 from optsched.ratios import compare, name_of, turns
-from optsched.ticker import Rows, Ticker
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_that_nothing_can_be_stored_is_said_once(tmp_path):
     code = (
         "from numba.core import caching\n"
         "caching.CacheImpl._locator_classes = []\n"
-        "from optsched.cli import main\n"
+        "from optsched.cli.app import main\n"
         "main(['run', 'small.json', '-p', 'fifo'])\n"
     )
     done = subprocess.run(

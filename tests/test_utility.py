@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from optsched.resources import exact
-from optsched.utility import Constant, Inverse, Sigmoid, Table, Utility
+from optsched.numbers.resources import exact
+from optsched.numbers.utility import Constant, Inverse, Sigmoid, Table, Utility
 
 POSITIVE = st.floats(1e-3, 1e4)
 SIGMOIDS = st.builds(Sigmoid, scale=POSITIVE, decay=st.floats(0, 6), target=st.floats(-20, 300))

@@ -17,6 +17,8 @@ import numpy as np
 from pydantic import Field, model_validator
 from scipy.optimize import linprog
 
+from optsched.numbers.streams import Streams
+from optsched.policies.wires import typed_wire
 from optsched.problem import (
     Family,
     Frozen,
@@ -28,8 +30,6 @@ from optsched.problem import (
     Verdict,
     Violation,
 )
-from optsched.streams import Streams
-from optsched.wires import typed_wire
 
 
 class Interval(Frozen):

@@ -48,7 +48,7 @@ from optsched.families.dmlrs.instance import (
     room,
     usable_ps,
 )
-from optsched.resources import exact
+from optsched.numbers.resources import exact
 
 
 def dmlrs_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:

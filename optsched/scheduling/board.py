@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.kernels import kernel
-from optsched.scheduling.oracle import Machines, Request
-from optsched.scheduling.slots import (
+from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.schedule import Machines, Request
+from optsched.scheduling.oracle.slots import (
     Floats,
     Ints,
     charge_leftovers,

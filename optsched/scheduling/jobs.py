@@ -10,8 +10,8 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
+from optsched.numbers.resources import exact
 from optsched.problem import Frozen, Information
-from optsched.resources import exact
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
 

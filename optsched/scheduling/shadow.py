@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 Row: TypeAlias = dict[str, Any]
 """side, slot, machines, resource, price: of one more natural unit on one machine of the class."""

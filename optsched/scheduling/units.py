@@ -29,7 +29,7 @@ class InUnits:
 
     Parameters
     ----------
-    monitor : optsched.progress.Progress
+    monitor : optsched.engine.progress.Progress
     twin : Instance
         Its utilities are those of the monitor's instance in units of 2**exponent.
     exponent : int

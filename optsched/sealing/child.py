@@ -68,8 +68,8 @@ def main() -> None:
     try:
         _play(family, config["policy"])
     except Exception as err:
+        from optsched.policies.trouble import explain
         from optsched.problem import InputError
-        from optsched.trouble import explain
 
         _say({"error": str(err) if isinstance(err, InputError) else explain(err)})
         sys.exit(1)
@@ -97,8 +97,8 @@ def _say(content: dict[str, Any]) -> None:
 
 
 def _play(family: Any, name: str) -> None:
-    from optsched.plugins import checked_policy, get_policy
-    from optsched.streams import Streams
+    from optsched.numbers.streams import Streams
+    from optsched.policies.plugins import checked_policy, get_policy
 
     policy = checked_policy(get_policy(family, name), name)
     wire, public = family.wire, None

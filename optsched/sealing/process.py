@@ -34,8 +34,8 @@ from typing import Any, Self
 
 from pydantic_core import from_json, to_json
 
-from optsched import interrupts, lastwords
-from optsched.plugins import checked_policy
+from optsched.numbers.streams import Streams
+from optsched.policies.plugins import checked_policy
 from optsched.problem import (
     Family,
     Information,
@@ -44,7 +44,7 @@ from optsched.problem import (
     PolicyError,
     Prior,
 )
-from optsched.streams import Streams
+from optsched.process import interrupts, lastwords
 
 PROTOCOL = 1
 PROGRAM = "exec:"

@@ -7,7 +7,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Literal, TypeAlias
 
-from optsched import interrupts
+from optsched.process import interrupts
 
 Status: TypeAlias = Literal["optimal", "feasible", "infeasible", "unbounded", "unknown"]
 """``feasible``: stopped early with a solution; ``unknown``: stopped without one that is right."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched import clock
 from optsched.problem import InputError
+from optsched.process import clock
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
 from optsched.solvers.linear import MipResult, floats, solve_mip
 

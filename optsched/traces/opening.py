@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 from pydantic import ValidationError
 
-from optsched.files import first_error
+from optsched.files.envelope import first_error
 from optsched.problem import InputError
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from optsched.numbers.resources import MachineClass
 from optsched.problem import InputError
-from optsched.resources import MachineClass
 
 MOST_MACHINES = 100_000
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from forging import proved_rightly, solved_rightly
 
-from optsched.families.completion.certificate import CompletionCertificate, Leaf
+from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
@@ -18,7 +18,7 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.completion.verify import verify
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 EPS = Fraction(1, 10**9)
 OFF = (-2e-9, -1.001e-9, -1e-9, -0.999e-9, 0.0, 0.999e-9, 1e-9, 1.001e-9, 2e-9, 1e-8, 1.1e-8)

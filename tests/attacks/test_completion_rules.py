@@ -16,9 +16,9 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.completion.verify import verify
-from optsched.files import save_instance
-from optsched.resources import MachineClass
-from optsched.results import save_schedule
+from optsched.files.envelope import save_instance
+from optsched.numbers.resources import MachineClass
+from optsched.results.result import save_schedule
 
 
 def job(arrival, weight, slots):

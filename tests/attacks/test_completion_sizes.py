@@ -9,7 +9,7 @@ import pytest
 from forging import forged, made, proved_rightly, refused_or_right, second_look, solved_rightly
 from numpy.random import default_rng
 
-from optsched.families.completion.certificate import CompletionCertificate, Leaf, Split
+from optsched.families.completion.certificate.format import CompletionCertificate, Leaf, Split
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
@@ -18,7 +18,7 @@ from optsched.families.completion.instance import (
     PsType,
     WorkerType,
 )
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 PRICES = (1, 2**20, 2**40, 2**52, 2**59, 2**61, 2**62 - 1, 2**62, 2**63 - 1)
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from forging import forged, proved_rightly, refused_or_right, second_look, solved_rightly
 
-from optsched.families.dmlrs.certificate import DmlrsCertificate, Leaf
+from optsched.families.dmlrs.certificate.format import DmlrsCertificate, Leaf
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 EPS = Fraction(1, 10**9)
 

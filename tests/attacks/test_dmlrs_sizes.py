@@ -14,7 +14,7 @@ from forging import (
 )
 from numpy.random import default_rng
 
-from optsched.families.dmlrs.certificate import (
+from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     DmlrsCertificate,
     Leaf,
@@ -22,7 +22,7 @@ from optsched.families.dmlrs.certificate import (
     UnitPrices,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
-from optsched.resources import MachineClass, exact, usable
+from optsched.numbers.resources import MachineClass, exact, usable
 
 ONE = JobSchedule(workers=((0, 0, 1),), ps=((0, 0, 1),))
 

@@ -10,7 +10,7 @@ from soundness_cases import AXES, case
 
 from optsched import simulate, solve
 from optsched.problem import family_of, get_family
-from optsched.results import save_result
+from optsched.results.result import save_result
 
 
 class Solved:

@@ -8,10 +8,10 @@ from fractions import Fraction
 import pytest
 from forging import proved_rightly, solved_rightly
 
-from optsched.families.oasis.certificate import Leaf, OasisCertificate
+from optsched.families.oasis.certificate.format import Leaf, OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
 from optsched.families.oasis.verify import verify
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 EPS = Fraction(1, 10**9)
 

@@ -16,7 +16,7 @@ from forging import (
 )
 from numpy.random import default_rng
 
-from optsched.families.oasis.certificate import (
+from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     CompletionSplit,
     Leaf,
@@ -24,7 +24,7 @@ from optsched.families.oasis.certificate import (
     SlotPrices,
 )
 from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
-from optsched.resources import MachineClass, exact, usable
+from optsched.numbers.resources import MachineClass, exact, usable
 
 
 def job(worth, worker, ps, **changes):

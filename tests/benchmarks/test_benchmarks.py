@@ -5,21 +5,17 @@ from __future__ import annotations
 import importlib
 import json
 import math
-import sys
 from argparse import Namespace
 from contextlib import suppress
 from pathlib import Path
 
+import bench
+import oasis_fig5
+import oasis_oracle
 import pytest
+import tables
 
-FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
-sys.path.insert(0, str(FOLDER))  # as when a script of that folder is run
-
-import bench  # noqa: E402
-import oasis_fig5  # noqa: E402
-import oasis_oracle  # noqa: E402
-import tables  # noqa: E402
-
+FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIZES = ["--jobs", "4", "--slots", "6", "--machines", "8"]
 TINY = {
     "oasis_oracle": "--seeds 1 --presets earnable --passes 1",

@@ -3,13 +3,13 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
-from test_cbf import optimum
+from cones import optimum
 
 import optsched
-from optsched.cbf import cbf_text
+from optsched.results.cbf import cbf_text
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
-from optsched.families.bot.presets import generate
+from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.models.bot import (
     bot_program,

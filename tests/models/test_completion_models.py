@@ -6,7 +6,7 @@ import pyomo.environ as pyo
 import pytest
 from completion_reference import FILES, load
 
-from optsched.families.completion.compact import schedule_of
+from optsched.families.completion.optimum.declared import schedule_of
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
@@ -15,7 +15,7 @@ from optsched.families.completion.instance import (
 )
 from optsched.families.completion.verify import verify
 from optsched.models.completion import completion_ilp, modes_by_job
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 from optsched.solvers import solve_pyomo
 
 QUICK = [p for p in FILES if p.stem in ("009", "018", "024", "030")]

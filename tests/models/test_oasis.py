@@ -10,7 +10,7 @@ from oasis_reference import FILES, load
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.models.oasis import bandwidths, measured, oasis_ilp
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 from optsched.solvers import highs, solve_pyomo
 
 CONSTRAINTS = (pyo.Constraint, pyo.Objective)

@@ -4,21 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from small_requests import request
 
 from optsched.scheduling.board import Plan, PlanBoard, place_plan, plan_entries
-from optsched.scheduling.oracle import Machines, Oracle, Request
-
-
-def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
-    return Request(
-        arrival=0,
-        work=work,
-        units=np.arange(most + 1),
-        worker_demand=np.array([demand]),
-        ps_demand=np.array([1.0]),
-        ps_needed=np.ceil(np.arange(most + 1) / 2).astype(np.int64),
-        utility=np.array(utility, float),
-    )
+from optsched.scheduling.oracle.schedule import Machines, Oracle
 
 
 class Priced(PlanBoard):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.filling import Request, progressive_filling
-from optsched.scheduling.pool import Pool, in_units
+from optsched.scheduling.online.filling import Request, progressive_filling
+from optsched.scheduling.online.pool import Pool, in_units
 
 
 def request(worker, ps=(0.0, 0.0), most=10, table=None):

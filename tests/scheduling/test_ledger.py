@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.ledger import Ledger
+from optsched.scheduling.online.ledger import Ledger
 
 
 def test_units_are_refined_and_what_was_used_is_counted_anew():

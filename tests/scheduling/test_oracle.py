@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from knowing import prior_of
 from oasis_reference import FILES, load
 
-from optsched.families.oasis.capacity_blocks import over_slots
-from optsched.families.oasis.policy import Oasis
-from optsched.scheduling.oracle import Machines, Oracle, Request
-from optsched.streams import Streams
+from optsched.families.oasis.optimum.prices.capacity import over_slots
+from optsched.families.oasis.policies.paper import Oasis
+from optsched.numbers.streams import Streams
+from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 
 GRANULARITY = {"exact": "payoffs", "chunk": "payoffs_chunk"}
 

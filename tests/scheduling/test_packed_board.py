@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from test_board import request
+from small_requests import request
 
-from optsched.scheduling.packed_board import PackedBoard
+from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
 
 
 def board(*requests, workers=(2.0, 2.0), ps=(8.0,), repacks=True):

@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from optsched.scheduling.packing import fill_machines, hoped, put_best_fit, repack, slot_rooms
-from optsched.scheduling.packing_cuts import packing_cut
+from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
+from optsched.families.oasis.optimum.search.repacking import (
+    fill_machines,
+    hoped,
+    put_best_fit,
+    repack,
+    slot_rooms,
+)
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.scheduling.patterns import (
+from optsched.families.oasis.optimum.prices.patterns import (
     STEPS,
     best_patterns,
     windowed_backtrack,

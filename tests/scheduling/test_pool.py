@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.resources import exact, usable
-from optsched.scheduling.pool import Pool, in_units
+from optsched.numbers.resources import exact, usable
+from optsched.scheduling.online.pool import Pool, in_units
 
 AMOUNTS = st.integers(1, 10**6).flatmap(lambda n: st.sampled_from([n / 10, n / 10**4, n / 10**9]))
 

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from optsched.scheduling.ledger import Ledger
-from optsched.scheduling.posted_prices import PostedPrices, ln_or_none
+from optsched.scheduling.online.ledger import Ledger
+from optsched.scheduling.online.posted_prices import PostedPrices, ln_or_none
 
 
 def test_prices_rise_from_l_to_u():

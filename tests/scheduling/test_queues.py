@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.scheduling.queues import Backlog, best_first
+from optsched.scheduling.online.queues import Backlog, best_first
 
 
 def test_backlog_keeps_the_order_of_arrival_and_tells_of_changes():

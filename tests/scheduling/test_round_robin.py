@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.scheduling.round_robin import first_fit, round_robin
+from optsched.scheduling.online.round_robin import first_fit, round_robin
 
 ROOMS = st.lists(st.integers(0, 6), min_size=1, max_size=8)
 

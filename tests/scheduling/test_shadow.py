@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 from optsched.scheduling.shadow import capacity_rows, class_name
 
 MACHINES = (

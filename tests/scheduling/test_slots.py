@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.scheduling.slots import (
+from optsched.scheduling.oracle.slots import (
     charge_leftovers,
     cheapest,
     place,

@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.scheduling.workload import backtrack, hull, hull_costs, hull_insert, prefix_costs
+from optsched.scheduling.oracle.workload import (
+    backtrack,
+    hull,
+    hull_costs,
+    hull_insert,
+    prefix_costs,
+)
 
 # costs of 0, 1, ... units in every slot, as increments; multiples of 1/4, so that sums are exact
 SLOTS = st.lists(st.lists(st.integers(0, 6), max_size=3), min_size=1, max_size=4)

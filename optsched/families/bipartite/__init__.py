@@ -6,21 +6,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.families.bipartite.certificate import BipartiteCertificate, check, scope
+from optsched.families.bipartite.certificate.format import BipartiteCertificate, check, scope
 from optsched.families.bipartite.facts import describe, headline, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import POLICIES, WIRE, Recorder, assemble, events, verify
-from optsched.families.bipartite.opening import empty, opening
-from optsched.families.bipartite.policy import KNOWLEDGE
-from optsched.families.bipartite.presets import PRESETS, generate
-from optsched.families.bipartite.reference import METHODS
-from optsched.families.bipartite.shadow import shadow_prices
+from optsched.families.bipartite.optimum.methods import METHODS
+from optsched.families.bipartite.optimum.opening import empty, opening
+from optsched.families.bipartite.optimum.shadow import shadow_prices
+from optsched.families.bipartite.policies.paper import KNOWLEDGE
+from optsched.families.bipartite.sources.presets import PRESETS, generate
 from optsched.families.bipartite.verify import is_stationary
 from optsched.problem import Family, Prior, Window
 
 
 def _open_trace(source: Path, window: Window) -> BipartiteInstance:
-    from optsched.families.bipartite.sources import open_trace  # here, since pandas loads slowly
+    from optsched.families.bipartite.sources.traces import (
+        open_trace,  # here, since pandas loads slowly
+    )
 
     return open_trace(source, window)
 

@@ -39,8 +39,8 @@ from optsched.families.bipartite.instance_utilities import (
     Utility,
     gain,
 )
+from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import Closed, close
 
 __all__ = [
     "KINDS",

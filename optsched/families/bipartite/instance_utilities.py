@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from optsched.kernels import kernel
+from optsched.numbers.kernels import kernel
 from optsched.problem import Frozen
 
 SMALLEST, GREATEST = 1e-15, 1e15  # of what is not 0

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.bipartite.baselines import BASELINES
 from optsched.families.bipartite.instance import (
     BipartiteInstance,
     BipartiteSchedule,
@@ -17,11 +16,12 @@ from optsched.families.bipartite.instance import (
     Record,
     Slot,
 )
-from optsched.families.bipartite.policy import KNOWLEDGE, OgaSched
+from optsched.families.bipartite.policies import BASELINES
+from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched
 from optsched.families.bipartite.verify import Judge
 from optsched.families.bipartite.verify import verify as verify_decisions
+from optsched.numbers.streams import Streams
 from optsched.problem import Information, Policy, Verdict, Violation, Wire
-from optsched.streams import Streams
 
 POLICIES: Mapping[str, Callable[..., Policy]] = {
     "ogasched": OgaSched,

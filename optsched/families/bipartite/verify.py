@@ -36,9 +36,9 @@ from optsched.families.bipartite.instance import (
     Platform,
     gain,
 )
-from optsched.kernels import kernel
+from optsched.numbers.kernels import kernel
+from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
-from optsched.resources import EPS, exact
 
 MOST_VIOLATIONS = 100
 BLOCK = 2**20  # numbers that are added up at once

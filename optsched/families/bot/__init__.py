@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from optsched.families.bot.baselines import BASELINES
-from optsched.families.bot.certificate import BotCertificate, check
+from optsched.families.bot.certificate.format import BotCertificate, check
 from optsched.families.bot.facts import describe, guarantee, headline, shadow_prices, warnings
 from optsched.families.bot.fairness import measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.online import WIRE, assemble, events
-from optsched.families.bot.outset import modest, opening
-from optsched.families.bot.policy import KNOWLEDGE, Adaptive, Naive
-from optsched.families.bot.presets import PRESETS, generate
-from optsched.families.bot.reference import METHODS
+from optsched.families.bot.optimum.methods import METHODS
+from optsched.families.bot.optimum.opening import modest, opening
+from optsched.families.bot.policies.baselines import BASELINES
+from optsched.families.bot.policies.paper import KNOWLEDGE, Adaptive, Naive
+from optsched.families.bot.sources.presets import PRESETS, generate
 from optsched.families.bot.verify import verify
 from optsched.problem import Family, Window
 
 
 def _open_trace(source: Path, window: Window) -> BotInstance:
-    from optsched.families.bot.sources import open_trace  # here, since pandas loads slowly
+    from optsched.families.bot.sources.traces import open_trace  # here, since pandas loads slowly
 
     return open_trace(source, window)
 

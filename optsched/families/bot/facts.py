@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.bot.certificate import BotCertificate
+from optsched.families.bot.certificate.format import BotCertificate
 from optsched.families.bot.instance import BotInstance
 from optsched.problem import Prior
 

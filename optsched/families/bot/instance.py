@@ -34,8 +34,8 @@ from pydantic import (
 )
 
 from optsched.families.bot.instance_alone import alone, single
+from optsched.numbers.resources import Closed, close, exact
 from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import Closed, close, exact
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.bot.instance import BotInstance, Floats, Ints
-from optsched.kernels import kernel
+from optsched.numbers.kernels import kernel
 
 
 def relative_loads(inst: BotInstance, rho: Floats) -> tuple[Floats, Floats]:

@@ -23,10 +23,10 @@ from optsched.drawing import (
     short,
     shorts,
 )
-from optsched.families.bot.convergence import PRECISION
 from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
-from optsched.families.bot.interior import solve_tree
 from optsched.families.bot.loads import relative_loads
+from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.policies.convergence import PRECISION
 
 LOADS = "viridis_r"
 LABELLED = 60  # nodes up to which they are numbered

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.bot.instance import BotInstance, Floats, Ints
-from optsched.kernels import kernel
+from optsched.numbers.kernels import kernel
 
 
 def equal_shares(inst: BotInstance) -> Floats:

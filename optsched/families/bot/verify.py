@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.families.bot.instance import BotInstance, BotSchedule, Ints
+from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
-from optsched.resources import EPS, exact
 
 FAR = 10**6  # exponents; the smallest rate to the power of -99 has one of 32000
 UPWARDS = Context(prec=60, rounding=ROUND_CEILING, Emax=FAR, Emin=-FAR)

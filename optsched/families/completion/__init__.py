@@ -6,24 +6,26 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.families.completion.baselines import BASELINES
-from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.certificate import CompletionCertificate, check
+from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.facts import describe, headline, warnings
-from optsched.families.completion.horizon import latest_ends
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.online import WIRE, assemble, events
-from optsched.families.completion.opening import opening
-from optsched.families.completion.policy import KNOWLEDGE, AOnline, guarantee, must_run
-from optsched.families.completion.presets import generate
-from optsched.families.completion.reference import METHODS
-from optsched.families.completion.shadow import shadow_prices
+from optsched.families.completion.optimum.horizon import latest_ends
+from optsched.families.completion.optimum.methods import METHODS
+from optsched.families.completion.optimum.opening import opening
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.shadow import shadow_prices
+from optsched.families.completion.policies import BASELINES
+from optsched.families.completion.policies.paper import KNOWLEDGE, AOnline, guarantee, must_run
+from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.problem import Family, Policy, Window
 
 
 def _open_trace(source: Path, window: Window) -> CompletionInstance:
-    from optsched.families.completion.sources import open_trace  # here, since pandas loads slowly
+    from optsched.families.completion.sources.traces import (
+        open_trace,  # here, since pandas loads slowly
+    )
 
     return open_trace(source, window)
 

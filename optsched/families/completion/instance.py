@@ -38,9 +38,8 @@ from pydantic import (
     model_validator,
 )
 
-from optsched.magnitudes import shown
-from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import (
+from optsched.numbers.magnitudes import shown
+from optsched.numbers.resources import (
     Amount,
     Closed,
     MachineClass,
@@ -51,6 +50,7 @@ from optsched.resources import (
     exact,
     expand,
 )
+from optsched.problem import Frozen, Instance, Schedule
 from optsched.scheduling.jobs import ChunkedJob, transfer_slots
 
 MOST_PS_TYPES = 60  # a set of parameter server types is a bit mask

@@ -18,7 +18,7 @@ from optsched.families.completion.instance import (
     PlatformArrays,
     needed_table,
 )
-from optsched.kernels import kernel
+from optsched.numbers.kernels import kernel
 
 Ints = NDArray[np.int64]
 

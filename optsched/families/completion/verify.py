@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
+from optsched.numbers.resources import exact, slack, usable
 from optsched.problem import Verdict, Violation
-from optsched.resources import exact, slack, usable
 
 
 def verify(

@@ -6,29 +6,29 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.families.dmlrs.baselines import BASELINES
-from optsched.families.dmlrs.baselines.oasis import KNOWLEDGE as HALVES
-from optsched.families.dmlrs.certificate import DmlrsCertificate, check
+from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.facts import describe, warnings
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.online import WIRE, assemble, events
-from optsched.families.dmlrs.opening import empty, opening, trim
-from optsched.families.dmlrs.policy import (
+from optsched.families.dmlrs.optimum.methods import METHODS
+from optsched.families.dmlrs.optimum.opening import empty, opening, trim
+from optsched.families.dmlrs.optimum.shadow import shadow_prices
+from optsched.families.dmlrs.policies import BASELINES
+from optsched.families.dmlrs.policies.oasis import KNOWLEDGE as HALVES
+from optsched.families.dmlrs.policies.paper import (
     KNOWLEDGE,
     PdOrs,
     PdOrsRandomized,
     guarantee,
     refuse_links,
 )
-from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.reference import METHODS
-from optsched.families.dmlrs.shadow import shadow_prices
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Family, Window
 
 
 def _open_trace(source: Path, window: Window) -> DmlrsInstance:
-    from optsched.families.dmlrs.sources import open_trace  # here, since pandas loads slowly
+    from optsched.families.dmlrs.sources.traces import open_trace  # here, since pandas loads slowly
 
     return open_trace(source, window)
 

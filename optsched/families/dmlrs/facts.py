@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, fastest_pace, room
-from optsched.resources import exact
+from optsched.numbers.resources import exact
 from optsched.scheduling.jobs import abridged
 
 LIGHT = 0.5

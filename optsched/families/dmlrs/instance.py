@@ -42,8 +42,7 @@ from optsched.families.dmlrs.instance_work import (
     kernel_work,
     small_work,
 )
-from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import (
+from optsched.numbers.resources import (
     Amount,
     Closed,
     MachineClass,
@@ -55,8 +54,9 @@ from optsched.resources import (
     expand,
     usable,
 )
+from optsched.numbers.utility import Utility
+from optsched.problem import Frozen, Instance, Schedule
 from optsched.scheduling.jobs import TrainingJob, transfer_slots
-from optsched.utility import Utility
 
 Locality = Literal["job", "link"]
 

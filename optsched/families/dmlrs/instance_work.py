@@ -17,7 +17,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from optsched.resources import slack
+from optsched.numbers.resources import slack
 
 MOST_WORKER_SLOTS = 2**27  # of a job in an instance: its chunks times the horizon
 WORK_BITS = 56  # binary digits of a job's whole work in `kernel_work`

@@ -7,8 +7,8 @@ from collections import defaultdict
 from fractions import Fraction
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, job_work
+from optsched.numbers.resources import exact, slack, usable
 from optsched.problem import Verdict, Violation
-from optsched.resources import exact, slack, usable
 
 Placed = dict[int, dict[int, int]]  # slot -> machine -> number
 

@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from optsched.families.oasis.baselines import BASELINES
-from optsched.families.oasis.certificate import OasisCertificate, check
+from optsched.families.oasis.certificate.format import OasisCertificate, check
 from optsched.families.oasis.facts import describe, warnings
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.online import WIRE, assemble, events
-from optsched.families.oasis.opening import empty, opening, trim
-from optsched.families.oasis.policy import KNOWLEDGE, Oasis, guarantee
-from optsched.families.oasis.presets import generate
-from optsched.families.oasis.reference import METHODS
-from optsched.families.oasis.shadow import shadow_prices
+from optsched.families.oasis.optimum.methods import METHODS
+from optsched.families.oasis.optimum.opening import empty, opening, trim
+from optsched.families.oasis.optimum.shadow import shadow_prices
+from optsched.families.oasis.policies import BASELINES
+from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee
+from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.problem import Family, Window
 
 
 def _open_trace(source: Path, window: Window) -> OasisInstance:
-    from optsched.families.oasis.sources import open_trace  # here, since pandas loads slowly
+    from optsched.families.oasis.sources.traces import open_trace  # here, since pandas loads slowly
 
     return open_trace(source, window)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table, room
-from optsched.resources import MachineClass, exact
+from optsched.numbers.resources import MachineClass, exact
 from optsched.scheduling.jobs import abridged
 
 

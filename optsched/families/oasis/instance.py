@@ -25,8 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from optsched.problem import Frozen, Instance, Schedule
-from optsched.resources import (
+from optsched.numbers.resources import (
     Amount,
     Closed,
     MachineClass,
@@ -38,8 +37,9 @@ from optsched.resources import (
     expand,
     usable,
 )
+from optsched.numbers.utility import Utility
+from optsched.problem import Frozen, Instance, Schedule
 from optsched.scheduling.jobs import TrainingJob, transfer_slots
-from optsched.utility import Utility
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
 LARGEST_WORK = 2**53  # worker-slots of a job: so far, floats hold every integer

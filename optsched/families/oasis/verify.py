@@ -8,8 +8,8 @@ from collections import defaultdict
 from fractions import Fraction
 
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
+from optsched.numbers.resources import exact, slack, usable
 from optsched.problem import Verdict, Violation
-from optsched.resources import exact, slack, usable
 
 LARGEST_AMOUNT = Fraction(sys.float_info.max)
 

@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
-from optsched.families.bipartite.policy import OgaSched
+from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Outcome, Row, grouped, mean_with_interval

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
-from optsched.families.bipartite.program import Solver
+from optsched.families.bipartite.optimum.decision import Solver
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Row

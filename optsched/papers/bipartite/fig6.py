@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from optsched.drawing import legend, new_figure
 from optsched.families.bipartite.online import POLICIES, events
 from optsched.families.bipartite.pictures import bars, split
-from optsched.families.bipartite.policy import KNOWLEDGE
+from optsched.families.bipartite.policies.paper import KNOWLEDGE
+from optsched.numbers.streams import Streams
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Outcome, Row, grouped
-from optsched.streams import Streams
 
 SLOTS = 2000
 CONTENTION = (0.1, 1.0, 5.0, 10.0, 20.0)

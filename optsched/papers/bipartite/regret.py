@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
-from optsched.families.bipartite.policy import regret_guarantee
+from optsched.families.bipartite.policies.paper import regret_guarantee
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Outcome, Row, grouped, mean_with_interval

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, GRID, new_figure
-from optsched.families.bot.convergence import convergence
-from optsched.families.bot.negotiation import Negotiation, Steps
-from optsched.families.bot.presets import generate
+from optsched.families.bot.policies.convergence import convergence
+from optsched.families.bot.policies.negotiation import Negotiation, Steps
+from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.experiment import Cell, Row, grouped
 

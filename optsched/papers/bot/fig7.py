@@ -8,9 +8,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
-from optsched.families.bot.convergence import convergence
-from optsched.families.bot.negotiation import Negotiation, Steps
-from optsched.families.bot.presets import generate
+from optsched.families.bot.policies.convergence import convergence
+from optsched.families.bot.policies.negotiation import Negotiation, Steps
+from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.bot.common import ITERATIONS, UNITS, finish, platforms
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped, mean_with_interval

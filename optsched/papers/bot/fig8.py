@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
-from optsched.families.bot.convergence import convergence
 from optsched.families.bot.instance import BotInstance
-from optsched.families.bot.negotiation import Negotiation, Steps, without
-from optsched.families.bot.presets import generate
+from optsched.families.bot.policies.convergence import convergence
+from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
+from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.bot.common import ITERATIONS, UNITS, median, platforms
 from optsched.papers.bot.fig7 import TABLE2

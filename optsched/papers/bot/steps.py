@@ -9,11 +9,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, GRID, new_figure
-from optsched.families.bot.convergence import convergence
 from optsched.families.bot.instance import BotInstance
-from optsched.families.bot.negotiation import Negotiation, Steps
-from optsched.families.bot.presets import generate
-from optsched.families.bot.tuning import FACTORS, search_steps
+from optsched.families.bot.policies.convergence import convergence
+from optsched.families.bot.policies.negotiation import Negotiation, Steps
+from optsched.families.bot.policies.tuning import FACTORS, search_steps
+from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.bot.common import ITERATIONS, UNITS, median
 from optsched.papers.bot.fig7 import NAIVE, TABLE2

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from optsched.families.completion.baselines import BASELINES
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.policy import AOnline
-from optsched.families.completion.presets import generate
+from optsched.families.completion.policies import BASELINES
+from optsched.families.completion.policies.paper import AOnline
+from optsched.families.completion.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.completion.common import BOUND, FREE, draw, means, summarize_by
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row

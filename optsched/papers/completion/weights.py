@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from optsched.families.completion.policy import price_base, weight_bound
-from optsched.families.completion.presets import generate
-from optsched.families.completion.weight_bound import most_weight
+from optsched.families.completion.policies.paper import price_base, weight_bound
+from optsched.families.completion.sources.presets import generate
 from optsched.papers.completion.common import BOUND, draw, means, summarize_by
+from optsched.papers.completion.weight_bound import most_weight
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row
 
 TAU = 64

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle import Oracle, requests
-from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.oracle.schedule import Oracle, requests
+from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.sources.presets import generate
+from optsched.numbers.streams import Streams
 from optsched.papers.experiment import Cell, Row
-from optsched.scheduling.oracle import Machines
-from optsched.streams import Streams
+from optsched.scheduling.oracle.schedule import Machines
 
 GAINS = (1.0, 1.002, 1.004, 1.006, 1.008, 1.01, 1.1, 1.5)
 LOADS = (0.0, 0.5, 1.0)  # machines are used up to this share, each at random

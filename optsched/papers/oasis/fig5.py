@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from scipy.stats import spearmanr
 
 from optsched.drawing import COLOURS
+from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, mean_ratio
 from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
 from optsched.papers.oasis.common import FLOORED, label, policy
 from optsched.problem import Status, get_family
-from optsched.progress import CLOSED
 from optsched.ratios import compare
 
 JOBS, SLOTS = 10, 10

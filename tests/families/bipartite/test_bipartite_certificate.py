@@ -10,20 +10,24 @@ from bipartite_exact import best_amount, utility
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from optsched.families.bipartite.certificate import BipartiteCertificate, check, shares_on_grid
-from optsched.families.bipartite.certificate_enclosure import (
+from optsched.families.bipartite.certificate.enclosure import (
     down,
     log1p_above,
     log_above,
     surplus_above,
     up,
 )
+from optsched.families.bipartite.certificate.format import (
+    BipartiteCertificate,
+    check,
+    shares_on_grid,
+)
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.online import verify
-from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.program import Solver
+from optsched.families.bipartite.optimum.decision import Solver
+from optsched.families.bipartite.sources.presets import generate
+from optsched.numbers.resources import EPS, exact
 from optsched.optimum import solve
-from optsched.resources import EPS, exact
 from optsched.simulation import simulate
 
 

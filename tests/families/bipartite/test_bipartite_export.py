@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 from bipartite_reference import FILES, load
-from test_cbf import optimum
+from cones import optimum
 
-from optsched.export import Format, write_program
-from optsched.families.bipartite.presets import generate
+from optsched.families.bipartite.sources.presets import generate
 from optsched.models import bipartite
 from optsched.models.bipartite import bipartite_program, channels_with_jobs
 from optsched.optimum import solve
 from optsched.problem import InputError
+from optsched.results.export import Format, write_program
 
 
 def exported(inst, path):

@@ -11,17 +11,17 @@ import pytest
 from bipartite_exact import separable_optimum
 
 from optsched.families.bipartite import FAMILY
-from optsched.families.bipartite.certificate import BipartiteCertificate, check, scope
+from optsched.families.bipartite.certificate.format import BipartiteCertificate, check, scope
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule, Record
 from optsched.families.bipartite.instance_utilities import KINDS
 from optsched.families.bipartite.online import verify
-from optsched.families.bipartite.opening import always, empty, opening
-from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.program import Solver
+from optsched.families.bipartite.optimum.decision import Solver
+from optsched.families.bipartite.optimum.opening import always, empty, opening
+from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge, is_stationary
 from optsched.optimum import solve
 from optsched.problem import InputError
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 from optsched.simulation import simulate
 
 TOLERANCE = Decimal("1.2e-9")  # of the limits, and of the rewards that are computed

@@ -5,19 +5,19 @@ import pytest
 from bipartite_reference import FILES, content, decision, load
 from knowing import prior_of
 
-from optsched.families.bipartite.baselines import BinPacking, Drf, Fairness, Spreading
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port, Slot
 from optsched.families.bipartite.online import POLICIES, Recorder, events
-from optsched.families.bipartite.policy import (
+from optsched.families.bipartite.policies import BinPacking, Drf, Fairness, Spreading
+from optsched.families.bipartite.policies.paper import (
     OgaSched,
     diameter,
     gradient_bound,
     regret_guarantee,
 )
-from optsched.families.bipartite.presets import generate
+from optsched.families.bipartite.sources.presets import generate
+from optsched.numbers.streams import Streams
 from optsched.problem import InputError
 from optsched.simulation import simulate
-from optsched.streams import Streams
 
 OGA = {
     "decay": lambda s: {"step": "decay", "eta": s["eta0"], "decay": s["lambda"]},
@@ -179,7 +179,7 @@ def test_no_move_where_the_gradient_is_zero():
 
 
 def test_dominant_resource_is_the_lowest_of_equals():
-    from optsched.families.bipartite.projection import dominant
+    from optsched.families.bipartite.policies.projection import dominant
 
     chosen = np.zeros(2, np.int64)
     dominant(np.array([[1.0, 2.0], [1.0 + 1e-10, 3.0]]), np.array([0.5, 0.5]), chosen)

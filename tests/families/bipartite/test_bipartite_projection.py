@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from optsched.families.bipartite.projection import project
+from optsched.families.bipartite.policies.projection import project
 
 ROWS = 10_000
 

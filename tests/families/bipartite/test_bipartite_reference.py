@@ -5,10 +5,10 @@ import pytest
 from bipartite_reference import FILES, load
 
 from optsched.families.bipartite.instance import BipartiteInstance
-from optsched.families.bipartite.opening import opening
-from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.program import Solver
-from optsched.families.bipartite.reference import per_pattern
+from optsched.families.bipartite.optimum.decision import Solver
+from optsched.families.bipartite.optimum.methods import per_pattern
+from optsched.families.bipartite.optimum.opening import opening
+from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge
 from optsched.optimum import solve
 from optsched.problem import Level, Status

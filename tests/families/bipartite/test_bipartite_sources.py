@@ -7,8 +7,8 @@ import pytest
 from optsched.families.bipartite.facts import describe, headline, offered_load, warnings
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.pictures import pictures, rewards_of, split
-from optsched.families.bipartite.presets import PRESETS, generate
-from optsched.families.bipartite.sources import from_trace, open_trace
+from optsched.families.bipartite.sources.presets import PRESETS, generate
+from optsched.families.bipartite.sources.traces import from_trace, open_trace
 from optsched.optimum import solve
 from optsched.problem import InputError, Window
 from optsched.simulation import simulate

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from optsched.families.bipartite import FAMILY
-from optsched.families.bipartite.background import supervised
-from optsched.families.bipartite.certificate import check
-from optsched.families.bipartite.interior import maximize
+from optsched.families.bipartite.certificate.format import check
 from optsched.families.bipartite.online import verify
-from optsched.families.bipartite.presets import generate
-from optsched.families.bipartite.program import Solver
-from optsched.families.bipartite.projection import Live
+from optsched.families.bipartite.optimum.background import supervised
+from optsched.families.bipartite.optimum.decision import Solver
+from optsched.families.bipartite.optimum.interior import maximize
+from optsched.families.bipartite.policies.projection import Live
+from optsched.families.bipartite.sources.presets import generate
 from optsched.optimum import solve
 
 

@@ -17,7 +17,7 @@ from optsched.families.bipartite.instance import (
 )
 from optsched.families.bipartite.instance_utilities import KINDS, Utility
 from optsched.families.bipartite.online import Recorder, events, verify
-from optsched.families.bipartite.presets import PRESETS, generate
+from optsched.families.bipartite.sources.presets import PRESETS, generate
 from optsched.families.bipartite.verify import Judge
 from optsched.simulation import simulate
 
@@ -105,7 +105,7 @@ def recorded(inst, policy):
     """Run with nothing kept but the record."""
     recorder = Recorder(inst, policy)
     recorder._keep = False
-    from optsched.streams import Streams
+    from optsched.numbers.streams import Streams
 
     policy.start(inst.platform(), prior_of(inst, policy), Streams(0))
     told = events(inst, policy.information)
@@ -115,7 +115,7 @@ def recorded(inst, policy):
 
 
 def test_a_record_is_repeated():
-    from optsched.families.bipartite.policy import OgaSched
+    from optsched.families.bipartite.policies.paper import OgaSched
 
     inst = generate("small", seed=2)
     schedule, verdict = recorded(inst, OgaSched("constant", eta=0.5))

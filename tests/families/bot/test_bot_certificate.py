@@ -9,9 +9,9 @@ from bot_reference import FILES, load, utility
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.bot.certificate import BotCertificate, Prices, check, level_bounds
-from optsched.families.bot.certificate_budget import log_mean, worth
-from optsched.families.bot.certificate_enclosure import exp_above, exp_below, ln, log_sum
+from optsched.families.bot.certificate.bound import log_mean, worth
+from optsched.families.bot.certificate.enclosure import exp_above, exp_below, ln, log_sum
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.families.bot.shares import equal_shares
 

@@ -8,9 +8,9 @@ import math
 import pytest
 from typer.testing import CliRunner
 
-from optsched.cli import app
-from optsched.families.bot.presets import generate
-from optsched.files import load_instance
+from optsched.cli.app import app
+from optsched.families.bot.sources.presets import generate
+from optsched.files.envelope import load_instance
 
 
 def call(*args, status=0):

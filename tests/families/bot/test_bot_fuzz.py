@@ -15,17 +15,17 @@ import pytest
 from bot_platforms import wild
 from pydantic import ValidationError
 
-from optsched.families.bot.certificate import BotCertificate, Prices, check
-from optsched.families.bot.certificate import levels as levels_of
-from optsched.families.bot.certificate_budget import attained, log_mean
+from optsched.engine.progress import CLOSED
+from optsched.families.bot.certificate.bound import attained, log_mean
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.certificate.format import levels as levels_of
 from optsched.families.bot.fairness import log_mean_rate
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import totals, verify
 from optsched.optimum import solve
 from optsched.problem import InputError
-from optsched.progress import CLOSED
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 
 ROUNDS = 60  # per instance and kind of damage
 ALPHAS = (0.0, 1e-7, 0.5, 1.0, 2.0, 100.0, "inf")

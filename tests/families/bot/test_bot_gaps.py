@@ -12,14 +12,14 @@ from bot_platforms import best, one_node, scaled, wild
 from bot_reference import FILES, load
 
 import optsched
-from optsched.families.bot.certificate import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
-from optsched.families.bot.outset import modest, opening
-from optsched.families.bot.presets import generate
+from optsched.families.bot.optimum.opening import modest, opening
+from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import totals, verify
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 
 
 @pytest.fixture

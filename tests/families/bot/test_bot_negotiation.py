@@ -5,11 +5,11 @@ import pytest
 from bot_reference import FILES, load, utility
 
 import optsched
-from optsched.families.bot import negotiation as negotiation_module
-from optsched.families.bot.convergence import convergence
-from optsched.families.bot.messages import _deliver
-from optsched.families.bot.negotiation import Negotiation, Steps, without
-from optsched.families.bot.presets import generate
+from optsched.families.bot.policies import negotiation as negotiation_module
+from optsched.families.bot.policies.convergence import convergence
+from optsched.families.bot.policies.messages import _deliver
+from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
+from optsched.families.bot.sources.presets import generate
 
 ADAPTIVE = Steps(algorithm="adaptive", rho=0.05, tilde=0.05, lam=0.7, mu=0.7)
 

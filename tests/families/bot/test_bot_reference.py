@@ -5,13 +5,13 @@ import pytest
 from bot_reference import FILES, load, utility
 
 import optsched
-from optsched.families.bot.certificate import BotCertificate, Prices, check, level_bounds
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
-from optsched.families.bot.interior import solve_tree
 from optsched.families.bot.loads import filled
-from optsched.families.bot.presets import generate
+from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
 from optsched.problem import InputError
 

@@ -8,10 +8,10 @@ import pytest
 
 import optsched
 from optsched.families.bot.instance import BotInstance
-from optsched.families.bot.presets import BANDWIDTH, KINDS, SPEED, generate, random_tree
-from optsched.families.bot.sources import from_platform, open_trace
+from optsched.families.bot.sources.presets import BANDWIDTH, KINDS, SPEED, generate, random_tree
+from optsched.families.bot.sources.traces import from_platform, open_trace
+from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window, get_family
-from optsched.streams import Streams
 from optsched.traces.platforms import TREE, read_platform
 from optsched.traces.workflows import read_bags
 

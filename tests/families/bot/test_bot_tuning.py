@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import optsched
-from optsched.families.bot.negotiation import Steps
-from optsched.families.bot.presets import generate
-from optsched.families.bot.tuning import FACTORS, Score, score, search_steps
+from optsched.families.bot.policies.negotiation import Steps
+from optsched.families.bot.policies.tuning import FACTORS, Score, score, search_steps
+from optsched.families.bot.sources.presets import generate
 
 TINY = Steps(algorithm="adaptive", rho=1e-4, tilde=0.05, lam=0.7, mu=0.7)
 LENGTH = 400

@@ -9,7 +9,7 @@ import pytest
 from completion_brute import optimum, tiny
 from completion_reference import FILES, load
 
-from optsched.families.completion.certificate import (
+from optsched.families.completion.certificate.format import (
     CompletionCertificate,
     Leaf,
     Split,

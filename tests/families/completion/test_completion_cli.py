@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from optsched.cli import main
+from optsched.cli.app import main
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.compact import compact
-from optsched.files import load_instance
-from optsched.progress import Progress
+from optsched.families.completion.optimum.declared import compact
+from optsched.files.envelope import load_instance
 
 LIMIT = ["--time-limit", "2"]
 WINDOW = ["--family", "completion", "--jobs", "5", "--slots", "10"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from completion_brute import optimum, tiny
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.cpsat import Program, all_choices
-from optsched.progress import Progress
+from optsched.families.completion.optimum.cpsat import Program, all_choices
+from optsched.families.completion.optimum.prices.capacity import Jobs
 
 
 def solved(jobs, low, high):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from completion_brute import optimum, tiny
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.cpsat import Choices, Program, unmasked
-from optsched.families.completion.dominance import scarce, undominated
-from optsched.families.completion.presets import generate
-from optsched.progress import Progress
+from optsched.families.completion.optimum.cpsat import Choices, Program, unmasked
+from optsched.families.completion.optimum.dominance import scarce, undominated
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.sources.presets import generate
 
 SOLVABLE = [seed for seed in range(60) if optimum(tiny(seed)) is not None]
 

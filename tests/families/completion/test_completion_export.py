@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from completion_brute import tiny
 
-from optsched.export import Format, write_program
 from optsched.optimum import solve
 from optsched.problem import Status
+from optsched.results.export import Format, write_program
 
 
 @pytest.mark.parametrize("seed", range(12))

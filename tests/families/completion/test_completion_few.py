@@ -5,18 +5,18 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.few_choices import best_of_few
-from optsched.families.completion.opening import one_by_one
-from optsched.families.completion.presets import generate
-from optsched.families.completion.priced_search import Search
+from optsched.families.completion.optimum.few_choices import best_of_few
+from optsched.families.completion.optimum.opening import one_by_one
+from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.progress import Progress
 
 RUN = """
 from optsched import get_family, solve
-from optsched.families.completion.anneal_kernels import anneal
-from optsched.families.completion.insertion_kernels import insert
+from optsched.families.completion.optimum.search.annealing import anneal
+from optsched.families.completion.optimum.search.insertion import insert
 found = solve(get_family("completion").generate("small", seed=0), time_limit=20)
 print(found.status, found.certified_bound, *(len(k.overloads) for k in (anneal, insert)))
 """

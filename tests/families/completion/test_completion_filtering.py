@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from completion_brute import optimum, tiny
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.blocks import Jobs, ServerBlocks
-from optsched.families.completion.cpsat import Program
-from optsched.families.completion.filtering import filtered, reduced, within
-from optsched.families.completion.windows import WindowBlocks
-from optsched.progress import Progress
+from optsched.families.completion.optimum.cpsat import Program
+from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.optimum.prices.filtering import filtered, reduced, within
+from optsched.families.completion.optimum.tree.branching import WindowBlocks
 
 SOLVABLE = [seed for seed in range(40) if optimum(tiny(seed)) is not None]
 

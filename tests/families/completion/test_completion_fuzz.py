@@ -19,12 +19,12 @@ from completion_brute import optimum, tiny
 from completion_exclusive import exclusive, in_order, least
 from pydantic import ValidationError
 
-from optsched.families.completion.certificate import ATTRIBUTES, CompletionCertificate, check
+from optsched.families.completion.certificate.format import ATTRIBUTES, CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.verify import verify
 from optsched.optimum import Optimum, solve
 from optsched.problem import InputError
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 
 ROUNDING = 1 + Fraction(1, 10**12)  # the judge adds up floats
 WHOLE = [0, 1, 2, 3, 7, 40, 2**20, 2**31, 2**32, 2**40 - 1, 2**40, 2**40 + 1, 2**43, 10**13]

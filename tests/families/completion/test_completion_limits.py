@@ -11,7 +11,8 @@ from completion_brute import optimum, tiny
 from completion_exclusive import exclusive, in_order, least
 from pydantic import ValidationError
 
-from optsched.families.completion.certificate import (
+from optsched.families.completion.certificate.bound import MOST_CELLS, Evaluation
+from optsched.families.completion.certificate.format import (
     ATTRIBUTES,
     CompletionCertificate,
     Leaf,
@@ -19,10 +20,9 @@ from optsched.families.completion.certificate import (
     check,
     leaf_bounds,
 )
-from optsched.families.completion.certificate_prices import MOST_CELLS, Evaluation
 from optsched.families.completion.instance import CompletionInstance, CompletionJob, PsType
 from optsched.families.completion.verify import verify
-from optsched.resources import MachineClass, exact
+from optsched.numbers.resources import MachineClass, exact
 
 
 def tree(inst, nodes, prices=((),), bits=20):

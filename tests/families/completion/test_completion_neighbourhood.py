@@ -9,18 +9,22 @@ import numpy as np
 import pytest
 from completion_brute import tiny
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.anneal_kernels import draw
-from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.bookkeeping import MOST_ROOM
-from optsched.families.completion.insertion_kernels import arrange, insert, lost_room
-from optsched.families.completion.neighbourhood import FACTORS, Neighbourhood, schedule_of
-from optsched.families.completion.oracle import PricedServers, State, best_schedule
-from optsched.families.completion.presets import generate
-from optsched.families.completion.priced_search import Search
-from optsched.families.completion.server_state import copy_plan, empty_servers, no_plans
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.search.annealing import draw
+from optsched.families.completion.optimum.search.insertion import arrange, insert, lost_room
+from optsched.families.completion.optimum.search.neighbourhood import (
+    FACTORS,
+    Neighbourhood,
+    schedule_of,
+)
+from optsched.families.completion.optimum.search.servers import copy_plan, empty_servers, no_plans
+from optsched.families.completion.oracle.bookkeeping import MOST_ROOM
+from optsched.families.completion.oracle.schedule import PricedServers, State, best_schedule
+from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.progress import Progress
 
 SLOTS = 60
 DEAR = 50.0  # multiple of the prices at which jobs wait

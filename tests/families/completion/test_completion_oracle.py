@@ -10,8 +10,8 @@ from completion_brute import runs, tiny
 from completion_reference import FILES, load
 
 from optsched.families.completion.modes import Cluster
-from optsched.families.completion.oracle import PricedServers, best_schedule, placement
-from optsched.families.completion.presets import generate
+from optsched.families.completion.oracle.schedule import PricedServers, best_schedule, placement
+from optsched.families.completion.sources.presets import generate
 
 
 def modes_of(inst, job):

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from optsched.drawing import save
-from optsched.families.completion.baselines import BASELINES
-from optsched.families.completion.presets import generate
+from optsched.families.completion.policies import BASELINES
+from optsched.families.completion.sources.presets import generate
 from optsched.papers.completion import EXPERIMENTS, totals, weights
 from optsched.papers.completion.common import BOUND, draw, means
 from optsched.simulation import simulate

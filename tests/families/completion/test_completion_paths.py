@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 from completion_brute import optimum, tiny
-from test_completion_timeline import SOLVABLE, priced, program_of
+from timelines import SOLVABLE, priced, program_of
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.cpsat import Choices, Program
-from optsched.families.completion.dominance import undominated
-from optsched.families.completion.exact import Exact
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
     PsType,
     WorkerType,
 )
-from optsched.families.completion.layer_kernels import packs_layers
-from optsched.families.completion.paths import Paths, refuted
-from optsched.families.completion.priced_search import Search
-from optsched.families.completion.slot_items import SlotItems
-from optsched.families.completion.slot_kernels import NO, YES, packs
-from optsched.progress import Progress
-from optsched.resources import MachineClass
+from optsched.families.completion.optimum.cpsat import Choices, Program
+from optsched.families.completion.optimum.dominance import undominated
+from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.timeline.layers import packs_layers
+from optsched.families.completion.optimum.timeline.paths import Paths, refuted
+from optsched.families.completion.optimum.timeline.slot_items import SlotItems
+from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES, packs
+from optsched.numbers.resources import MachineClass
 from optsched.solvers import cp_solver, run_cp
 
 

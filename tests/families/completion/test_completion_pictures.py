@@ -6,7 +6,7 @@ import pytest
 
 from optsched import simulate
 from optsched.families.completion.pictures import pictures
-from optsched.families.completion.presets import generate
+from optsched.families.completion.sources.presets import generate
 
 
 @pytest.mark.parametrize("policies", [(), ("fifo", "a_online")])

@@ -8,18 +8,18 @@ from completion_reference import FILES, load, schedule
 from knowing import prior_of
 
 from optsched.families.completion import FAMILY
-from optsched.families.completion.baselines import AntMan, Drf, Fifo, Tiresias
-from optsched.families.completion.certificate import CompletionCertificate, check
+from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.max_weight import max_weight
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.online import assemble, events
-from optsched.families.completion.policy import AOnline, blocks, price_base, weight_bound
-from optsched.families.completion.presets import generate
+from optsched.families.completion.policies import AntMan, Drf, Fifo, Tiresias
+from optsched.families.completion.policies.max_weight import max_weight
+from optsched.families.completion.policies.paper import AOnline, blocks, price_base, weight_bound
+from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
+from optsched.numbers.streams import Streams
 from optsched.problem import InputError
 from optsched.simulation import simulate
-from optsched.streams import Streams
 
 
 def play(inst, policy, prior):

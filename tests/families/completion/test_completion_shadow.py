@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.families.completion.presets import generate
+from optsched.families.completion.sources.presets import generate
 from optsched.optimum import solve
 
 

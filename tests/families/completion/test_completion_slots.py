@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from optsched.families.completion.slot_kernels import (
+from optsched.families.completion.optimum.timeline.slot_kernels import (
     NO,
     UNKNOWN,
     YES,

@@ -9,24 +9,24 @@ import pytest
 from completion_brute import optimum, tiny
 from completion_exclusive import exclusive, least
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.blocks import Jobs
-from optsched.families.completion.certificate import check
-from optsched.families.completion.exact import Exact
-from optsched.families.completion.horizon import greedy
+from optsched.families.completion.certificate.format import check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
-from optsched.families.completion.neighbourhood import Neighbourhood
-from optsched.families.completion.opening import one_by_one, opening
-from optsched.families.completion.priced_search import Search
-from optsched.families.completion.scaling import power_of, scaled, unscaled
-from optsched.families.completion.sources import generate
+from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.horizon import greedy
+from optsched.families.completion.optimum.opening import one_by_one, opening
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.tree.branching import certify_tree
+from optsched.families.completion.sources.traces import generate
 from optsched.families.completion.verify import verify
-from optsched.families.completion.windows import certify_tree
 from optsched.optimum import solve
-from optsched.plugins import get_policy
+from optsched.policies.plugins import get_policy
 from optsched.problem import Level, Status
-from optsched.progress import Progress
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 from optsched.simulation import simulate
 
 

@@ -7,41 +7,22 @@ from functools import cache
 
 import numpy as np
 from completion_brute import optimum, tiny
+from timelines import SOLVABLE, priced, program_of
 
+from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.blocks import Jobs, ServerBlocks
-from optsched.families.completion.cpsat import Program, all_choices
-from optsched.families.completion.dominance import undominated
-from optsched.families.completion.exact import Exact
-from optsched.families.completion.filtering import filtered
-from optsched.families.completion.presets import generate
-from optsched.families.completion.priced_search import Search
-from optsched.families.completion.repricing import Repricing
-from optsched.families.completion.slot_items import SlotItems
-from optsched.families.completion.slot_kernels import NO, YES, packs
-from optsched.families.completion.timeline import Timeline
-from optsched.families.completion.windows import WindowBlocks
-from optsched.progress import Progress
-
-SOLVABLE = [seed for seed in range(60) if optimum(tiny(seed)) is not None]
-
-
-def priced(inst, seed):
-    """Return the jobs of an instance, random prices, and their bound B(p)."""
-    jobs = Jobs(inst)
-    problem = ServerBlocks(jobs, inst.horizon)
-    rng = np.random.default_rng([seed, 7])
-    demand = jobs.types.worker_demand.max(axis=0).clip(1)
-    prices = rng.uniform(0, 2, problem.shape) * (rng.random(problem.shape) < 0.4) / demand
-    best = problem.price(prices.ravel(), np.full(len(inst.jobs), -np.inf)).best
-    return jobs, prices, -float(prices.ravel() @ problem.rhs + best.sum())
-
-
-def program_of(jobs, prices, bound, value):
-    """Return the dynamic program with what prices leave of the modes worth having."""
-    modes = undominated(jobs)
-    left = filtered(jobs, prices, bound, value, modes)
-    return Timeline(jobs, SlotItems(jobs, modes), [prices], left)
+from optsched.families.completion.optimum.cpsat import Program, all_choices
+from optsched.families.completion.optimum.dominance import undominated
+from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.prices.filtering import filtered
+from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.prices.repricing import Repricing
+from optsched.families.completion.optimum.timeline.program import Timeline
+from optsched.families.completion.optimum.timeline.slot_items import SlotItems
+from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES, packs
+from optsched.families.completion.optimum.tree.branching import WindowBlocks
+from optsched.families.completion.sources.presets import generate
 
 
 @cache

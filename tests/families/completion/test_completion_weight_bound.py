@@ -7,12 +7,12 @@ from completion_brute import most_weight as by_trying_everything
 from completion_brute import tiny
 
 from optsched.families.completion.instance import CompletionSchedule
-from optsched.families.completion.max_weight import jain, max_weight
 from optsched.families.completion.modes import Cluster
-from optsched.families.completion.policy import price_base
-from optsched.families.completion.presets import generate
+from optsched.families.completion.policies.max_weight import jain, max_weight
+from optsched.families.completion.policies.paper import price_base
+from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.families.completion.weight_bound import most_weight
+from optsched.papers.completion.weight_bound import most_weight
 
 
 def part(inst, made):

@@ -6,11 +6,11 @@ import pytest
 from completion_brute import most_weight as by_trying_everything
 from completion_brute import tiny
 
-from optsched.families.completion.policy import price_base
-from optsched.families.completion.presets import generate
-from optsched.families.completion.weight_bound import most_weight
-from optsched.families.completion.weight_optimum import best_weight, weight_of
+from optsched.families.completion.policies.paper import price_base
+from optsched.families.completion.sources.presets import generate
 from optsched.models.completion import max_weight_ilp
+from optsched.papers.completion.weight_bound import most_weight
+from optsched.papers.completion.weight_optimum import best_weight, weight_of
 from optsched.solvers import solve_pyomo
 
 

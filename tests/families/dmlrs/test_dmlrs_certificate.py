@@ -7,8 +7,8 @@ from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
-from optsched.families.dmlrs.certificate import (
+from optsched.families.dmlrs.certificate.forced import Forced, unpackable
+from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
     DmlrsCertificate,
@@ -20,9 +20,9 @@ from optsched.families.dmlrs.certificate import (
     check,
     leaf_bounds,
 )
-from optsched.families.dmlrs.certificate_kernels import best_load
-from optsched.families.dmlrs.certificate_packing import Forced, unpackable
-from optsched.families.dmlrs.certify import certify_capacity
+from optsched.families.dmlrs.certificate.kernels import best_load
+from optsched.families.dmlrs.optimum.certify import certify_capacity
+from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.optimum import solve
 
 LOCALITY = st.sampled_from(["job", "link"])

@@ -10,7 +10,7 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from pydantic import ValidationError
 
-from optsched.families.dmlrs.certificate import (
+from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
     DmlrsCertificate,
@@ -22,12 +22,12 @@ from optsched.families.dmlrs.certificate import (
     check,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.dmlrs.opening import opening
+from optsched.families.dmlrs.optimum.opening import opening
 from optsched.families.dmlrs.verify import verify
+from optsched.numbers.utility import Constant, Inverse, Sigmoid, Table
 from optsched.optimum import solve
 from optsched.problem import InputError
-from optsched.results import recheck, save_result
-from optsched.utility import Constant, Inverse, Sigmoid, Table
+from optsched.results.result import recheck, save_result
 
 CASES = 20  # instances
 CERTIFICATES, SCHEDULES, RESULTS = 60, 40, 10  # of each: 2200 in all

@@ -6,10 +6,10 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from dmlrs_edges import on_the_edge
 
-from optsched.export import Format, write_program
-from optsched.families.dmlrs.presets import generate
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.optimum import solve
 from optsched.problem import Status
+from optsched.results.export import Format, write_program
 
 
 def by_scip(path: Path) -> float:

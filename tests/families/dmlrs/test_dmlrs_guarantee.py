@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
-from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized
-from optsched.families.dmlrs.prices import theorem_gain
-from optsched.resources import MachineClass
+from optsched.families.dmlrs.policies.paper import PdOrs, PdOrsRandomized
+from optsched.families.dmlrs.policies.prior import theorem_gain
+from optsched.numbers.resources import MachineClass
 from optsched.simulation import simulate
 
 

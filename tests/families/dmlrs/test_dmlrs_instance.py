@@ -13,7 +13,7 @@ from optsched.families.dmlrs.instance import (
     batch_slots,
     worker_slots,
 )
-from optsched.families.dmlrs.presets import generate
+from optsched.families.dmlrs.sources.presets import generate
 
 
 @pytest.fixture(scope="module")

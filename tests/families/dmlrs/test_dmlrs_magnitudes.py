@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from optsched.families.dmlrs import certificate_limits
-from optsched.families.dmlrs.certificate import (
+from optsched.families.dmlrs.certificate import limits as certificate_limits
+from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     DmlrsCertificate,
     Leaf,
@@ -19,9 +19,9 @@ from optsched.families.dmlrs.certificate import (
     UnitPrices,
     check,
 )
-from optsched.families.dmlrs.certificate_kernels import NONE, SURROGATE, best_load, holds, share
-from optsched.families.dmlrs.certificate_limits import Scale, charged
-from optsched.families.dmlrs.certificate_slots import best_packing
+from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, best_load, holds, share
+from optsched.families.dmlrs.certificate.limits import Scale, charged
+from optsched.families.dmlrs.certificate.slots import best_packing
 from optsched.families.dmlrs.instance import (
     LARGEST_UNITS,
     MOST_CHUNKS,
@@ -30,7 +30,7 @@ from optsched.families.dmlrs.instance import (
     DmlrsInstance,
 )
 from optsched.families.dmlrs.instance_work import MOST_WORKER_SLOTS
-from optsched.magnitudes import INT64, TooLargeError
+from optsched.numbers.magnitudes import INT64, TooLargeError
 
 LARGEST_CAPACITY = LARGEST_UNITS - 1
 AMOUNTS = st.sampled_from([2**41, 2**42 - 1, 2**42, 2**42 + 1, 2**43, 2**49, LARGEST_CAPACITY])
@@ -165,9 +165,9 @@ def test_a_price_set_is_no_larger_than_memory(monkeypatch):
     inst = tiny(1)
     prices = CapacityPrices(entries=((0, 0, 0, 1),))
     size = inst.horizon * len(inst.arrays.classes) * len(inst.resources)
-    monkeypatch.setattr("optsched.families.dmlrs.certificate.MOST_PRICES", size)
+    monkeypatch.setattr("optsched.families.dmlrs.certificate.format.MOST_PRICES", size)
     check(inst, DmlrsCertificate.root(inst, prices, 40))
-    monkeypatch.setattr("optsched.families.dmlrs.certificate.MOST_PRICES", size - 1)
+    monkeypatch.setattr("optsched.families.dmlrs.certificate.format.MOST_PRICES", size - 1)
     with pytest.raises(ValueError, match=f"there are {size} prices by slot, class, resource"):
         check(inst, DmlrsCertificate.root(inst, prices, 40))
     assert certificate_limits.MOST_PRICES * 9 < 10**9  # bytes

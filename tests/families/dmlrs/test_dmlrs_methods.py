@@ -7,15 +7,15 @@ from dmlrs_brute import optimum, tiny
 from dmlrs_reference import FILES, load
 from patience import LONG, until
 
+from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
-from optsched.families.dmlrs.certificate import check
+from optsched.families.dmlrs.certificate.format import check
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.reference import _Search
+from optsched.families.dmlrs.optimum.methods import _Search
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.optimum import solve
 from optsched.problem import InputError, Level, Status
-from optsched.progress import Progress
 
 HARD = {"015"}  # constant utility: all completions are alike, and the tree is large
 CROWDED = next(f for f in FILES if f.stem == "006")  # no single bound at hand is tight
@@ -91,8 +91,8 @@ def test_the_method_that_knows_one_reading_says_so():
 
 def test_what_the_tree_does_not_close_goes_to_a_program(monkeypatch):
     """Where branching gets nowhere, the time that is left is not given away."""
-    monkeypatch.setattr("optsched.families.dmlrs.reference._branch", lambda _: None)
-    monkeypatch.setattr("optsched.families.dmlrs.reference.EARLY", 0.0)
+    monkeypatch.setattr("optsched.families.dmlrs.optimum.methods._branch", lambda _: None)
+    monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.EARLY", 0.0)
     inst, reference = load(CROWDED)
     found = solve(inst, time_limit=LONG)
     assert found.value == pytest.approx(reference["optimum_job"]["value"])

@@ -9,18 +9,18 @@ from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.dmlrs.certificate_kernels import rank as whole_rank
+from optsched.families.dmlrs.certificate.kernels import rank as whole_rank
 from optsched.families.dmlrs.instance import (
     DmlrsSchedule,
     JobSchedule,
     batch_slots,
     ceil_tol,
 )
-from optsched.families.dmlrs.oracle import Oracle, new_scratch, requests
-from optsched.families.dmlrs.ranking import rank
-from optsched.families.dmlrs.theta import open_slot
+from optsched.families.dmlrs.oracle.ranking import rank
+from optsched.families.dmlrs.oracle.schedule import Oracle, new_scratch, requests
+from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.verify import verify
-from optsched.scheduling.oracle import Machines
+from optsched.scheduling.oracle.schedule import Machines
 
 EVERYTHING = -1e18
 NOTHING_KEPT = (np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64))

@@ -8,9 +8,8 @@ from dmlrs_brute import optimum, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.branch import BranchAndPrice
-from optsched.families.dmlrs.capacity_blocks import CapacityBlocks
-from optsched.families.dmlrs.certificate import (
+from optsched.engine.branch import BranchAndPrice
+from optsched.families.dmlrs.certificate.format import (
     DmlrsCertificate,
     Leaf,
     ModeSplit,
@@ -18,12 +17,13 @@ from optsched.families.dmlrs.certificate import (
     WorkersSplit,
     check,
 )
-from optsched.families.dmlrs.certificate_kernels import NONE
-from optsched.families.dmlrs.certificate_slots import best_packing
-from optsched.families.dmlrs.certify import certify_tree
-from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.slot_packing import pack_slot
-from optsched.families.dmlrs.tree import SlotTree
+from optsched.families.dmlrs.certificate.kernels import NONE
+from optsched.families.dmlrs.certificate.slots import best_packing
+from optsched.families.dmlrs.optimum.certify import certify_tree
+from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.prices.slot_packing import pack_slot
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree
+from optsched.families.dmlrs.sources.presets import generate
 from optsched.optimum import solve
 
 

@@ -9,18 +9,18 @@ from dmlrs_reference import FILES, load
 from knowing import prior_of
 
 from optsched.families.dmlrs import FAMILY
-from optsched.families.dmlrs.baselines import BASELINES
-from optsched.families.dmlrs.baselines.common import Machines as Pool
-from optsched.families.dmlrs.baselines.common import Task
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.policy import PdOrs, PdOrsRandomized
-from optsched.families.dmlrs.presets import generate
-from optsched.families.dmlrs.prices import theorem_gain
-from optsched.families.dmlrs.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.policies import BASELINES
+from optsched.families.dmlrs.policies.common import Machines as Pool
+from optsched.families.dmlrs.policies.common import Task
+from optsched.families.dmlrs.policies.paper import PdOrs, PdOrsRandomized
+from optsched.families.dmlrs.policies.prior import theorem_gain
+from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
+from optsched.families.dmlrs.sources.presets import generate
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.streams import Streams
 from optsched.problem import InputError
-from optsched.resources import MachineClass
 from optsched.simulation import simulate
-from optsched.streams import Streams
 
 POLICIES = list(FAMILY.policies)
 

@@ -6,8 +6,8 @@ import pytest
 
 import optsched
 from optsched.families.dmlrs.facts import describe, offered_load, warnings
-from optsched.families.dmlrs.presets import PRESETS, generate
-from optsched.families.dmlrs.sources import open_trace
+from optsched.families.dmlrs.sources.presets import PRESETS, generate
+from optsched.families.dmlrs.sources.traces import open_trace
 from optsched.problem import InputError, Window
 from optsched.traces.profiles import read_profiles
 

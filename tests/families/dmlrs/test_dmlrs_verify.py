@@ -7,8 +7,8 @@ from dmlrs_reference import FILES, load, schedule
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify
-from optsched.resources import MachineClass
-from optsched.utility import Inverse
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.utility import Inverse
 
 
 @pytest.mark.parametrize("locality", ["job", "link"])

@@ -7,7 +7,7 @@ from dmlrs_edges import on_the_edge
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.families.dmlrs.certificate import DmlrsCertificate, check
+from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule, batch_slots
 from optsched.families.dmlrs.instance_work import Work, kernel_work, small_work
 from optsched.families.dmlrs.verify import verify

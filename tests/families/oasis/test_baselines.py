@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from oasis_reference import FILES, load
 
-from optsched.families.oasis.baselines import BASELINES, Dorm, Drf, Fifo, Rrh
 from optsched.families.oasis.instance import OasisInstance, OasisJob, ps_table
-from optsched.families.oasis.sources import generate
-from optsched.resources import MachineClass
+from optsched.families.oasis.policies import BASELINES, Dorm, Drf, Fifo, Rrh
+from optsched.families.oasis.sources.traces import generate
+from optsched.numbers.resources import MachineClass
 from optsched.simulation import simulate
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oasis_reference import FILES, load
 from oasis_twin import Twin, tiny_instance
 
-from optsched.families.oasis.certificate import (
+from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     CompletionSplit,
     Leaf,
@@ -23,7 +23,7 @@ from optsched.families.oasis.certificate import (
     leaf_bounds,
     to_grid,
 )
-from optsched.families.oasis.certificate_kernels import best_load, denser, part
+from optsched.families.oasis.certificate.kernels import best_load, denser, part
 
 SEEDS = st.integers(0, 2**32 - 1)
 BITS = 20
@@ -302,7 +302,7 @@ def test_machine_split_over_prices_of_capacity_is_rejected(inst):
 
 
 def test_a_certificate_that_is_too_long_is_rejected(inst, monkeypatch):
-    monkeypatch.setattr("optsched.families.oasis.certificate.LARGEST", 50)
+    monkeypatch.setattr("optsched.families.oasis.certificate.format.LARGEST", 50)
     with pytest.raises(ValueError, match="characters, expected at most 50"):
         check(inst, OasisCertificate.root(inst, None, BITS))
 

@@ -6,14 +6,14 @@ import pytest
 from oasis_reference import FILES, load
 from patience import LONG
 
+from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.compact import compact, schedule_of
-from optsched.families.oasis.cpsat import cpsat
 from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.optimum.cpsat import cpsat
+from optsched.families.oasis.optimum.declared import compact, schedule_of
 from optsched.families.oasis.verify import verify
 from optsched.models.oasis import oasis_ilp
 from optsched.problem import Implementation
-from optsched.progress import Progress
 
 METHODS = {Implementation.HIGHS: compact, Implementation.CP_SAT: cpsat}
 

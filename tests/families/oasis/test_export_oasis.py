@@ -8,8 +8,8 @@ import pytest
 from oasis_brute import optimum, random_instance
 
 from optsched import solve
-from optsched.export import Format, write_program
 from optsched.families.oasis import FAMILY
+from optsched.results.export import Format, write_program
 
 
 def by_scip(path: Path) -> float:

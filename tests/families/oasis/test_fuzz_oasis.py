@@ -11,11 +11,11 @@ from oasis_brute import optimum, random_instance
 from pydantic import ValidationError
 
 from optsched import solve
-from optsched.families.oasis.certificate import OasisCertificate, check
+from optsched.families.oasis.certificate.format import OasisCertificate, check
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
 from optsched.problem import InputError
-from optsched.results import recheck, save_result
+from optsched.results.result import recheck, save_result
 
 CASES = 24  # instances, each with the certificate and the schedule of its solution
 CERTIFICATES, SCHEDULES, RESULTS = 60, 40, 12  # damaged ones of each: 2688 in all

@@ -10,9 +10,9 @@ import pytest
 from oasis_brute import optimum, random_instance
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
-from optsched.families.oasis.policy import Oasis, guarantee
-from optsched.resources import MachineClass
-from optsched.scheduling.competitive import PostedPrice, proved_ratio
+from optsched.families.oasis.policies.paper import Oasis, guarantee
+from optsched.numbers.resources import MachineClass
+from optsched.scheduling.online.competitive import PostedPrice, proved_ratio
 from optsched.simulation import simulate
 
 

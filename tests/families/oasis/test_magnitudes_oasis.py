@@ -10,8 +10,9 @@ import pytest
 from oasis_twin import Twin, tiny_instance
 from pydantic import ValidationError
 
-from optsched.families.oasis import certificate_range
-from optsched.families.oasis.certificate import (
+from optsched.families.oasis.certificate import limits as certificate_range
+from optsched.families.oasis.certificate.bound import LARGEST_PRICE, LARGEST_UNIT_PRICE, LeafBounds
+from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     Leaf,
     OasisCertificate,
@@ -19,9 +20,8 @@ from optsched.families.oasis.certificate import (
     check,
     leaf_bounds,
 )
-from optsched.families.oasis.certificate_bound import LARGEST_PRICE, LARGEST_UNIT_PRICE, LeafBounds
-from optsched.families.oasis.certificate_kernels import NONE, best_load, part, slot_costs
-from optsched.families.oasis.certificate_range import Range
+from optsched.families.oasis.certificate.kernels import NONE, best_load, part, slot_costs
+from optsched.families.oasis.certificate.limits import Range
 from optsched.families.oasis.instance import (
     LARGEST_UNITS,
     LARGEST_UTILITY,
@@ -31,7 +31,7 @@ from optsched.families.oasis.instance import (
     OasisInstance,
     OasisJob,
 )
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 # -- many resources ------------------------------------------------------------
 

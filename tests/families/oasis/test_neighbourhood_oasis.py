@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 from oasis_reference import FILES, load, schedule
 
+from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.neighbourhood import FACTORS, FULL, Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.search.neighbourhood import (
+    FACTORS,
+    FULL,
+    Neighbourhood,
+    flat_prices,
+)
 from optsched.families.oasis.verify import verify
-from optsched.progress import Progress
 
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 

@@ -9,11 +9,11 @@ from knowing import prior_of
 from oasis_reference import FILES, load, schedule
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
-from optsched.families.oasis.policy import Oasis
-from optsched.resources import MachineClass
-from optsched.scheduling.separated import ADMISSION
+from optsched.families.oasis.policies.paper import Oasis
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.streams import Streams
+from optsched.scheduling.online.separated import ADMISSION
 from optsched.simulation import simulate
-from optsched.streams import Streams
 
 LN2 = math.log(2)
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

@@ -4,7 +4,7 @@ import pytest
 
 from optsched.families.oasis.facts import fastest, offered_load
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.sources import generate
+from optsched.families.oasis.sources.traces import generate
 from optsched.problem import InputError
 
 PRESETS = ["paper", "earnable", "small"]
@@ -132,6 +132,6 @@ def test_wrong_options(options, message):
 
 
 def test_a_cluster_on_which_nothing_finishes(monkeypatch):
-    monkeypatch.setattr("optsched.families.oasis.presets.MOST_DRAWS", 500)
+    monkeypatch.setattr("optsched.families.oasis.sources.presets.MOST_DRAWS", 500)
     with pytest.raises(InputError, match=r"job 0: none of \d+ draws can finish .* 1 slots"):
         generate(seed=0, slots=1, machines=2)

@@ -7,14 +7,19 @@ import pytest
 from oasis_reference import FILES, load
 from patience import LONG
 
-from optsched.families.oasis.certificate import CapacityPrices, OasisCertificate, check, to_grid
+from optsched.families.oasis.certificate.format import (
+    CapacityPrices,
+    OasisCertificate,
+    check,
+    to_grid,
+)
 from optsched.families.oasis.instance import OasisInstance, OasisJob
-from optsched.families.oasis.reference import METHODS
-from optsched.families.oasis.shadow import shadow_prices
+from optsched.families.oasis.optimum.methods import METHODS
+from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.verify import verify
+from optsched.numbers.resources import MachineClass
 from optsched.optimum import solve
 from optsched.problem import Status
-from optsched.resources import MachineClass
 
 EXACT = ("auto", "branch-and-price", "compact", "cpsat")
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

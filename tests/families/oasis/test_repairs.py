@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from oasis_reference import FILES, load, schedule
 
-from optsched.families.oasis import FAMILY, reference, repairs
-from optsched.families.oasis.presets import generate
-from optsched.families.oasis.repairs import Repairs
-from optsched.families.oasis.slot_tree import SlotTree
+from optsched.engine.progress import Progress
+from optsched.families.oasis import FAMILY
+from optsched.families.oasis.optimum import methods as reference
+from optsched.families.oasis.optimum.search import repairs
+from optsched.families.oasis.optimum.search.repairs import Repairs
+from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
-from optsched.progress import Progress
 
 LIMIT = 60.0  # seconds that no test here needs
 

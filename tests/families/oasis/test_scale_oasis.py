@@ -9,9 +9,9 @@ from oasis_brute import optimum, random_instance
 
 from optsched import solve
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.certificate import check
+from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.opening import opening
+from optsched.families.oasis.optimum.opening import opening
 from optsched.problem import Level, Status
 from optsched.scheduling.units import InUnits, times_two_to
 

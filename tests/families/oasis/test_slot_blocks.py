@@ -9,12 +9,12 @@ import pytest
 from oasis_brute import optimum, random_instance
 from scipy.optimize import linprog
 
-from optsched.colgen import Master, generate_columns, lagrangian
-from optsched.families.oasis.capacity_blocks import CapacityBlocks
-from optsched.families.oasis.certificate import check
-from optsched.families.oasis.certify import certify_capacity
-from optsched.families.oasis.compact_lp import compact_prices
-from optsched.families.oasis.slot_blocks import SlotBlocks
+from optsched.engine.colgen import Master, generate_columns, lagrangian
+from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.optimum.certify import certify_capacity
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.optimum.prices.workers import SlotBlocks
 
 SEEDS = range(15)
 

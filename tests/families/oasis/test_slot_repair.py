@@ -9,9 +9,9 @@ import pytest
 from oasis_reference import FILES, load, schedule
 from patience import LONG
 
-from optsched.families.oasis.presets import generate
-from optsched.families.oasis.slot_repair import LIGHTEST, PATIENCE, SlotRepair
-from optsched.families.oasis.slot_tree import SlotTree
+from optsched.families.oasis.optimum.search.slot_repair import LIGHTEST, PATIENCE, SlotRepair
+from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 
 

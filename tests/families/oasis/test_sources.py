@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 import optsched
-from optsched.families.oasis.clusters import MACHINES
 from optsched.families.oasis.facts import describe, offered_load, warnings
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.sources import from_trace
+from optsched.families.oasis.sources.clusters import MACHINES
+from optsched.families.oasis.sources.traces import from_trace
+from optsched.numbers.resources import ceil_tol, exact
 from optsched.problem import InputError
-from optsched.resources import ceil_tol, exact
 from optsched.traces import read_jobs, read_machines
 
 ROOT = Path(optsched.__file__).parent.parent

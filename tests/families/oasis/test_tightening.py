@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from oasis_brute import optimum, random_instance
 
-from optsched.families.oasis.capacity_blocks import CapacityBlocks
-from optsched.families.oasis.certificate import check
-from optsched.families.oasis.certify import certify_slots
-from optsched.families.oasis.sources import generate
-from optsched.families.oasis.tightening import Tightening
+from optsched.families.oasis.certificate.format import check
+from optsched.families.oasis.optimum.certify import certify_slots
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.prices.tightening import Tightening
+from optsched.families.oasis.sources.traces import generate
 
 
 def tightened(inst, rounds):

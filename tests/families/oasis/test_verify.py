@@ -5,9 +5,9 @@ from oasis_reference import FILES, load, schedule
 from pydantic import ValidationError
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
-from optsched.families.oasis.opening import empty, trim
+from optsched.families.oasis.optimum.opening import empty, trim
 from optsched.families.oasis.verify import verify
-from optsched.resources import MachineClass
+from optsched.numbers.resources import MachineClass
 
 
 def job(**changes) -> OasisJob:

@@ -1,0 +1,98 @@
+"""The command line: `optsched` and its commands.
+
+Exit status: 0 done; 1 nothing found, infeasible, rejected, or a policy failed; 2 wrong input; 128 +
+the number of the signal that asked for an end, such as 130 after Ctrl-C (the best so far is printed
+and stored).
+
+What a command needs is imported when it runs: `optsched --help` is quick.
+"""
+
+import errno
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Annotated
+
+import typer
+
+from optsched.cli.commands import computing, looking, making
+from optsched.problem import InputError, PolicyError
+from optsched.process.talk import say
+
+REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
+
+app = typer.Typer(
+    name="optsched",
+    help="How much worse is an online scheduler than the best that anyone could have done "
+    "with hindsight?\n\n"
+    "INPUT is an instance file (.json), a job trace (.csv, .swf, also .gz), or `sample`, the "
+    "trace that comes with the package.\n\n"
+    "Start with:  optsched ratio sample",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # wrong input is one line; a bug keeps its plain traceback
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    *(making.generate, making.trace, looking.show),
+    *(computing.solve, computing.run, computing.ratio),
+    *(looking.verify, making.export, computing.reproduce, looking.info),
+):
+    app.command()(command)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        import optsched
+
+        print(f"optsched {optsched.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Take what stands before the name of a command."""
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run a command: wrong input, and what the system refuses, is one line; a bug a traceback."""
+    if sys.stdout is None:  # the command was started with its output closed
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:  # else what is meant for it would be printed on stdout
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    try:
+        try:
+            app(None if args is None else [*args], prog_name="optsched")
+        finally:
+            sys.stdout.flush()
+    except PolicyError as err:
+        say(str(err), shown="\n")  # with the policy's own lines
+        sys.exit(1)
+    except InputError as err:
+        say(str(err))
+        sys.exit(2)
+    except MemoryError:
+        say("there is not enough memory for this")
+        sys.exit(1)
+    except OSError as err:
+        if err.errno not in REFUSALS:
+            raise
+        _print_no_more()
+        if err.errno != errno.EPIPE:  # who closes a pipe wants no more words
+            say(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
+        sys.exit(1)
+
+
+def _print_no_more() -> None:
+    """Let what is still to be printed vanish."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

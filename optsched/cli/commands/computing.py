@@ -1,0 +1,259 @@
+"""`optsched solve`, `run`, `ratio` and `reproduce`: the commands that compute."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.ending import ending_well, leave, report, report_pictures
+from optsched.cli.options import (
+    MOST,
+    POLICY_HELP,
+    Gap,
+    Json,
+    Method,
+    Output,
+    Pictures,
+    Sealed,
+    Seed,
+    Statistics,
+    Threads,
+    TimeLimit,
+    load_statistics,
+    takes_input,
+    talks,
+)
+from optsched.engine.progress import CLOSED
+from optsched.files.disk import writable_folder
+from optsched.problem import Level, family_of
+from optsched.process import interrupts, lastwords
+
+if TYPE_CHECKING:
+    from optsched.optimum import Optimum as Best
+    from optsched.problem import Instance
+    from optsched.ratios import Failed
+    from optsched.simulation import Run
+
+
+@takes_input
+def solve(
+    instance: "Instance",
+    method: Method = "auto",
+    time_limit: TimeLimit = 60.0,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    check: Annotated[Level, typer.Option(help="How far to check the bound.")] = Level.CERTIFIED,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Find the best schedule with hindsight, or how good it can be at most.
+
+    Ctrl-C and the time limit leave the best schedule so far and a valid bound. Exit status 1: no
+    schedule was found.
+
+    Example:  optsched solve small.json --time-limit 30 -o result.json
+    """
+    from optsched import optimum
+    from optsched.cli.console import out, show_optimum
+    from optsched.cli.ticker import Ticker
+    from optsched.results.journal import Journal
+    from optsched.results.result import save_result
+
+    with ending_well(), Journal(instance, output, method) as journal:
+        with Ticker("looking for the optimum", journal.watch) as ticker:
+            found = optimum.solve(
+                instance,
+                method=method,
+                time_limit=time_limit,
+                gap=gap,
+                threads=threads,
+                seed=seed,
+                check=check,
+                watch=ticker.watch,
+            )
+        try:
+            if output:
+                save_result(output, instance, found)
+        finally:  # a full disk is no reason not to say what was found
+            if as_json:
+                said = {"family": found.family, "reference": found.summary(), "policies": []}
+                report(said, None, as_json)
+            else:
+                show_optimum(out(), found)
+    leave(found=found.schedule is not None)
+
+
+@takes_input
+def run(
+    instance: "Instance",
+    policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
+    seed: Seed = 0,
+    sealed: Sealed = False,
+    statistics: Statistics = None,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Run an online policy, which never sees the future.
+
+    Example:  optsched run small.json --policy oasis -o run.json
+    """
+    from optsched.cli.console import out
+    from optsched.cli.ticker import Ticker
+    from optsched.results.result import save_run
+    from optsched.simulation import simulate
+
+    load_statistics(statistics)
+    with ending_well():
+        lastwords.listen_to_signals()
+        with Ticker(f"running {policy}") as ticker:
+
+            def progress(events: int) -> None:
+                ticker.say(f"{events} events")
+
+            found = simulate(instance, policy, seed=seed, sealed=sealed, progress=progress)
+        if output:
+            save_run(output, instance, found)
+    if as_json:
+        report(found.summary(), None, as_json)
+    else:
+        out().print(str(found), markup=False)
+    leave(found=True)
+
+
+@takes_input
+def ratio(
+    instance: "Instance",
+    policy: Annotated[
+        list[str] | None,
+        typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
+    ] = None,
+    schedule: Annotated[
+        Path | None, typer.Option(help="Judge this schedule, made elsewhere, beside them.")
+    ] = None,
+    optimum: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULT", help="Take the optimum from this result; it is checked, not solved."
+        ),
+    ] = None,
+    method: Method = "auto",
+    time_limit: TimeLimit = 60.0,
+    gap: Gap = CLOSED,
+    threads: Threads = 1,
+    seed: Seed = 0,
+    sealed: Sealed = False,
+    statistics: Statistics = None,
+    output: Output = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+) -> None:
+    """Compare policies with the best with hindsight: the main job.
+
+    Every ratio is an interval: a schedule proves its low end, a certified bound its high end.
+    A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
+    status 1: no schedule was found, or a policy of your own failed.
+
+    Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
+    """
+    from optsched.cli.console import out, show_ratios
+    from optsched.cli.ticker import Rows, Ticker
+    from optsched.ratios import compare, name_of, turns
+    from optsched.results.journal import Journal
+    from optsched.results.result import load_schedule, save_result
+    from optsched.results.reuse import load_known
+
+    outside = load_schedule(schedule, instance) if schedule is not None else None
+    folder = plot and writable_folder(plot)
+    load_statistics(statistics)
+    names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
+    with ending_well(), Journal(instance, output, method) as journal:
+        with Ticker("running the policies", journal.watch) as ticker:
+            known, others = None, None
+            if optimum is not None:
+                ticker.begin(f"checking {optimum}")
+                known, others = load_known(optimum, instance)
+                ticker.print(f"the optimum is that of {optimum}, checked again")
+            rows = Rows(instance, names, ticker)
+            rows.begin()
+
+            def tell(found: "Run | Failed | Best") -> None:
+                rows.tell(found)
+                journal.tell(found)
+
+            made = compare(
+                instance,
+                policy or None,
+                optimum=known,
+                references=others,
+                schedule=outside,
+                method=method,
+                time_limit=time_limit,
+                gap=gap,
+                seed=seed,
+                threads=threads,
+                sealed=sealed,
+                watch=ticker.watch,
+                tell=tell,
+            )
+        try:
+            if output:
+                save_result(output, instance, made.optimum, made.runs, made.references)
+        finally:
+            if as_json:
+                report(made.summary(), None, as_json)
+            else:
+                show_ratios(out(), made)
+    if folder is not None and interrupts.asked() is None:
+        from optsched.cli import plots
+
+        report_pictures(plots.save_report(instance, made, folder))
+    leave(found=made.optimum.value is not None and not made.failed)
+
+
+@talks
+def reproduce(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A figure: oasis-fig3, ...")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the results.")] = Path(
+        "results"
+    ),
+    seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
+    time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Repeat a figure of a paper, and say whether the numbers agree with it.
+
+    Writes NAME.json (every number, machine, versions, command) and NAME.png. What is already in
+    NAME.json is not computed again, so Ctrl-C loses nothing.
+
+    Example:  optsched reproduce oasis-fig5 -o results
+    """
+    from optsched.cli.ticker import Ticker
+    from optsched.files.provenance import portable
+    from optsched.reproduce import experiment
+    from optsched.reproduce import reproduce as repeat
+
+    chosen = experiment(name)
+    folder = writable_folder(output)
+    command = " ".join(["optsched", *map(portable, sys.argv[1:])])
+    with ending_well():
+        lastwords.listen_to_signals()
+        with Ticker(f"reproducing {name}") as ticker:
+            result = repeat(
+                chosen,
+                folder,
+                seeds=seeds,
+                time_limit=time_limit,
+                workers=workers,
+                command=command,
+                tell=ticker.say,
+            )
+    if as_json:
+        report(result.summary(), None, as_json)
+    else:
+        print(result)
+    leave(found=True)

@@ -1,0 +1,61 @@
+"""How commands print and end: JSON, signals, exit status."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from optsched.process import interrupts, lastwords, talk
+
+
+def report(content: Mapping[str, Any], output: Path | None, as_json: bool) -> None:
+    """Write ``content`` as JSON into the file ``output``, and print it, as far as was asked for."""
+    if output is None and not as_json:
+        return
+    from optsched.files.envelope import plain
+
+    text = json.dumps(plain(content), allow_nan=False, indent=2)
+    if as_json:
+        print(text)
+    if output is not None:
+        from optsched.files.disk import write_whole
+
+        write_whole(output, f"{text}\n")
+
+
+def report_pictures(made: Sequence[Path]) -> None:
+    """Say which pictures there are now."""
+    for path in made:
+        talk.remark(f"{path} drawn")
+
+
+@contextmanager
+def ending_well() -> Iterator[None]:
+    """Have signals remembered; where nothing came of the work, end with their exit status."""
+    with interrupts.remembered():
+        try:
+            yield
+        except KeyboardInterrupt:
+            if not lastwords.is_watched():
+                talk.say("interrupted")
+            raise typer.Exit(_status(interrupts.asked())) from None
+
+
+def leave(*, found: bool) -> None:
+    """End with the exit status that says how it went."""
+    number = interrupts.asked()
+    if number is not None:
+        talk.say("interrupted; this is the best so far")
+        lastwords.leave_word(said=True)
+        raise typer.Exit(_status(number))
+    raise typer.Exit(0 if found else 1)
+
+
+def _status(number: int | None) -> int:
+    return 128 + (number or signal.SIGINT)

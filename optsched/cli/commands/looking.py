@@ -1,0 +1,177 @@
+"""`optsched show`, `verify` and `info`: the commands that look at what there is."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.ending import report, report_pictures
+from optsched.cli.options import Json, Output, Pictures, takes_input, talks
+from optsched.files.disk import writable, writable_folder
+from optsched.problem import InputError, family_of
+from optsched.process import talk
+
+if TYPE_CHECKING:
+    from optsched.optimum import Optimum
+    from optsched.problem import Instance, Schedule
+    from optsched.simulation import Run
+
+
+@takes_input
+def show(
+    source: Path,
+    instance: "Instance",
+    output: Output = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+) -> None:
+    """Say what is in a file: sizes, offered load, warnings; of a result also what was found.
+
+    The table of ratios is computed again, from the schedules and the certificate in the file.
+
+    Example:  optsched show result.json --plot pictures
+    """
+    from optsched.cli.console import facts_table, out, show_ratios
+    from optsched.cli.ticker import Ticker
+    from optsched.files.envelope import read_json
+    from optsched.results.result import load_optimum, load_run
+    from optsched.results.reuse import load_report
+
+    family, console = family_of(instance), out()
+    folder = plot and writable_folder(plot)
+    is_file = source.suffix == ".json"
+    kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
+    optimum = load_optimum(source) if kind == "result" else None
+    run = load_run(source) if kind == "run" else None
+    compared, warnings = None, list(family.warnings(instance))
+    if optimum is not None:
+        try:
+            with Ticker(f"checking {source}"):
+                compared = load_report(source, instance)
+        except InputError as err:
+            warnings.append(f"not to be relied on: {err}")
+    facts = family.describe(instance)
+    found = compared.optimum if compared is not None else optimum or run
+    said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
+    said |= {"warnings": warnings, "found": None if found is None else found.summary()}
+    said |= {"comparison": None if compared is None else compared.summary()}
+    report(said, output, as_json)
+    if not as_json:
+        console.print(facts_table(f"{source}: {family.title}", facts))
+        for warning in warnings:
+            console.print(f"warning: {warning}", markup=False)
+        if compared is not None:
+            show_ratios(console, compared)
+        elif found is not None:
+            console.print(f"the file says: {found}", markup=False)
+    if folder is not None:
+        from optsched.cli import plots
+
+        if compared is not None:
+            made = plots.save_report(instance, compared, folder)
+        else:
+            made = plots.save_show(instance, _schedules(found), folder)
+        if not made:
+            talk.remark(f"family {family.name} draws no pictures")
+        report_pictures(made)
+
+
+def _schedules(found: "Optimum | Run | None") -> dict[str, "Schedule"]:
+    """Return what there is to draw, by its name."""
+    from optsched.drawing import HINDSIGHT
+
+    if found is None or found.schedule is None:
+        return {}
+    return {getattr(found, "policy", HINDSIGHT): found.schedule}
+
+
+@talks
+def verify(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="INSTANCE SCHEDULE | RESULT...", help="What to check.")
+    ],
+    unfinished: Annotated[
+        bool,
+        typer.Option("--unfinished", help="A job may be left unfinished; it then earns nothing."),
+    ] = False,
+    output: Output = None,
+    as_json: Json = False,
+) -> None:
+    """Judge a schedule, or check value and bound of results again. Exit status 1: rejected.
+
+    The judge knows no solver; a bound is recomputed from its certificate in exact arithmetic.
+
+    Example:  optsched verify result.json
+
+    Example:  optsched verify small.json schedule.json
+    """
+    from optsched.cli.ticker import Ticker
+    from optsched.files.envelope import load_instance, read_json
+    from optsched.results.result import load_schedule, recheck
+
+    if output is not None:
+        writable(output)  # or else nobody need begin
+    kinds = [read_json(f, "instance", "schedule", "run", "result")["kind"] for f in files]
+    if kinds == ["instance", "schedule"]:
+        instance = load_instance(files[0])
+        schedule = load_schedule(files[1], instance)
+        with Ticker(f"judging {files[1]}"):
+            verdict = family_of(instance).verify(instance, schedule, unfinished=unfinished)
+        if not as_json:
+            print(verdict)
+        said = {"accepted": verdict.feasible, **verdict.model_dump(mode="json")}
+        report(said, output, as_json)
+        raise typer.Exit(0 if verdict.feasible else 1)
+    if not {*kinds} <= {"run", "result"}:
+        raise InputError(
+            f"verify was given {' and '.join(kinds)}, "
+            "expected an instance and a schedule, or results"
+        )
+    accepted, checks = True, []
+    for path in files:
+        with Ticker(f"checking {path}"):
+            derived = recheck(path)
+        for found in derived:
+            if not as_json:
+                print(f"{path}: {found}")
+            accepted &= found.accepted
+            verdict_on = {"file": str(path), "accepted": found.accepted}
+            checks.append(verdict_on | found.model_dump(mode="json"))
+    report({"accepted": accepted, "checks": checks}, output, as_json)
+    raise typer.Exit(0 if accepted else 1)
+
+
+@talks
+def info(
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Print the JSON schema of instance, schedule, run or result files."
+        ),
+    ] = None,
+    family: Annotated[str, typer.Option(help="Family of the schema.")] = "oasis",
+    as_json: Json = False,
+) -> None:
+    """Print versions, solvers found, families with their policies and methods, and how to cite.
+
+    Example:  optsched info --schema instance
+    """
+    if schema is not None:
+        from optsched.results.schemas import schema as schema_of
+
+        report(schema_of(schema, family), None, as_json=True)
+        return
+    from optsched.cli.cards import cards
+    from optsched.files.provenance import CITE, solver_versions, versions
+
+    found, known = versions() | {"solvers": solver_versions()}, cards()
+    if as_json:
+        report({"versions": found, "families": known, "cite": CITE}, None, as_json)
+        return
+    from optsched.cli.console import facts_table, out
+
+    console = out()
+    console.print(facts_table("optsched", found))
+    for name, facts in known.items():
+        console.print(facts_table(f"family {name}: {facts.pop('title')}", facts))
+    console.print(CITE, markup=False)

@@ -1,0 +1,115 @@
+"""`optsched generate`, `trace` and `export`: the commands that write instances and programs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from optsched.cli.commands.ending import report
+from optsched.cli.options import FAMILY_HELP, MOST, MOST_SLOTS, Json, Seed, takes_input, talks
+from optsched.files.disk import writable
+from optsched.problem import InputError, family_of, get_family
+from optsched.results.export import Format
+
+if TYPE_CHECKING:
+    from optsched.problem import Instance
+
+Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")]
+
+
+@talks
+def generate(
+    family: Annotated[str, typer.Argument(metavar="FAMILY", help=FAMILY_HELP)],
+    output: Target,
+    preset: Annotated[
+        str | None, typer.Option(help="Which settings; by default the family's first.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Number of jobs.")] = None,
+    slots: Annotated[
+        int | None, typer.Option(min=1, max=MOST_SLOTS, help="Number of slots.")
+    ] = None,
+    machines: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of machines.")
+    ] = None,
+    ports: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of ports (bipartite).")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of nodes (bot).")
+    ] = None,
+    applications: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Number of applications (bot).")
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Draw an instance.
+
+    Example:  optsched generate oasis --preset small --seed 1 -o small.json
+    """
+    made = get_family(family)
+    sizes = {"jobs": jobs, "slots": slots, "machines": machines}
+    sizes |= {"ports": ports, "nodes": nodes, "applications": applications}
+    given = {name: n for name, n in sizes.items() if n is not None}
+    for name in given:
+        if name not in made.sizes:
+            known = ", ".join(f"--{size}" for size in made.sizes) or "none of these"
+            raise InputError(f"--{name} means nothing for family {family}, expected {known}")
+    from optsched.files.envelope import valid
+
+    target = writable(output)
+    with valid(f"generate {family}"):
+        instance = made.generate(preset or made.presets[0], seed=seed, **given)
+    _save_made(instance, target, as_json)
+
+
+@takes_input
+def trace(source: Path, instance: "Instance", output: Target, as_json: Json = False) -> None:
+    """Make an instance of a window of a job trace.
+
+    The arrivals are compressed so that they span the slots; there are as many machines as give
+    the offered load.
+
+    Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
+    """
+    if source.suffix == ".json":
+        raise InputError(f"{source}: is an instance file already, expected a job trace")
+    _save_made(instance, writable(output), as_json)
+
+
+@takes_input
+def export(
+    source: Path,
+    instance: "Instance",
+    to: Annotated[Format, typer.Option("--to", help="Format of the file.")] = Format.LP,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
+    ] = None,
+) -> None:
+    """Write the program, with the paper's equation numbers, for other solvers.
+
+    Example:  optsched export small.json --to mps -o small.mps
+    """
+    from optsched.results.export import write_program
+
+    target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
+    for line in write_program(instance, target, to):
+        print(line)
+    print(f"{target} written")
+
+
+def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
+    from optsched.files.envelope import save_instance
+
+    save_instance(instance, target)
+    family = family_of(instance)
+    warnings = family.warnings(instance)
+    if as_json:
+        said = {"file": str(target), "family": family.name, "instance_sha256": instance.digest()}
+        facts = {"facts": family.describe(instance), "warnings": warnings}
+        report(said | facts, None, as_json)
+        return
+    print(f"{target} written: {family.headline(instance)}")
+    for warning in warnings:
+        print(f"warning: {warning}")

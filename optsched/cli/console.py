@@ -1,0 +1,174 @@
+"""What the command line shows on stdout: sentences and tables."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from optsched.problem import get_family
+from optsched.process import talk
+
+if TYPE_CHECKING:
+    from optsched.optimum import Optimum
+    from optsched.ratios import Judged, RatioReport  # statistics take a second to import
+
+LEFT = ("policy", "information", "sealed")  # columns of words
+SAME = ("guarantee", "information", "sealed")  # a sentence, where all policies have the same
+LONGEST = 40  # cells of a policy's name in one line
+PRICES = 3  # shadow prices that are shown
+
+
+def out() -> Console:
+    """Return the console on stdout; a pipe gets lines that are never wrapped."""
+    wide = None if sys.stdout.isatty() else 200
+    return Console(file=sys.stdout, width=wide, highlight=False, soft_wrap=wide is not None)
+
+
+def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
+    """Return a table of two columns, name and value."""
+    table = Table(title=escape(title), title_justify="left", show_header=False)
+    table.add_column(style="bold", overflow="fold")
+    table.add_column(overflow="fold", max_width=90)
+    for name, value in facts.items():
+        table.add_row(escape(name.replace("_", " ")), escape(_shown(value)))
+    return table
+
+
+def _shown(value: Any) -> str:
+    """Write a fact; what is nested gets lines of its own."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        nested = any(isinstance(v, Mapping) for v in value.values())
+        return ("\n" if nested else ", ").join(f"{k} {_shown(v)}" for k, v in value.items())
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(v, Mapping) for v in value)
+        return ("\n" if nested else ", ").join(map(_shown, value))
+    return "-" if value in (None, "") else str(value)
+
+
+def show_optimum(console: Console, optimum: Optimum) -> None:
+    """Print the optimum in a sentence, and what one more unit would be worth."""
+    console.print(str(optimum), markup=False)
+    for price in islice(optimum.shadow_prices, None if talk.verbose else PRICES):
+        console.print(f"  shadow price: {_shown(price)}", markup=False)
+
+
+def show_ratios(console: Console, report: RatioReport) -> None:
+    """Print a comparison: the optimum, the facts, and a row per policy."""
+    show_optimum(console, report.optimum)
+    if report.improved_by is not None:
+        console.print(f"the best schedule known is that of {report.improved_by}", markup=False)
+    console.print(f"instance: {report.facts}", markup=False)
+    for name, found in report.references.items():
+        console.print(f"{name} reference: {found}", markup=False)
+    rows = [_cells(row, report) for row in report.policies]
+    same = {} if talk.verbose else _same(rows)
+    for table in tables([{n: c for n, c in row.items() if n not in same} for row in rows], console):
+        console.print(table)
+    if same:
+        told = "; ".join(f"{name} {cell}" for name, cell in same.items())
+        console.print(f"all policies: {told}", markup=False)
+    for failed in report.failed:
+        why = failed.why.splitlines()[0]
+        console.print(talk.printable(f"{failed.name} has no row: {why}"), markup=False)
+    console.print(_legend(report), style="dim")
+    if not report.facts.telling:
+        console.print(
+            f"cannot tell policies apart: even {report.facts.trivial_policy} is within 2 %",
+            style="bold",
+        )
+
+
+def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
+    """Return the cells that are worth no column, since they are the same in every row."""
+    first = rows[0] if rows else {}
+    return {n: first[n] for n in SAME if n in first and all(row[n] == first[n] for row in rows)}
+
+
+def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
+    """Return the rows as a table, or where the console is too narrow as several.
+
+    Each begins with the first column. Names and numbers are never cut: a long name is folded, and
+    so are headings where there is no room.
+    """
+    if not rows:
+        return []
+    head, *others = rows[0]
+    wide = {n: max(map(cell_len, [n, *(row[n] for row in rows)])) for n in rows[0]}
+    if sum(wide.values()) + 3 * len(wide) + 1 > console.width:
+        wide = {n: max(map(cell_len, [*n.split(), *(row[n] for row in rows)])) for n in wide}
+    wide[head] = min(wide[head], LONGEST)
+    groups: list[list[str]] = []
+    free = 0
+    for name in others:
+        needed = wide[name] + 3  # with its border and blanks
+        if not groups or needed > free:
+            groups.append([])
+            free = console.width - wide[head] - 4
+        groups[-1].append(name)
+        free -= needed
+    return [_table(rows, [head, *group], wide) for group in groups]
+
+
+def _table(
+    rows: Sequence[Mapping[str, str]], names: Sequence[str], wide: Mapping[str, int]
+) -> Table:
+    table = Table()
+    for name in names:
+        table.add_column(
+            name,
+            justify="left" if name in LEFT else "right",
+            overflow="fold",
+            width=wide[name],
+        )
+    for row in rows:
+        table.add_row(*(escape(row[name]) for name in names))
+    return table
+
+
+def _legend(report: RatioReport) -> str:
+    family = get_family(report.optimum.family)
+    if family.measure is not None:
+        meaning = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
+        ratio = f"ratio: {meaning[0].removeprefix('Return ').rstrip('.')}"
+    elif family.sense == "max":
+        ratio = "ratio: optimum / policy"
+    else:
+        ratio = "ratio: policy / optimum"
+    parts = [f"{ratio}; 1 is the best with hindsight."]
+    if report.references:
+        parts.append("regret: how much more a reference reaches.")
+    parts.append("information: what a policy knew when it decided.")
+    if any(row.own for row in report.policies):
+        parts.append("own:...: it also knew a statistic from outside.")
+    parts.append("sealed: run in a process that was told events and nothing else.")
+    if not all(row.obeys for row in report.policies):
+        parts.append("*: leaves the model, so its ratio may be below 1.")
+    return " ".join(parts)
+
+
+def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
+    """Return the cells of a row by the name of their column."""
+    promised = row.ratio.guarantee
+    cells = {"policy": row.name + ("" if row.obeys else " *"), "value": f"{row.value:.6g}"}
+    if report.facts.jobs is not None:
+        done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
+        cells["jobs done"] = done
+    cells["ratio"] = row.ratio.ends
+    cells |= {f"regret to {name}": str(found) for name, found in row.regret.items()}
+    return cells | {
+        "guarantee": "none" if promised is None else f"{promised:.4g}",
+        "all decisions": "-" if row.seconds is None else f"{row.seconds:.3f} s",
+        "slowest": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
+        "information": ", ".join([row.information, *row.own]),
+        "sealed": {"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal),
+    }

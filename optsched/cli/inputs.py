@@ -1,0 +1,59 @@
+"""INPUT of the command line: an instance file, or a trace with the options of `optsched trace`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from optsched.files.envelope import load_instance
+from optsched.problem import InputError, Instance, Window, get_family
+
+SAMPLE = "sample"  # this word, instead of a file, is the trace that comes with the package
+
+
+def open_input(source: Path, family: str, window: Window) -> Instance:
+    """Return the instance in the file ``source``, or made of the trace ``source``.
+
+    Raises
+    ------
+    InputError
+        The file is malformed; one line says where, what is there and what would be right.
+    """
+    if source.name.endswith(".json"):
+        if window != Window():
+            raise InputError(
+                f"{source}: is an instance file, the options of a trace mean nothing for it"
+            )
+        return load_instance(source)
+    made = get_family(family)
+    if made.open_trace is None:
+        raise InputError(
+            f"{source}: family {family} reads no traces, expected an instance file, NAME.json"
+        )
+    from optsched.traces import reading  # here, since it takes a while to import
+
+    if str(source) == SAMPLE and not source.exists():
+        if not made.samples:
+            raise InputError(f"{SAMPLE}: family {family} has none, expected a file")
+        paths: dict[str, Any] = {name: _sample(file) for name, file in made.samples.items()}
+        source = paths.pop("source")
+        window = replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})
+    with reading(source):
+        return made.open_trace(source, window)
+
+
+def _sample(file: str | tuple[str, ...]) -> Path | tuple[Path, ...]:
+    """Return the path of a sample, or of several."""
+    if not isinstance(file, str):
+        return tuple(_one_sample(name) for name in file)
+    return _one_sample(file)
+
+
+def _one_sample(name: str) -> Path:
+    folder = Path(str(files("optsched") / "samples"))
+    found = sorted(folder.glob(f"{name}*"))
+    if not found:
+        raise InputError(f"{folder}: the sample {name} is missing, expected it in the package")
+    return found[0]

@@ -1,0 +1,152 @@
+"""Options that several commands share, and INPUT: a file, or a trace and its window."""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from optsched.files.disk import writable
+from optsched.problem import Window, family_names
+from optsched.process import talk
+
+MOST = 100_000  # jobs, machines, ...
+MOST_SLOTS = 1_000_000
+
+Source = Annotated[
+    Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[
+    bool, typer.Option("-q", "--quiet", help="Say nothing but the result, and what went wrong.")
+]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print all columns and prices.")]
+Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
+FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
+Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
+TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds; the best so far is kept.")]
+Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
+Threads = Annotated[int, typer.Option(min=1, max=256, help="Threads of the solvers.")]
+Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]
+
+POLICY_HELP = "A name, MODULE:CLASS, or exec:COMMAND."
+Sealed = Annotated[
+    bool,
+    typer.Option("--sealed", help="Run it in a process that is told events and nothing else."),
+]
+Statistics = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE", help="Load statistics of your own (optsched.statistic); may be repeated."
+    ),
+]
+
+
+def _window(text: str, **more: Any) -> Any:
+    return typer.Option(help=text, rich_help_panel="If INPUT is a trace", **more)
+
+
+FAMILY = "oasis"
+
+WINDOW = {
+    "machines": Annotated[Path | None, _window("List of machines; gives their proportions.")],
+    "profile": Annotated[
+        list[Path] | None,
+        _window("Measured data beside the trace, such as speeds of models; may be repeated."),
+    ],
+    "jobs": Annotated[
+        int | None, _window("Number of jobs; most families take 100.", min=1, max=MOST)
+    ],
+    "slots": Annotated[
+        int | None, _window("Number of slots; most families take 100.", min=1, max=MOST_SLOTS)
+    ],
+    "slot": Annotated[str | None, _window("Length of a slot: 90s, 15min, 1h (usual), ...")],
+    "start": Annotated[
+        str | None, _window("Where the window begins: 0 (usual), 30d, a date, or #500 (a job).")
+    ],
+    "load": Annotated[
+        float | None, _window("Work asked for / work that fits (usually 2); sets the machines.")
+    ],
+    "min_tasks": Annotated[
+        int | None, _window("Take only jobs of so many tasks.", min=1, max=MOST)
+    ],
+    "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
+    "draw_seed": Annotated[int | None, _window("Seed of what the trace does not say.", min=0)],
+}
+"""Without them the family's own settings: most take 100 jobs, 100 slots of 1 h and load 2."""
+
+
+def talks(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say how much it prints."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = [p.replace(kind=keyword) for p in inspect.signature(command).parameters.values()]
+    more = [
+        inspect.Parameter(name, keyword, annotation=kind, default=False)
+        for name, kind in (("quiet", Quiet), ("verbose", Verbose))
+    ]
+
+    @functools.wraps(command)
+    def wrapper(*, quiet: bool, verbose: bool, **given: Any) -> None:
+        talk.settle(quiet=quiet, verbose=verbose)
+        command(**given)
+
+    return _with_options(wrapper, [*own, *more])
+
+
+def _with_options(
+    command: Callable[..., None], parameters: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """Have `typer` see ``parameters``."""
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    return command
+
+
+def takes_input(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command INPUT, the options of a trace, and those of :func:`talks`.
+
+    The command is called with ``instance``, and with the path as ``source`` if it asks for it.
+    """
+    asked = inspect.signature(command).parameters
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    source = inspect.Parameter("source", keyword, annotation=Source)
+    own = [p.replace(kind=keyword) for p in asked.values() if p.name not in ("source", "instance")]
+    family = inspect.Parameter(
+        "family",
+        keyword,
+        annotation=Annotated[str, _window(FAMILY_HELP)],
+        default=FAMILY,
+    )
+    options = [
+        family,
+        *(
+            inspect.Parameter(name, keyword, annotation=kind, default=None)
+            for name, kind in WINDOW.items()
+        ),
+    ]
+
+    @functools.wraps(command)
+    def wrapper(*, source: Path, family: str, **given: Any) -> None:
+        from optsched.cli.inputs import open_input  # traces need a library of tables
+
+        if given.get("output") is not None:
+            writable(given["output"])  # or else nobody need begin
+        said = {name: given.pop(name) for name in WINDOW}
+        profiles = said.pop("profile")
+        window = Window(**said, profiles=tuple(profiles) if profiles else None)
+        if "source" in asked:
+            given["source"] = source
+        command(instance=open_input(source, family, window), **given)
+
+    return talks(_with_options(wrapper, [source, *own, *options]))
+
+
+def load_statistics(modules: Sequence[str] | None) -> None:
+    """Import the modules that register statistics, also from the folder of the command."""
+    from optsched.policies.plugins import import_beside
+
+    for module in modules or ():
+        import_beside(module, f"statistics {module!r}")

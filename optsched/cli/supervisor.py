@@ -1,0 +1,159 @@
+"""The `optsched` command: a supervisor that knows next to nothing, and the worker that it watches.
+
+The supervisor imports nothing that takes long, so that it hears signals from the start, and is
+always free to answer them. A signal that asks for an end is passed on to the worker, which ends
+well by itself if it can: it stops, writes its file, prints the best so far. Where it cannot (in a
+compiled kernel, a solver, an import), it is killed with all its processes, and the supervisor puts
+the worker's last snapshot in the place of the file. It does so too where anybody else kills the
+worker. This module must stay quick to import; what is rarely needed is imported when it is.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from optsched.process.lastwords import Board, prefix, watch_over_me
+
+TYPE_CHECKING = False  # `typing` takes longer to import than all of this
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Any
+
+GRACE = 1.2  # seconds in which a worker may end by itself
+
+
+def main() -> None:
+    """Run the command line in a worker, and watch over it; in this process where it cannot fork."""
+    if hasattr(os, "fork"):
+        _divide()
+    from optsched.cli.app import main as work
+
+    work()
+
+
+def _divide() -> None:
+    """Return in the worker; the supervisor ends here."""
+    numbers = _heard()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    board, parent = Board(), os.getpid()
+    worker = os.fork()
+    if worker:
+        with suppress(OSError):  # both do it, since either may come first
+            os.setpgid(worker, worker)
+        watch = _Watch(worker, board)
+        for number in numbers:
+            signal.signal(number, watch.suspend if number == signal.SIGTSTP else watch.end)
+        signal.signal(signal.SIGALRM, watch.kill)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        sys.exit(watch.status())
+    os.setpgid(0, 0)
+    watch_over_me(board)
+    from optsched.process.interrupts import die_with, remember_all
+
+    die_with(parent)
+    remember_all()
+    for number in (signal.SIGTTIN, signal.SIGTTOU):  # it is no foreground process to a terminal
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _heard() -> list[signal.Signals]:
+    """Return the signals that the supervisor takes; not SIGHUP where `nohup` has it ignored."""
+    numbers = [signal.SIGINT, signal.SIGTERM, signal.SIGTSTP]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    return numbers
+
+
+class _Watch:
+    """The supervisor's side."""
+
+    def __init__(self, worker: int, board: Board) -> None:
+        self.worker = worker
+        self.board = board
+        self.signal: int | None = None  # the first that asked for an end
+
+    def end(self, number: int, _frame: FrameType | None) -> None:
+        """Ask the worker to end, or kill it: where it does not listen, or at a second signal."""
+        if self.signal is None and self.board.listens:
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            self._send(os.kill, number)
+        else:
+            self.kill()
+        self.signal = self.signal or number
+
+    def kill(self, *_: object) -> None:
+        """Kill the worker and all that it has started."""
+        self._send(os.killpg, signal.SIGKILL)
+
+    def suspend(self, _number: int, _frame: FrameType | None) -> None:
+        """Stop with the worker, as Ctrl-Z asks, and go on with it."""
+        self._send(os.killpg, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        self._send(os.killpg, signal.SIGCONT)
+
+    def _send(self, how: Any, number: int) -> None:
+        with suppress(ProcessLookupError):  # it has just ended
+            how(self.worker, number)
+
+    def _sweep(self, folder: str | None) -> None:
+        """Remove what the worker has half written."""
+        with suppress(OSError):
+            for entry in os.scandir(folder) if folder else ():
+                if entry.name.startswith(prefix(self.worker)):
+                    os.unlink(entry.path)
+
+    def status(self) -> int:
+        """Wait for the worker's end, clear up, and return the exit status."""
+        _, ended = os.waitpid(self.worker, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        code = os.waitstatus_to_exitcode(ended)
+        if code >= 0 and self.signal is None:
+            return code
+        self.kill()  # what it may have left running
+        if sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K\x1b[?25h")  # a live line may have hidden the cursor
+        word = self.board.get()
+        kept = _kept(word)
+        for place in (word.get("folder"), os.path.dirname(word.get("target", ""))):
+            self._sweep(place)
+        _end_sealed(word)
+        if self.signal is not None:
+            if not word.get("said"):
+                _say(f"interrupted{kept}")
+            return 128 + self.signal
+        hint = " (out of memory?)" if -code == signal.SIGKILL else ""
+        _say(f"the computing process ended by a signal: {signal.strsignal(-code)}{hint}{kept}")
+        return 1
+
+
+def _kept(word: dict[str, Any]) -> str:
+    """Put the worker's snapshot in its place; say what there is."""
+    best = word.get("best")
+    if "snapshot" in word:
+        try:
+            with suppress(FileNotFoundError):  # the worker came so far itself
+                os.replace(word["snapshot"], word["target"])
+        except OSError as err:
+            return f"; {word['target']} cannot be written: {err.strerror}"
+        return f"; {word['target']} holds the best so far: {best}"
+    return f"; the best so far: {best}" if best else ""
+
+
+def _end_sealed(word: dict[str, Any]) -> None:
+    """End a sealed policy, which is no member of the worker's group, and remove its folder."""
+    if "sealed" in word:
+        import shutil
+
+        with suppress(ProcessLookupError):
+            os.killpg(word["sealed"], signal.SIGKILL)
+        shutil.rmtree(word["home"], ignore_errors=True)
+
+
+def _say(text: str) -> None:
+    with suppress(OSError):  # nobody listens any more
+        sys.stderr.write(f"optsched: {text}\n")
+        sys.stderr.flush()

@@ -1,0 +1,1 @@
+"""Column generation, branch and price, neighbourhood search; what a method has found so far."""

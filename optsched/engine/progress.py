@@ -1,0 +1,174 @@
+"""What a method has found so far: the best of both sides, the clock, and when to stop."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
+from optsched.process import clock, interrupts
+
+CLOSED = 1e-6  # a gap up to this is closed
+
+
+class Point(Frozen):
+    """One step of the history: what was known after ``seconds``."""
+
+    seconds: float
+    value: float | None
+    bound: float | None
+
+
+def alike(family: Family, instance: Instance, a: float, b: float) -> bool:
+    """Return whether two values are so near that only the schedules can tell which is better.
+
+    So it is where a family's objective is more than one number, which is all that is compared else.
+    """
+    if family.distance is None:
+        return False
+    apart = family.gap(instance, a, b)
+    return apart is not None and apart <= CLOSED
+
+
+def improves(
+    family: Family,
+    instance: Instance,
+    new: tuple[float, Schedule],
+    old: tuple[float, Schedule | None],
+    bound: tuple[float | None, Frozen | None],
+) -> bool:
+    """Return whether a schedule is better than another; both with their values.
+
+    Where the values are alike (see :func:`alike`), the one is that is nearer to the bound, which
+    comes with its certificate.
+    """
+    ahead = family.sign * (new[0] - old[0])
+    if bound[0] is None or not alike(family, instance, new[0], old[0]):
+        return ahead > 0
+    then, now = (
+        family.gap(instance, value, bound[0], schedule, bound[1]) for value, schedule in (new, old)
+    )
+    return then is not None and now is not None and then < now
+
+
+class Progress:
+    """Keeps the best of both sides while a method runs; says when to stop.
+
+    A method reports schedules and bounds as it finds them, so that a time limit, a gap or Ctrl-C
+    leaves the best so far. An incumbent counts only once the judge has accepted it.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        instance: Instance,
+        *,
+        time_limit: float,
+        gap: float,
+        watch: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.family = family
+        self.instance = instance
+        self.gap_limit = gap
+        self.watch = watch
+        self.began = clock.now()
+        self.deadline = self.began + time_limit
+        self.value: float | None = None
+        self.bound: float | None = None
+        self.schedule: Schedule | None = None
+        self.certificate: Callable[[], Frozen] | None = None
+        self.claimed: list[tuple[Implementation, float]] = []
+        self.history: list[Point] = []
+        self.infeasible = False
+        self._ended = False
+        self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
+
+    @property
+    def sign(self) -> int:
+        """1 if more is better, -1 if less is."""
+        return self.family.sign
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C or another signal has asked for an end, or whoever watches has."""
+        return self._ended or interrupts.asked() is not None
+
+    def end(self) -> None:
+        """Ask the method to end with what it has, as a signal would."""
+        self._ended = True
+
+    def incumbent(self, value: float, schedule: Schedule) -> None:
+        """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
+        if self.value is not None and self._behind(value):
+            return
+        verdict: Verdict = self.family.verify(self.instance, schedule)
+        if verdict.value is None:
+            raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
+        if self.value is None or improves(
+            self.family,
+            self.instance,
+            (verdict.value, schedule),
+            (self.value, self.schedule),
+            (self.bound, self._proof),
+        ):
+            self.value, self.schedule = verdict.value, schedule
+            self._record()
+
+    def _behind(self, value: float) -> bool:
+        """Return whether no schedule of this value is better, whatever it looks like."""
+        assert self.value is not None  # the caller has seen to it
+        ahead = self.sign * (value - self.value)
+        return ahead <= 0 and not alike(self.family, self.instance, value, self.value)
+
+    def proved(self, bound: float, certificate: Callable[[], Frozen]) -> None:
+        """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
+        ahead = math.inf if self.bound is None else self.sign * (self.bound - bound)
+        if self.family.distance is None:
+            if ahead > 0:
+                self.bound, self.certificate = bound, certificate
+                self._record()
+            return
+        if ahead <= 0 and not alike(self.family, self.instance, bound, self.bound or 0.0):
+            return
+        proof, now = certificate(), self.gap()
+        then = self.family.gap(self.instance, self.value, bound, self.schedule, proof)
+        if ahead > 0 or (now is not None and then is not None and then <= now):
+            self.bound, self.certificate, self._proof = bound, certificate, proof
+            self._record()
+
+    def claim(self, solver: Implementation, bound: float) -> None:
+        """Note a bound for which there is only a solver's word."""
+        self.claimed.append((solver, bound))
+        self.tick()
+
+    def left(self) -> float:
+        """Seconds until the time limit; none after a signal."""
+        return 0.0 if self.interrupted else max(0.0, self.deadline - clock.now())
+
+    def seconds(self) -> float:
+        """Seconds since the start."""
+        return clock.now() - self.began
+
+    def gap(self) -> float | None:
+        """Return the gap between the incumbent and the certified bound."""
+        return self.family.gap(self.instance, self.value, self.bound, self.schedule, self._proof)
+
+    def closed(self) -> bool:
+        """Whether the gap is as small as was asked for."""
+        gap = self.gap()
+        return gap is not None and gap <= self.gap_limit
+
+    def stop(self) -> bool:
+        """Whether the time is up, the gap closed, or a signal has come."""
+        self.tick()
+        return self.interrupted or self.left() <= 0 or self.closed()
+
+    def tick(self) -> None:
+        """Let whoever watches look."""
+        if self.watch is not None:
+            self.watch(self)
+
+    def _record(self) -> None:
+        bound = self.bound if self.bound is not None and math.isfinite(self.bound) else None
+        self.history.append(Point(seconds=self.seconds(), value=self.value, bound=bound))
+        self.tick()

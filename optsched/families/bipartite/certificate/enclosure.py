@@ -1,0 +1,174 @@
+"""Floating-point numbers rounded outwards: what is computed here is never too small; compiled.
+
+IEEE arithmetic returns the number that is nearest to the true result of +, -, *, / and sqrt: it
+errs by at most half the distance of two neighbours, or, where numbers are flushed to zero, by the
+smallest normal number. `up` and `down` move by more than that. Logarithms come from a series whose
+remainder is bounded, not from a library.
+
+Nothing overflows: amounts and parameters are 0 or within 1e-15 .. 1e15, so slopes are below 2**100;
+weights are at most 2**53 and prices below 2**200. So a product of a weight, a slope or a price, and
+an amount is below 2**260, and fewer than 2**60 are added up. What `up` adds, 2**-1000, is nothing
+beside the smallest product of data. Exact zeros stay zeros, so that "nobody can earn anything" can
+be proved.
+"""
+
+# mypy: allow-untyped-defs
+# The arguments of compiled functions are described where they are first met.
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.families.bipartite.certificate.surplus import best_amount
+from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL
+from optsched.numbers.kernels import kernel
+
+ULP = 2.0**-52  # at least the distance of two neighbours, relative to the number
+TINY = 2.0**-1000
+LN2_UP = math.nextafter(0.6931471805599453, 1.0)  # ln 2 = 0.69314718055994530941...
+TERMS = 12  # of the series; the square of its argument is below 0.03
+SMALL = 0.4  # up to which ln(1 + y) is not computed from 1 + y
+
+
+@kernel(inline="always")
+def up(x):
+    """Return a number above every real number that rounds to ``x``."""
+    return x + (abs(x) * ULP + TINY)
+
+
+@kernel(inline="always")
+def down(x):
+    """Return a number below every real number that rounds to ``x``."""
+    return x - (abs(x) * ULP + TINY)
+
+
+@kernel(error_model="numpy")
+def series_above(s):
+    """Return a number at least 2 atanh(s) = 2 s (1 + t / 3 + t^2 / 5 + ...), t = s^2 < 0.03."""
+    t = up(s * s)
+    total = up(up(1.0 / (2 * TERMS + 1)) / down(1.0 - t))  # this and all later terms
+    for j in range(TERMS - 1, -1, -1):
+        total = up(up(total * t) + up(1.0 / (2 * j + 1)))
+    return up(2.0 * up(s * total))
+
+
+@kernel(error_model="numpy")
+def log_above(x):
+    """Return a number at least ln x, for x >= 1, and above it by some 1e-15, relatively.
+
+    x = m 2^e with m in [0.7, 1.42); ln m = 2 atanh(s), s = (m - 1) / (m + 1).
+    """
+    m, e = math.frexp(x)
+    if m < 0.7071:
+        m, e = 2.0 * m, e - 1
+    if m >= 1.0:
+        part = series_above(up((m - 1.0) / down(m + 1.0)))
+    else:  # a lower bound of the same, with the sign turned round
+        s = down((1.0 - m) / up(m + 1.0))
+        t = down(s * s)
+        total = 0.0
+        for j in range(TERMS - 1, -1, -1):
+            total = down(down(total * t) + down(1.0 / (2 * j + 1)))
+        part = -down(2.0 * down(s * total))
+    return up(up(e * LN2_UP) + part)
+
+
+@kernel(error_model="numpy")
+def log1p_above(y):
+    """Return a number at least ln(1 + y), for y >= 0, and above it by some 1e-15, relatively."""
+    if y > SMALL:
+        return log_above(up(1.0 + y))
+    return series_above(up(y / down(2.0 + y)))
+
+
+@kernel(error_model="numpy")
+def surplus_above(kind, alpha, n, u, price):
+    """Return a number at least max over 0 <= y <= u of n f(y) - price y.
+
+    f is concave, so it lies below its tangent in any point y0: with F(y) = n f(y) - price y and any
+    y0 in [0, u], F <= F(y0) + max(0, F'(y0)) (u - y0) + max(0, -F'(y0)) y0. The closed form only
+    has to come near the best y0. The other arguments are taken as they are.
+    """
+    if u == 0.0 or price >= up(n * steepest_above(kind, alpha)):
+        return 0.0  # there is no y but 0, or F falls from 0 on
+    y = u if price <= 0.0 else best_amount(kind, alpha, n, u, price)
+    if kind == LOG:
+        value = up(alpha * log1p_above(y))
+        steep, flat = up(alpha / down(1.0 + y)), down(alpha / up(1.0 + y))
+    elif kind == RECIPROCAL:
+        low, high = down(y + alpha), up(y + alpha)
+        value = up(y / down(alpha * low))
+        steep, flat = up(1.0 / down(low * low)), down(1.0 / up(high * high))
+    elif kind == POLY:
+        low, high = down(math.sqrt(down(1.0 + y))), up(math.sqrt(up(1.0 + y)))
+        value = up(up(alpha * y) / down(low + 1.0))
+        half = 0.5 * alpha
+        steep, flat = up(half / low), down(half / high)
+    else:
+        value = up(alpha * y)
+        steep = flat = alpha
+    value = up(up(n * value) - down(price * y))
+    rising = up(up(n * steep) - price)
+    falling = up(price - down(n * flat))
+    if rising > 0.0:
+        value = up(value + up(rising * up(u - y)))
+    if falling > 0.0:
+        value = up(value + up(falling * y))
+    return value
+
+
+@kernel(inline="always", error_model="numpy")
+def steepest_above(kind, alpha):
+    """Return a number at least f'(0)."""
+    if kind == RECIPROCAL:
+        return up(1.0 / down(alpha * alpha))
+    return 0.5 * alpha if kind == POLY else alpha
+
+
+@kernel(nogil=True)
+def bounds_above(
+    n, share, nu, start, port, kind, alpha_low, alpha_high, beta_low, upper, capacity, worth
+):
+    """Return a number at least sum nu c; write into ``worth`` (C,) what a copy earns at prices.
+
+    That is at least sum over its channels of max over 0 <= y <= min(a, c) of n f(y) - (beta theta +
+    nu) y. The two together bound what any decision earns, sum_l n_l q_l(y).
+
+    Parameters
+    ----------
+    n : shape (C,)
+        Weights, whole numbers from 0 to 2**53.
+    share : shape (C, K), nu : shape (R * K,)
+        Prices, theta = n share; taken as they are.
+    alpha_low, alpha_high, beta_low : arrays
+        Enclosures of the parameters.
+    upper, capacity : arrays
+        At least the most that a channel and a row may hold.
+    """
+    resources = share.shape[1]
+    rents = 0.0
+    for p in range(len(worth)):
+        worth[p] = 0.0
+    for row in range(len(capacity)):
+        k = row % resources
+        rent = nu[row]
+        if rent > 0.0 and capacity[row] > 0.0:
+            rents = up(rents + up(rent * capacity[row]))
+        alpha = alpha_low[row] if kind[row] == RECIPROCAL else alpha_high[row]
+        for i in range(start[row], start[row + 1]):
+            p = port[i]
+            if n[p] > 0.0:
+                theta = down(n[p] * share[p, k])
+                price = down(max(0.0, down(beta_low[k] * theta)) + rent)
+                u = min(upper[i], capacity[row])
+                gained = surplus_above(kind[row], alpha, n[p], u, price)
+                if gained > 0.0:
+                    worth[p] = up(worth[p] + gained)
+    return rents
+
+
+def neighbours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return floats below and above the decimals whose nearest floats are ``values``."""
+    return np.nextafter(values, -np.inf), np.nextafter(values, np.inf)

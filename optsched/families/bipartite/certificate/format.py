@@ -1,0 +1,269 @@
+"""Certificates of an upper bound on the reward of family `bipartite`, and their checker.
+
+For any nu_rk >= 0 and any theta_lk >= 0 with sum_k theta_lk = n_l, no decision in Y earns more from
+jobs that come n_l times than
+
+    B = sum nu_rk c_r^k + sum over channels of max over 0 <= y <= min(a, c) of
+                                                 n_l f(y) - (beta_k theta_lk + nu_rk) y,
+
+since max_k beta_k S_lk >= sum_k (theta_lk / n_l) beta_k S_lk. Two scopes:
+
+- ``slots``: one bound for every pattern of jobs (n = x(t)), times the number of its slots; no
+  sequence of decisions earns more, even by one who knows the jobs of a slot before it decides;
+- ``stationary``: one bound for the counts n_l = sum_t x_l(t); no single decision for all slots
+  earns more (10).
+
+A price set holds shares theta / n, so it may serve any pattern: with n = 0 or 1, each copy brings
+the same to every pattern in which it has a job, so that a set is evaluated once.
+
+The checker knows no solver. It takes capacities and requests with the judge's tolerance, the data
+as the decimals that are written, and rounds everything outwards (`certificate_enclosure`, with the
+limits of all magnitudes). A nu that is no float is taken as the nearest float, since any will do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Literal, Self
+
+import numpy as np
+from pydantic import Field, NonNegativeInt
+
+from optsched.families.bipartite.certificate.enclosure import (
+    bounds_above,
+    neighbours,
+)
+from optsched.families.bipartite.instance import BipartiteInstance, Floats, Ints
+from optsched.numbers.resources import EPS
+from optsched.problem import Frozen
+
+LARGEST = 20_000_000  # characters of a certificate's JSON text
+LONG = 80  # characters of the longest price
+LARGEST_PRICE = 2**200  # of nu, with and without its unit
+FINEST = 300  # bits of nu after the point
+TOLERANCE = math.nextafter(float(EPS), 1.0)
+BITS, MORE_BITS = 30, 40  # of a share, and of nu beside a mean one; with one price set: of nu
+
+
+class Prices(Frozen):
+    """One price set."""
+
+    share: tuple[NonNegativeInt, ...] = Field(
+        description="theta / n of every copy and resource, copy by copy, in units of "
+        "2**-share_bits; the shares of a copy add up to 1"
+    )
+    nu: tuple[NonNegativeInt, ...] = Field(
+        description="nu of every machine and resource, machine by machine, in units of 2**-nu_bits"
+    )
+
+
+class BipartiteCertificate(Frozen):
+    """Why no decisions earn more than a bound."""
+
+    instance_sha256: str
+    scope: Literal["slots", "stationary"]
+    share_bits: int = Field(ge=0, le=40)
+    nu_bits: int = Field(ge=-FINEST, le=FINEST)
+    prices: tuple[Prices, ...] = Field(min_length=1)
+    assigned: tuple[NonNegativeInt, ...] = Field(
+        description="slots: price set of every pattern of jobs, in order of first appearance"
+    )
+
+    @classmethod
+    def of(
+        cls,
+        inst: BipartiteInstance,
+        scope: Literal["slots", "stationary"],
+        sets: Sequence[tuple[Floats, Floats]],
+        assigned: Sequence[int],
+    ) -> Self:
+        """Round price sets (share (C, K), nu (R * K,)) to the grid."""
+        bits = _bits(inst.arrays.capacity, [nu for _, nu in sets])
+        bits += MORE_BITS if scope == "stationary" else BITS
+        return cls(
+            instance_sha256=inst.digest(),
+            scope=scope,
+            share_bits=BITS,
+            nu_bits=bits,
+            prices=tuple(
+                Prices.model_construct(
+                    share=tuple(shares_on_grid(share, BITS).ravel().tolist()),
+                    nu=tuple(int(x) for x in np.rint(np.ldexp(nu, bits)).tolist()),
+                )
+                for share, nu in sets
+            ),
+            assigned=tuple(assigned),
+        )
+
+
+def _bits(capacity: Floats, prices: Sequence[Floats]) -> int:
+    """Return the binary exponent of what a unit of capacity costs on average, turned round."""
+    rents = sum(float(nu @ capacity) for nu in prices)
+    if not rents > 0:
+        return 0
+    _, exponent = math.frexp(float(capacity.sum()) * len(prices) / rents)
+    return exponent
+
+
+def characters(certificate: BipartiteCertificate) -> int:
+    """Return the length of the JSON text."""
+    return len(certificate.model_dump_json())
+
+
+def most_characters(inst: BipartiteInstance) -> int:
+    """Return how long a certificate may be: one price set is always allowed."""
+    a = inst.arrays
+    numbers = len(a.capacity) + a.copies * a.resources + len(inst.patterns[0])
+    return max(LARGEST, LONG * numbers)
+
+
+def scope(certificate: BipartiteCertificate) -> str:
+    """Return the question that a certificate answers: "" of all schedules, or "stationary".
+
+    A bound on single decisions says nothing of schedules that change theirs.
+    """
+    return "" if certificate.scope == "slots" else certificate.scope
+
+
+def shares_on_grid(share: Floats, bits: int) -> Ints:
+    """Round shares so that each line adds up to 2**bits: the largest takes what is left over."""
+    one = 2**bits
+    grid = np.floor(np.clip(share, 0.0, 1.0) * one).astype(np.int64)
+    largest = grid.argmax(axis=1)
+    grid[np.arange(len(grid)), largest] += one - grid.sum(axis=1)
+    return np.asarray(grid, dtype=np.int64)
+
+
+def check(inst: BipartiteInstance, certificate: BipartiteCertificate) -> float:
+    """Re-evaluate a certificate.
+
+    Returns
+    -------
+    float
+        A bound that no sequence of decisions (no single decision) exceeds.
+
+    Raises
+    ------
+    ValueError
+        The certificate belongs to another instance, or is malformed; the message names the place.
+    """
+    if certificate.instance_sha256 != inst.digest():
+        raise ValueError(
+            f"the certificate belongs to instance {certificate.instance_sha256}, "
+            f"this instance is {inst.digest()}"
+        )
+    size, most = characters(certificate), most_characters(inst)
+    if size > most:
+        raise ValueError(f"the certificate has {size} characters, expected at most {most}")
+    enclosed = Enclosed(inst)
+    terms: list[float] = []
+    for chosen, slots, weight in _weights(inst, certificate):
+        share, nu = enclosed.prices(certificate, chosen)
+        # shares make theta of any n: in a pattern a copy has one job, or none and earns nothing
+        once = weight if certificate.scope == "stationary" else np.minimum(weight, 1)
+        rents, worth = enclosed.bounds(once, share, nu)
+        terms.append(_times_above(np.array([slots]), np.array([rents]))[0])
+        if certificate.scope == "stationary":
+            terms += worth.tolist()
+        else:
+            terms += _times_above(weight, worth).tolist()
+    bound = math.fsum(terms)
+    if not math.isfinite(bound):
+        raise ValueError(f"the certificate proves {bound}, expected a number")
+    return math.nextafter(bound, math.inf) if bound > 0 else 0.0
+
+
+def _times_above(times: Ints, amounts: Floats) -> Floats:
+    """Return at least ``times`` times ``amounts``; 0 where one of them is."""
+    product = times * amounts
+    return np.where(product > 0, np.nextafter(product, np.inf), 0.0)
+
+
+def _weights(
+    inst: BipartiteInstance, certificate: BipartiteCertificate
+) -> Iterator[tuple[int, int, Ints]]:
+    """Yield each price set, the slots (or decisions) that it serves, and jobs in these by copy."""
+    if certificate.scope == "stationary":
+        if len(certificate.prices) != 1 or certificate.assigned:
+            raise ValueError(
+                f"a stationary certificate has {len(certificate.prices)} price sets and "
+                f"{len(certificate.assigned)} assignments, expected 1 and none"
+            )
+        yield 0, 1, inst.counts
+        return
+    patterns, which = inst.patterns
+    if len(certificate.assigned) != len(patterns):
+        raise ValueError(
+            f"price sets are assigned to {len(certificate.assigned)} patterns of jobs, "
+            f"expected {len(patterns)}"
+        )
+    if max(certificate.assigned) >= len(certificate.prices):
+        raise ValueError(
+            f"price set {max(certificate.assigned)} does not exist, "
+            f"expected 0..{len(certificate.prices) - 1}"
+        )
+    times = np.bincount(which, minlength=len(patterns))
+    assigned = np.array(certificate.assigned)
+    order = np.argsort(assigned, kind="stable")
+    chosen, first = np.unique(assigned[order], return_index=True)
+    for k, here in zip(chosen.tolist(), np.split(order, first[1:]), strict=True):
+        yield k, int(times[here].sum()), times[here] @ patterns[here]
+
+
+def admitted_above(amounts: Floats, terms: Ints | int = 1) -> Floats:
+    """Return floats at least what the judge admits, x (1 + 1e-9), where it adds up ``terms``."""
+
+    def up(x: Floats) -> Floats:
+        return np.where(x > 0, np.nextafter(x, np.inf), 0.0)
+
+    high = up(amounts)  # the amounts are decimals; these are the floats that are nearest
+    high = up(high + up(TOLERANCE * high))
+    return up(high * (1.0 + np.asarray(terms) * 2.0**-51))  # the judge's sum is rounded, too
+
+
+class Enclosed:
+    """The instance as the checker needs it: enclosed outwards."""
+
+    def __init__(self, inst: BipartiteInstance) -> None:
+        a = inst.arrays
+        request = admitted_above(a.request.ravel())
+        degrees = np.diff(a.start)
+        rows = np.repeat(np.arange(len(a.capacity)), degrees)
+        upper = request[a.port * a.resources + rows % a.resources]
+        capacity = admitted_above(a.capacity, degrees)
+        alpha = neighbours(a.alpha)
+        beta_low = np.maximum(0.0, neighbours(a.beta)[0])
+        self._shape = (a.copies, a.resources)
+        self._rows = len(a.capacity)
+        self._graph = (a.start, a.port, a.kind, *alpha, beta_low, upper, capacity)
+
+    def bounds(self, n: Ints, share: Floats, nu: Floats) -> tuple[float, Floats]:
+        """Return bounds of the rents, and of what each copy earns with ``n`` jobs, shape (C,)."""
+        worth = np.zeros(self._shape[0])
+        rents = bounds_above(n.astype(np.float64), share, nu, *self._graph, worth)
+        return float(rents), worth
+
+    def prices(self, certificate: BipartiteCertificate, chosen: int) -> tuple[Floats, Floats]:
+        """Return share, exactly, and nu as floats."""
+        prices, where = certificate.prices[chosen], f"price set {chosen}"
+        copies, resources = self._shape
+        if len(prices.share) != copies * resources or len(prices.nu) != self._rows:
+            raise ValueError(
+                f"{where}: has {len(prices.share)} shares and {len(prices.nu)} nu, "
+                f"expected {copies * resources} and {self._rows}"
+            )
+        one = 2**certificate.share_bits
+        if max(prices.share) > one or max(prices.nu) >= LARGEST_PRICE:
+            raise ValueError(f"{where}: a price is too large, expected below 2**200, shares to 1")
+        share = np.array(prices.share, np.int64).reshape(copies, resources)
+        wrong = np.flatnonzero(share.sum(axis=1) != one)
+        if len(wrong):
+            p = int(wrong[0])
+            raise ValueError(
+                f"{where}: the shares of copy {p} add up to {int(share[p].sum())}, expected {one}"
+            )
+        nu = np.ldexp(np.array(prices.nu, np.float64), -certificate.nu_bits)
+        if nu.max() >= LARGEST_PRICE:
+            raise ValueError(f"{where}: nu reaches {nu.max():.3g}, expected below 2**200")
+        return np.ldexp(share.astype(np.float64), -certificate.share_bits), nu

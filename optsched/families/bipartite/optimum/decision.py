@@ -1,0 +1,117 @@
+"""The best decision for given numbers of jobs, and prices that prove it: one concave program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.bipartite.certificate.format import BITS
+from optsched.families.bipartite.instance import BipartiteArrays, Floats, Platform
+from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
+from optsched.families.bipartite.optimum.background import supervised
+from optsched.families.bipartite.optimum.interior import maximize
+from optsched.families.bipartite.optimum.opening import gains_of
+from optsched.families.bipartite.policies.projection import Live
+
+DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
+DUST = 1e-13  # of the value: amounts that gain less all together are left out
+MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The best decision for given weights, and prices that prove it."""
+
+    y: Floats  # (N,)
+    share: Floats  # (C, K), theta / n
+    nu: Floats  # (R * K,)
+    value: float
+    bound: float
+    iterations: int
+
+
+class Solver:
+    """The interior point on one platform."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._arrays = platform.arrays
+        self._live = Live(platform.arrays)
+        self._needed = shares_needed(platform.arrays, self._live)
+        # they earn nothing whatever they get, and these shares prove it
+        self._idle = self._needed.sum(axis=1) <= 1 - platform.arrays.resources * 2.0 ** (1 - BITS)
+        spare = np.maximum(0.0, 1.0 - self._needed[self._idle].sum(axis=1, keepdims=True))
+        self._shares = np.zeros_like(self._needed)
+        self._shares[:, 0] = 1.0  # of a copy without weight: anything that adds up to 1
+        self._shares[self._idle] = self._needed[self._idle] + spare / platform.arrays.resources
+
+    def solve(self, weight: NDArray[Any], gap: float) -> Solved:
+        """Maximize sum_l weight_l q_l(y) up to a relative gap.
+
+        Parameters
+        ----------
+        weight : shape (C,)
+            n_l >= 0: counts, or the jobs of one slot.
+        gap : float
+        """
+        return self._solved(weight, self._maximized(weight, gap, np.zeros(1, np.int64)))
+
+    def try_to_solve(
+        self, weight: NDArray[Any], gap: float, stop: Callable[[], bool]
+    ) -> Solved | None:
+        """Do the same until ``stop`` says so; return the best so far, None if there is nothing."""
+        if self._arrays.resources * int((weight > 0).sum()) ** 2 > MOST_NUMBERS:
+            return None
+        found = supervised(lambda stopped: self._maximized(weight, gap, stopped), stop)
+        if found is None or not np.isfinite(found[3:5]).all():
+            return None
+        return self._solved(weight, found)
+
+    def _maximized(self, weight: NDArray[Any], gap: float, stopped: NDArray[np.int64]) -> Any:
+        n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
+        return maximize(stopped, n, gap, *self._live.graph, *self._live.limits)
+
+    def _solved(self, weight: NDArray[Any], found: Any) -> Solved:
+        a, live = self._arrays, self._live
+        y, theta, nu, value, bound, iterations = found
+        share = self._shares.copy()
+        some = np.flatnonzero((weight > 0) & ~self._idle)
+        share[some] = theta.T[some] / np.asarray(weight, dtype=np.float64)[some, None]
+        prices = np.zeros(len(a.capacity))
+        prices[live.order] = nu
+        y = live.spread(self._tidied(y, weight, value))
+        return Solved(y, share, prices, float(value), float(bound), int(iterations))
+
+    def _tidied(self, y: Floats, weight: NDArray[Any], value: float) -> Floats:
+        """Round amounts down to a few digits, and leave out those that gain next to nothing."""
+        start, port, _, kind, alpha, _ = self._live.graph
+        rows = np.repeat(np.arange(self._live.rows), _degrees(start))
+        gains = weight[port] * gains_of(kind[rows], alpha[rows], y)
+        kept = gains > DUST / max(1, len(y)) * max(value, 0.0)
+        digits = DIGITS - np.floor(np.log10(y, where=kept, out=np.zeros_like(y)))
+        grid = 10.0**digits
+        return np.where(kept, np.floor(y * grid) / grid, 0.0)
+
+
+def _degrees(start: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of channels of each row."""
+    return np.asarray(start[1:] - start[:-1], dtype=np.int64)
+
+
+def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
+    """Return the least share of each resource, shape (C, K), at which a copy wants none of it.
+
+    A copy gains at most f'(0) from a unit of a resource, and its overhead is at least share beta:
+    where these shares add up to less than 1, it earns nothing whatever it gets.
+    """
+    start, port, resource, kind, alpha, beta = live.graph
+    with np.errstate(divide="ignore"):
+        steepest = np.where(kind == RECIPROCAL, alpha**-2.0, alpha) * np.where(kind == POLY, 0.5, 1)
+        by_row = steepest / beta[resource]
+    needed = np.zeros((a.copies, a.resources))
+    rows = np.repeat(np.arange(live.rows), _degrees(start))
+    np.maximum.at(needed, (port, resource[rows]), by_row[rows])
+    return needed

@@ -1,0 +1,322 @@
+"""A primal-dual interior point for max_y sum_l n_l q_l(y), which uses its structure; compiled.
+
+    min   - sum n_l f(y) + sum_l n_l m_l
+    s.t.  0 <= y <= u                       multipliers zl, zu       u = a, at most 2 c
+          sum_l y <= c_r^k                  nu, slack s
+          beta_k S_lk <= m_l                theta, slack w           S_lk = sum_r y_lr^k
+          and from m_l:                     sum_k theta_lk = n_l
+
+The Hessian is diagonal, and the rows couple numbers only within one resource. Eliminating y and
+then the multipliers nu leaves one symmetric matrix of size L x L for each resource,
+
+    N_k = diag(w / theta) + beta_k^2 (diag(sum d) - sum_r rho_r d_r d_r^T),    d = 1 / D,
+
+and sum_k N_k^-1 for the changes of m. Start: strictly feasible, and every step stays so. Mehrotra's
+predictor and corrector share all matrices. Prices and value are measured by `dual_value` and
+`value_of`, not by the method's own residuals.
+
+What must stay above 0 is one long array, x = (y, u - y, s, w), and so is what it is multiplied by,
+z = (zl, zu, nu, theta). All memory is taken before the first iteration: what compiled code need not
+do need not be compiled.
+"""
+
+# mypy: allow-untyped-defs
+# The arguments of compiled functions are described where they are first met.
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.bipartite.instance import Floats, Ints
+from optsched.families.bipartite.optimum.interior_algebra import (
+    dual_value,
+    factorize,
+    reduced,
+    solve,
+    steepen,
+    value_of,
+)
+from optsched.numbers.kernels import kernel
+
+Unsigned: TypeAlias = NDArray[np.uint32]
+
+MOST_ITERATIONS = 150
+NEAR = 0.995  # share of the way to the boundary
+LEAST_STEP = 1e-7
+FLOOR = 1e-5  # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
+START = 0.1
+LEAST = 1e-15  # of the gains, relative: less cannot be told from 0
+MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at the start
+MOST_STALLS = 4  # iterations without a better gap, after which it is given up
+
+
+def maximize(
+    stopped: NDArray[np.int64], weight: Floats, tolerance: float, start: Unsigned, port: Unsigned,
+    resource: Unsigned, kind: Ints, alpha: Floats, beta: Floats, upper: Floats, capacity: Floats,
+) -> tuple[Floats, Floats, Floats, float, float, int]:  # fmt: skip
+    """Maximize sum_l weight_l q_l(y) on live channels.
+
+    Parameters
+    ----------
+    stopped : shape (1,)
+        Whoever calls writes 1 into it, from another thread, to have the best so far.
+    weight : shape (C,)
+        n_l >= 0.
+    tolerance : float
+        Relative gap between value and bound at which to stop.
+    start, port, ...
+        As in `projection.Live`.
+
+    Returns
+    -------
+    y : shape (n,)
+        The best point found; feasible.
+    theta : shape (K, C), nu : shape (rows,)
+        The best prices found.
+    value, bound : float
+        What they are worth.
+    iterations : int
+    """
+    best_y, best_nu = np.zeros(len(port)), np.zeros(len(capacity))
+    best_theta = np.zeros((len(beta), len(weight)))
+    # ports that have weight and a channel, and the channels of these only
+    chosen = np.zeros(len(weight), bool)
+    chosen[port] = True
+    best_theta[0] = np.where(chosen, 0.0, weight)  # without channels: its prices do not matter
+    chosen &= weight > 0
+    numbers = np.cumsum(chosen) - 1
+    many = int(chosen.sum())
+    if many == 0:
+        return best_y, best_theta, best_nu, 0.0, 0.0, 0
+    scale = float(weight.max())
+    n = weight[chosen] / scale
+    where = np.flatnonzero(chosen[port])
+    row = np.repeat(np.arange(len(capacity)), np.diff(start))[where]
+    degrees = np.bincount(row, minlength=len(capacity))
+    rows = np.flatnonzero(degrees)
+    degrees = degrees[rows]
+    c, at = capacity[rows], numbers[port[where]]
+    # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
+    u = np.minimum(upper[where], 2.0 * capacity[row])
+    # unsigned, since compiled code need not ask whether such an index counts from the end
+    graph = (
+        np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
+        at.astype(np.uint32),
+        (resource[row].astype(np.int64) * many + at).astype(np.uint32),
+        rows.astype(np.uint32),
+        resource,
+        kind,
+        alpha,
+        beta,
+    )
+    length, height, cells = len(where), len(rows), len(beta) * many
+    x, z, dx, dz, best = np.zeros((5, 2 * length + height + cells))
+    x[:length] = 0.5 * np.minimum(u, np.repeat(c / degrees, degrees))
+    by_channel, by_row = np.zeros((4, length)), np.zeros((2, height))
+    by_cell = np.zeros((4, len(beta), many))
+    matrices = np.zeros((len(beta) + 2, many, many))
+    work = (by_channel, by_row, by_cell, matrices)
+    worth = begin(n, *graph, u, c, x, z, by_channel, by_cell)
+    value, bound, iterations = improve(
+        stopped, tolerance, worth, n, *graph, u, c, x, z, dx, dz, best, *work
+    )
+    best_y[where] = best[:length]
+    best_nu[rows] = best[2 * length : 2 * length + height] * scale
+    best_theta[:, chosen] = best[2 * length + height :].reshape(len(beta), many) * scale
+    return best_y, best_theta, best_nu, value * scale, bound * scale, iterations
+
+
+@kernel(error_model="numpy")
+def begin(
+    n, first, at, cell, rows, resource, kind, alpha, beta, u, c, x, z, by_channel, by_cell
+):  # fmt: skip
+    """Write the first point beside y, and the first prices; return what y gains.
+
+    Parameters
+    ----------
+    n : shape (many,)
+        Weights of the copies that have one, the largest 1.
+    first, at, cell
+        First channel of each row of ``rows``; copy, and resource * many + copy, of each channel.
+    u, c
+        Limits of channels and rows.
+    by_channel, by_cell
+        Arrays of shapes (4, channels) and (4, K, many) to work with.
+    """
+    length, height, many, resources = len(u), len(c), len(n), len(beta)
+    y, above = x[:length], x[length : 2 * length]
+    s, w = x[2 * length : 2 * length + height], x[2 * length + height :]
+    zl, zu = z[:length], z[length : 2 * length]
+    nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
+    rise, total = by_channel[2], by_cell[3]
+    steepen(y, first, rows, kind, alpha, rise, by_channel[3])
+    worth = 0.0
+    for r in range(height):
+        s[r] = c[r]
+        k = resource[rows[r]]
+        for i in range(first[r], first[r + 1]):
+            s[r] -= y[i]
+            total[k, at[i]] += y[i]
+            marginal = n[at[i]] * rise[i]
+            worth += marginal * y[i]
+            nu[r] += marginal / (first[r + 1] - first[r])
+    mu = START * worth / length
+    for p in range(many):
+        most = 0.0
+        for k in range(resources):
+            most = max(most, beta[k] * total[k, p])
+        m = 1.2 * most + MARGIN * worth / (n[p] * many)
+        for k in range(resources):
+            theta[k * many + p] = n[p] / resources
+            w[k * many + p] = m - beta[k] * total[k, p]
+    for r in range(height):  # where the prices leave a gain or a loss, the limits of y take it
+        b = beta[resource[rows[r]]]
+        nu[r] = max(mu / s[r], nu[r])
+        for i in range(first[r], first[r + 1]):
+            above[i] = u[i] - y[i]
+            zl[i] = mu / y[i]
+            zu[i] = mu / above[i]
+            left = n[at[i]] * rise[i] - b * theta[cell[i]] - nu[r]
+            if left > zu[i] - zl[i]:
+                zu[i] = left + zl[i]
+            else:
+                zl[i] = zu[i] - left
+    return worth
+
+
+@kernel(error_model="numpy", nogil=True)
+def improve(
+    stopped, tolerance, worth, n, first, at, cell, rows, resource, kind, alpha, beta, u, c, x, z,
+    dx, dz, best, by_channel, by_row, by_cell, matrices,
+):  # fmt: skip
+    """Iterate; write the best y and, where its multipliers would be, the best nu and theta.
+
+    ``by_row`` (2, rows) and ``matrices`` (K + 2, many, many) are to work with, too.
+
+    Returns
+    -------
+    value, bound, iterations
+    """
+    length, height, many, resources = len(u), len(c), len(n), len(beta)
+    y, above = x[:length], x[length : 2 * length]
+    zl, zu, dy, dzl, dzu = z[:length], z[length:], dx[:length], dz[:length], dz[length:]
+    nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
+    d, g, rise, bent = by_channel[0], by_channel[1], by_channel[2], by_channel[3]
+    area, total, summed = by_row[0], by_cell[3], matrices[resources]
+    best_value, best_bound = -np.inf, np.inf
+    stalls, iterations, step = 0, 0, 1.0
+    while True:
+        # what is known at this point
+        slack = 0.0
+        for i in range(length):
+            slack += y[i] * zl[i] + above[i] * zu[i]
+        for i in range(2 * length, len(x)):
+            slack += x[i] * z[i]
+        mu = slack / len(x)
+        value = value_of(y, n, total, first, at, rows, kind, alpha, beta)
+        ending = iterations >= MOST_ITERATIONS or not step > LEAST_STEP or stopped[0] != 0
+        if slack <= 100.0 * max(tolerance * abs(value), LEAST * worth) or ending:
+            bound = dual_value(
+                theta, nu, n, c, u, first, at, cell, rows, resource, kind, alpha, beta
+            )
+            better = False
+            if value > best_value:
+                better = True
+                best_value = value
+                for i in range(length):
+                    best[i] = y[i]
+            if bound < best_bound:
+                better = True
+                best_bound = bound
+                for i in range(2 * length, len(x)):
+                    best[i] = z[i]
+            stalls = 0 if better else stalls + 1
+            if best_bound - best_value <= tolerance * abs(best_value) or stalls >= MOST_STALLS:
+                break
+        if ending:
+            break
+        iterations += 1
+        # matrices
+        steepen(y, first, rows, kind, alpha, rise, bent)
+        for r in range(height):
+            area[r] = 0.0
+            for i in range(first[r], first[r + 1]):
+                curve = n[at[i]] * (FLOOR / u[i] * rise[i] + bent[i])
+                d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / above[i])
+                area[r] += d[i]
+        reduced(
+            stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, by_cell, matrices
+        )
+        if stopped[0] != 0:
+            continue  # what is known of this point is looked at, and it ends
+        for p in range(many):
+            for q in range(many):
+                summed[p, q] = 0.0
+                for k in range(resources):
+                    summed[p, q] += matrices[k, p, q]
+        if not factorize(stopped, summed):
+            step = 0.0  # one more look, then it ends
+            continue
+        # predictor, then corrector
+        centre = 0.0
+        for phase in range(2):
+            for r in range(height):
+                b = beta[resource[rows[r]]]
+                for i in range(first[r], first[r + 1]):
+                    low, high = centre, centre
+                    if phase == 1:
+                        low -= dy[i] * dzl[i]
+                        high += dy[i] * dzu[i]
+                    g[i] = (
+                        n[at[i]] * rise[i] - b * theta[cell[i]] - nu[r]
+                        + low / y[i] - high / above[i]
+                    )  # fmt: skip
+                    # what a change of y does not explain of the change of the multipliers
+                    dzl[i] = low / y[i] - zl[i]
+                    dzu[i] = high / above[i] - zu[i]
+            solve(
+                centre, phase, n, first, at, cell, rows, resource, beta, x, z, dx, dz, by_channel,
+                by_row, by_cell, matrices,
+            )  # fmt: skip
+            for i in range(length):
+                dzl[i] -= zl[i] / y[i] * dy[i]
+                dzu[i] += zu[i] / above[i] * dy[i]
+                dx[length + i] = -dy[i]
+            step = 1.0 / NEAR
+            for i in range(len(x)):
+                if dx[i] < 0.0:
+                    step = min(step, -x[i] / dx[i])
+                if dz[i] < 0.0:
+                    step = min(step, -z[i] / dz[i])
+            step *= NEAR
+            if phase == 0:
+                after = 0.0
+                for i in range(length):
+                    after += (y[i] + step * dy[i]) * (zl[i] + step * dzl[i])
+                    after += (above[i] - step * dy[i]) * (zu[i] + step * dzu[i])
+                for i in range(2 * length, len(x)):
+                    after += (x[i] + step * dx[i]) * (z[i] + step * dz[i])
+                centre = mu * (after / slack) ** 3
+        if not step > LEAST_STEP:  # also what is no number; one more look, then it ends
+            continue
+        for i in range(len(x)):
+            x[i] += step * dx[i]
+            z[i] += step * dz[i]
+        for k in range(resources):
+            for p in range(many):
+                total[k, p] = 0.0
+        for r in range(height):
+            k = resource[rows[r]]
+            for i in range(first[r], first[r + 1]):
+                above[i] = u[i] - y[i]
+                total[k, at[i]] += y[i]
+        for p in range(many):
+            kept = 0.0
+            for k in range(resources):
+                kept += theta[k * many + p]
+            for k in range(resources):
+                theta[k * many + p] *= n[p] / kept
+    return best_value, best_bound, iterations

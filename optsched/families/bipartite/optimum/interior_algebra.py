@@ -1,0 +1,265 @@
+"""What the interior point computes with: its matrices, without loss of digits, and both bounds."""
+
+# mypy: allow-untyped-defs
+# The arguments of compiled functions are described where they are first met.
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.families.bipartite.certificate.surplus import surplus
+from optsched.families.bipartite.instance_utilities import bend, gain, slope
+from optsched.numbers.kernels import kernel
+
+SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
+
+
+@kernel(error_model="numpy")
+def steepen(y, first, rows, kind, alpha, rise, bent):
+    """Write f'(y) and -f''(y) of every channel."""
+    for r in range(len(rows)):
+        what, parameter = kind[rows[r]], alpha[rows[r]]
+        for i in range(first[r], first[r + 1]):
+            rise[i] = slope(what, parameter, y[i])
+            bent[i] = bend(what, parameter, y[i])
+
+
+@kernel(error_model="numpy")
+def reduced(stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, by_cell, matrices):
+    """Write N_k^-1 for every resource, unless it is stopped.
+
+    N_k has no positive numbers beside the diagonal, and its row sums are positive: w / theta +
+    beta^2 sum of d / (1 + q sum d). Kept as these two parts it is inverted without a single
+    subtraction (Grassmann, Taksar, Heyman), however small they get.
+    """
+    resources, many, height = len(beta), matrices.shape[1], len(rows)
+    d, area, excess = by_channel[0], by_row[0], by_cell[0]
+    s, nu = x[len(x) - resources * many - height :], z[len(z) - resources * many - height :]
+    w, theta = x[len(x) - resources * many :], z[len(z) - resources * many :]
+    for k in range(resources):
+        for p in range(many):
+            excess[k, p] = w[k * many + p] / theta[k * many + p]
+            for q in range(many):
+                matrices[k, p, q] = 0.0
+    for r in range(height):
+        k = resource[rows[r]]
+        matrix, over = matrices[k], excess[k]
+        square = beta[k] * beta[k]
+        q = nu[r] / s[r]
+        whole = square / (1.0 + q * area[r])
+        share = q * whole
+        begin, end = first[r], first[r + 1]
+        if end - begin == many:  # all ports, in order: nothing to look up
+            for i in range(many):
+                x = share * d[begin + i]
+                line = matrix[i]
+                for j in range(i):
+                    line[j] += x * d[begin + j]
+                over[i] += whole * d[begin + i]
+        else:
+            for i in range(begin, end):
+                x = share * d[i]
+                line = matrix[at[i]]
+                for j in range(begin, i):
+                    line[at[j]] += x * d[j]
+                over[at[i]] += whole * d[i]
+        if stopped[0] != 0:
+            return
+    for k in range(resources):
+        invert(stopped, matrices[k], excess[k], by_cell[1, 0], matrices[resources + 1])
+
+
+@kernel(error_model="numpy", fastmath=SUMS)
+def invert(stopped, matrix, excess, pivot, factor):
+    """Replace the matrix by its inverse; given are minus its lower triangle and its row sums.
+
+    ``pivot`` and ``factor`` are to work with. When it is stopped, what is written means nothing.
+    """
+    size = len(matrix)
+    for i in range(size):  # both triangles
+        for j in range(i):
+            matrix[j, i] = matrix[i, j]
+    for j in range(size):
+        if stopped[0] != 0:
+            return
+        line = matrix[j]
+        p = excess[j]
+        for i in range(j + 1, size):
+            p += line[i]
+        pivot[j] = p
+        for i in range(j + 1, size):
+            x = line[i] / p
+            if x > 0.0:
+                other = matrix[i]
+                excess[i] += x * excess[j]
+                for k in range(j + 1, size):
+                    other[k] += x * line[k]
+                other[i] = 0.0
+    for j in range(size):  # row j of the factor: column j of the inverse of the triangular one
+        if stopped[0] != 0:
+            return
+        line = factor[j]
+        for k in range(size):
+            line[k] = 0.0
+        line[j] = 1.0
+        for k in range(j, size):
+            x = line[k] / pivot[k]
+            if x > 0.0:
+                own = matrix[k]
+                for i in range(k + 1, size):
+                    line[i] += x * own[i]
+    for i in range(size):
+        if stopped[0] != 0:
+            return
+        for j in range(i + 1):
+            x = 0.0
+            for k in range(i, size):
+                x += factor[i, k] * factor[j, k] / pivot[k]
+            matrix[i, j] = x
+            matrix[j, i] = x
+
+
+@kernel(error_model="numpy", fastmath=SUMS)
+def factorize(stopped, matrix):
+    """Replace the lower triangle by its Cholesky factor; a pivot that vanishes is lifted.
+
+    Returns False if it was stopped, or a pivot is no positive number.
+    """
+    size = len(matrix)
+    for i in range(size):
+        if stopped[0] != 0:
+            return False
+        own = matrix[i]
+        for j in range(i):
+            other = matrix[j]
+            x = 0.0
+            for k in range(j):
+                x += own[k] * other[k]
+            own[j] = (own[j] - x) / other[j]
+        x = 0.0
+        for k in range(i):
+            x += own[k] * own[k]
+        x = max(own[i] - x, 1e-15 * own[i])
+        if not x > 0.0:
+            return False
+        own[i] = math.sqrt(x)
+    return True
+
+
+@kernel(error_model="numpy")
+def substitute(factor, x):
+    """Replace ``x`` by the solution of the system whose Cholesky factor is given."""
+    size = len(x)
+    for i in range(size):
+        for j in range(i):
+            x[i] -= factor[i, j] * x[j]
+        x[i] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for j in range(i + 1, size):
+            x[i] -= factor[j, i] * x[j]
+        x[i] /= factor[i, i]
+
+
+@kernel(error_model="numpy")
+def value_of(y, n, total, first, at, rows, kind, alpha, beta):
+    """Return sum_l n_l q_l(y)."""
+    value = 0.0
+    for r in range(len(rows)):
+        row = rows[r]
+        for i in range(first[r], first[r + 1]):
+            value += n[at[i]] * gain(kind[row], alpha[row], y[i])
+    for p in range(len(n)):
+        worst = 0.0
+        for k in range(len(beta)):
+            worst = max(worst, beta[k] * total[k, p])
+        value -= n[p] * worst
+    return value
+
+
+@kernel(error_model="numpy")
+def dual_value(theta, nu, n, c, u, first, at, cell, rows, resource, kind, alpha, beta):
+    """Return the bound that prices prove: sum nu c + what each channel gains at its price."""
+    bound = 0.0
+    for r in range(len(rows)):
+        row = rows[r]
+        k = resource[row]
+        bound += nu[r] * c[r]
+        for i in range(first[r], first[r + 1]):
+            price = beta[k] * theta[cell[i]] + nu[r]
+            bound += surplus(kind[row], alpha[row], n[at[i]], min(u[i], c[r]), price)
+    return bound
+
+
+@kernel(error_model="numpy")
+def solve(
+    centre, phase, n, first, at, cell, rows, resource, beta, x, z, dx, dz, by_channel, by_row,
+    by_cell, matrices,
+):  # fmt: skip
+    """Write the changes of y, s, nu, w and theta; in phase 1 with the second order terms."""
+    resources, many, height = len(beta), len(n), len(rows)
+    head, tail = len(x) - resources * many - height, len(x) - resources * many
+    s, nu, ds, dnu = x[head:tail], z[head:tail], dx[head:tail], dz[head:tail]
+    w, theta, dw, dtheta = x[tail:], z[tail:], dx[tail:], dz[tail:]
+    dy, d, g = dx, by_channel[0], by_channel[1]
+    area, alpha = by_row[0], by_row[1]
+    right, side, product, moved = by_cell[0], by_cell[1, 0], by_cell[2, 0], by_cell[2]
+    for k in range(resources):
+        for p in range(many):
+            right[k, p] = 0.0
+    for r in range(height):
+        k = resource[rows[r]]
+        target = centre - ds[r] * dnu[r] if phase == 1 else centre
+        alpha[r] = target / s[r] - nu[r]
+        q = nu[r] / s[r]
+        pushed = 0.0
+        for i in range(first[r], first[r + 1]):
+            pushed += d[i] * g[i]
+        pull = (alpha[r] + q * pushed) / (1.0 + q * area[r])
+        for i in range(first[r], first[r + 1]):
+            right[k, at[i]] += d[i] * (g[i] - pull)
+    for p in range(many):
+        side[p] = 0.0
+    for k in range(resources):
+        for p in range(many):
+            j = k * many + p
+            target = centre - dw[j] * dtheta[j] if phase == 1 else centre
+            gamma = target / w[j] - theta[j]
+            right[k, p] = gamma * w[j] / theta[j] + beta[k] * right[k, p]
+        np.dot(matrices[k], right[k], product)
+        for p in range(many):
+            side[p] += product[p]
+    for p in range(many):
+        missing = n[p]
+        for k in range(resources):
+            missing -= theta[k * many + p]
+        side[p] -= missing
+    substitute(matrices[resources], side)
+    for k in range(resources):
+        for p in range(many):
+            right[k, p] -= side[p]
+        np.dot(matrices[k], right[k], product)
+        for p in range(many):
+            dtheta[k * many + p] = product[p]
+    for k in range(resources):
+        for p in range(many):
+            moved[k, p] = 0.0
+    for r in range(height):
+        k = resource[rows[r]]
+        q = nu[r] / s[r]
+        pushed = 0.0
+        for i in range(first[r], first[r + 1]):
+            g[i] -= beta[k] * dtheta[cell[i]]
+            pushed += d[i] * g[i]
+        change = (pushed - area[r] * alpha[r]) / (1.0 + q * area[r])
+        price = alpha[r] + q * change
+        dnu[r] = price
+        ds[r] = 0.0
+        for i in range(first[r], first[r + 1]):
+            dy[i] = d[i] * (g[i] - price)
+            ds[r] -= dy[i]
+            moved[k, at[i]] += dy[i]
+    for k in range(resources):
+        for p in range(many):
+            dw[k * many + p] = side[p] - beta[k] * moved[k, p]

@@ -1,0 +1,202 @@
+"""How family `bipartite` finds its optimum.
+
+- ``auto``: the best decision for every pattern of jobs, each by the interior point; equal patterns
+  are solved once. What is unsolved when time is up gets the best that is known of the others, and
+  of the best stationary decision. Where a gap is left, small instances are given to ``cvxpy``, too.
+- ``stationary``: the best single decision for all slots (10).
+- ``cvxpy``: as ``auto``, by the declared model and a general conic solver; a cross-check.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.engine.progress import CLOSED, Progress
+from optsched.families.bipartite.certificate.format import (
+    BipartiteCertificate,
+    Enclosed,
+    characters,
+    check,
+    most_characters,
+)
+from optsched.families.bipartite.instance import (
+    BipartiteInstance,
+    BipartiteSchedule,
+    Ints,
+)
+from optsched.families.bipartite.optimum.background import supervised
+from optsched.families.bipartite.optimum.decision import Solved, Solver
+from optsched.families.bipartite.optimum.opening import always
+from optsched.families.bipartite.verify import Judge
+from optsched.problem import Implementation, Method
+
+if TYPE_CHECKING:
+    from optsched.families.bipartite.optimum.declared import Conic
+
+FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is asked for
+SHARE = 0.5  # of the gap that is asked for; the rest is for rounding
+MOST_NUMBERS = 50_000_000  # of all decisions of a schedule
+CANDIDATES = 500  # decisions and prices that are tried for patterns that were not solved
+BLOCK = 2**22  # numbers that are looked at together
+CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
+REPORTING = 0.25  # time to report what was found / time to find it, at most
+PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
+
+
+def accuracy(gap: float) -> float:
+    """Return the relative gap to ask of the interior point, where ``gap`` is wanted in the end."""
+    return min(max(SHARE * gap, FINEST), COARSEST)
+
+
+def pattern_times(inst: BipartiteInstance) -> Ints:
+    """Return the number of slots of each pattern of jobs."""
+    patterns, which = inst.patterns
+    return np.bincount(which, minlength=len(patterns))
+
+
+def per_pattern(inst: BipartiteInstance, gap: float) -> Iterator[tuple[int, int, Solved]]:
+    """Yield pattern, number of its slots, and its optimum; the most frequent patterns first."""
+    times = pattern_times(inst)
+    solver = Solver(inst)
+    for p in np.argsort(-times, kind="stable").tolist():
+        yield p, int(times[p]), solver.solve(inst.patterns[0][p], gap)
+
+
+def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Find the best decision of every pattern of jobs."""
+    if monitor.stop():
+        return
+    a, accurate = inst.arrays, accuracy(monitor.gap_limit)
+    solver = Solver(inst)
+    best = solver.try_to_solve(inst.counts, accurate, monitor.stop)
+    if best is None:
+        return
+    answer = _PerSlot(inst, best)
+    patterns, times = inst.patterns[0], pattern_times(inst)
+    began = monitor.seconds()
+    try:
+        for p in np.argsort(-times, kind="stable").tolist():
+            reporting = REPORTING * (monitor.seconds() - began)
+            if monitor.stop() or monitor.left() <= reporting or answer.full():
+                break
+            solved = solver.try_to_solve(patterns[p], accurate, monitor.stop)
+            if solved is None:
+                break
+            answer.keep(p, solved)
+    finally:  # after Ctrl-C, too
+        answer.report(monitor)
+    gap, numbers = monitor.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
+    if not monitor.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
+        cvxpy(inst, monitor, threads=threads, seed=seed)
+
+
+class _PerSlot:
+    """Decisions and prices by pattern; what is not solved gets the best of those of others."""
+
+    def __init__(self, inst: BipartiteInstance, fallback: Solved) -> None:
+        self._inst = inst
+        self._patterns, self._which = inst.patterns
+        # prices of one slot, not of all
+        self._found = [replace(fallback, nu=fallback.nu / inst.horizon)]
+        self._of = np.zeros(len(self._patterns), np.int64)  # what is known of each pattern
+        each = len(inst.arrays.capacity) + inst.arrays.copies * inst.arrays.resources
+        by_file = most_characters(inst) // (PRICE_CHARACTERS * each)
+        self._most = min(by_file, MOST_NUMBERS // max(1, inst.arrays.channels))
+
+    def full(self) -> bool:
+        """Return whether a file would have no room for more."""
+        return len(self._found) >= self._most
+
+    def keep(self, pattern: int, solved: Solved) -> None:
+        """Keep the optimum of one pattern."""
+        self._of[pattern] = len(self._found)
+        self._found.append(solved)
+
+    def report(self, monitor: Progress) -> None:
+        """Report the schedule, and the bound with its certificate."""
+        inst = self._inst
+        decisions, prices = self._of.copy(), self._of.copy()
+        (rest,) = np.nonzero(self._of == 0)
+        known = self._found[:CANDIDATES]
+        judge, enclosed = Judge(inst), Enclosed(inst)
+        ones = np.ones(inst.arrays.copies, np.int64)
+        bounds = [enclosed.bounds(ones, found.share, found.nu) for found in known]
+        earned = np.array([judge.worth(found.y) for found in known])
+        rents = np.array([rent for rent, _ in bounds])
+        gained = np.array([worth for _, worth in bounds])
+        step = max(1, BLOCK // len(known))
+        for begin in range(0, len(rest), step):
+            here = rest[begin : begin + step]
+            jobs = self._patterns[here].astype(np.float64)
+            decisions[here] = (jobs @ earned.T).argmax(axis=1)
+            prices[here] = (rents + jobs @ gained.T).argmin(axis=1)
+        made = self._certificate(prices)
+        while characters(made) > most_characters(inst):  # numbers that are longer than the rule
+            prices[prices >= (len(known) + 1) // 2] = 0
+            known = known[: (len(known) + 1) // 2]
+            made = self._certificate(prices)
+        monitor.proved(check(inst, made), lambda: made)
+        monitor.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
+
+    def _schedule(self, numbers: Ints) -> BipartiteSchedule:
+        needed, renamed = np.unique(numbers[self._which], return_inverse=True)
+        return BipartiteSchedule.model_construct(
+            decisions=tuple(tuple(self._found[k].y.tolist()) for k in needed),
+            used=tuple(renamed.ravel().tolist()),
+            rewards=(),
+            record=None,
+        )
+
+    def _certificate(self, numbers: Ints) -> BipartiteCertificate:
+        needed, assigned = np.unique(numbers, return_inverse=True)
+        sets = [(self._found[k].share, self._found[k].nu) for k in needed]
+        return BipartiteCertificate.of(self._inst, "slots", sets, assigned.ravel().tolist())
+
+
+def stationary(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Find the best single decision for all slots (10)."""
+    if monitor.stop():
+        return
+    gap = accuracy(monitor.gap_limit)
+    solved = Solver(inst).try_to_solve(inst.counts, gap, monitor.stop)
+    if solved is None:
+        return
+    made = BipartiteCertificate.of(inst, "stationary", [(solved.share, solved.nu)], ())
+    monitor.proved(check(inst, made), lambda: made)
+    monitor.incumbent(np.inf, always(inst, solved.y))
+
+
+def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve every pattern by the declared model; claims, proves nothing."""
+    from optsched.families.bipartite.optimum.declared import (
+        conic_optimum,  # here, since CVXPY loads slowly
+    )
+
+    def conic(pattern: NDArray[np.bool_], limit: float) -> Callable[[Any], Conic | None]:
+        return lambda _stopped: conic_optimum(inst, pattern, threads=threads, time_limit=limit)
+
+    patterns, which = inst.patterns
+    decisions, total, trusted = [], 0.0, True
+    for pattern, n in zip(patterns, pattern_times(inst), strict=True):
+        if monitor.stop():
+            return
+        found = supervised(conic(pattern, monitor.left()), monitor.stop, patience=0.0)
+        if found is None:
+            return
+        decisions.append(tuple(found.y.tolist()))
+        total += float(n) * (found.value + found.error)
+        trusted = trusted and found.trusted
+    schedule = BipartiteSchedule.model_construct(
+        decisions=tuple(decisions), used=tuple(which.tolist()), rewards=(), record=None
+    )
+    if trusted:
+        monitor.claim(Implementation.CLARABEL, total)
+    monitor.incumbent(np.inf, schedule)
+
+
+METHODS: Mapping[str, Method] = {"auto": auto, "stationary": stationary, "cvxpy": cvxpy}

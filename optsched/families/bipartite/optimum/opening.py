@@ -1,0 +1,76 @@
+"""What is known of any instance at once: a bound, and the schedule that does nothing.
+
+Neither needs a compiled kernel, so both are there before anything has been compiled.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.families.bipartite.certificate.format import BITS, BipartiteCertificate, Prices
+from optsched.families.bipartite.instance import (
+    LOG,
+    POLY,
+    RECIPROCAL,
+    BipartiteInstance,
+    BipartiteSchedule,
+    Floats,
+    Ints,
+)
+
+MARGIN = 1 + 1e-8  # the judge's tolerance, and rounding: of fewer than 2**24 numbers >= 0
+
+
+def empty(inst: BipartiteInstance) -> BipartiteSchedule:
+    """Return the schedule that gives nothing to anybody."""
+    return always(inst, np.zeros(inst.arrays.channels))
+
+
+def always(inst: BipartiteInstance, y: Floats) -> BipartiteSchedule:
+    """Return the schedule that uses one decision in all slots."""
+    return BipartiteSchedule.model_construct(
+        decisions=(tuple(y.tolist()),), used=(0,) * inst.horizon, rewards=(), record=None
+    )
+
+
+def opening(inst: BipartiteInstance) -> tuple[float, BipartiteCertificate]:
+    """Return a bound on all schedules, and its certificate: capacity costs nothing.
+
+    Every job gets all that it may have on every machine; its overhead is left out of the bound,
+    but not of the certificate, which proves no more.
+    """
+    a = inst.arrays
+    one = Prices.model_construct(
+        share=((2**BITS,) + (0,) * (a.resources - 1)) * a.copies, nu=(0,) * len(a.capacity)
+    )
+    certificate = BipartiteCertificate(
+        instance_sha256=inst.digest(),
+        scope="slots",
+        share_bits=BITS,
+        nu_bits=0,
+        prices=(one,),
+        assigned=(0,) * len(inst.patterns[0]),
+    )
+    return math.fsum((most_gains(inst) * inst.counts).tolist()) * MARGIN, certificate
+
+
+def most_gains(inst: BipartiteInstance) -> Floats:
+    """Return what a job of each copy gains from all that it may have, shape (C,)."""
+    a = inst.arrays
+    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+    gains = gains_of(a.kind[rows], a.alpha[rows], np.minimum(a.upper, a.capacity[rows]))
+    return np.bincount(a.port, gains, minlength=a.copies).astype(np.float64)
+
+
+def gains_of(kind: Ints, alpha: Floats, y: Floats) -> Floats:
+    """Return f(y) of (60) of many channels at once."""
+    gains = alpha * y
+    for which, gained in (
+        (LOG, alpha * np.log1p(y)),
+        (RECIPROCAL, y / (alpha * (y + alpha))),
+        (POLY, alpha * y / (np.sqrt(y + 1) + 1)),
+    ):
+        gains = np.where(kind == which, gained, gains)
+    return gains

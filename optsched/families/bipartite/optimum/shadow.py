@@ -1,0 +1,39 @@
+"""What one more unit of capacity would be worth: the certificate's prices, over all slots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.families.bipartite.certificate.format import BipartiteCertificate
+from optsched.families.bipartite.instance import BipartiteInstance
+
+
+def shadow_prices(
+    inst: BipartiteInstance, certificate: BipartiteCertificate
+) -> list[dict[str, Any]]:
+    """Return, for every machine and resource with a price, what one more unit earns at most.
+
+    ``price`` is in units of the objective for one more unit on that machine in all slots; the
+    dearest come first.
+    """
+    prices = np.array([p.nu for p in certificate.prices], float) * 2.0**-certificate.nu_bits
+    if certificate.scope == "stationary":
+        total = prices[0]
+    else:
+        patterns, which = inst.patterns
+        times = np.bincount(which, minlength=len(patterns))
+        sets = np.bincount(certificate.assigned, times, minlength=len(prices))
+        total = sets @ prices
+    names, k = inst.resources, len(inst.resources)
+    return [
+        {
+            "machine": int(row) // k,
+            "name": inst.machines[int(row) // k].name,
+            "resource": names[int(row) % k],
+            "price": float(total[row]),
+        }
+        for row in np.argsort(-total, kind="stable")
+        if total[row] > 0
+    ]

@@ -1,0 +1,42 @@
+"""What the baselines share: no prior, options, and the start of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from optsched.families.bipartite.instance import Floats, Platform, Slot
+from optsched.numbers.streams import Streams
+from optsched.problem import Information, Prior
+
+
+class Baseline:
+    """Decides on every slot anew, knowing the slot's jobs; nothing is given where none is."""
+
+    name: str
+    information: Information = "after"
+    knows: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
+        """Take the platform."""
+        self.arrays = public.arrays
+        self.prepare()
+        nobody = Slot.without_jobs(self.arrays.copies)
+        self.fill(nobody, np.zeros(self.arrays.channels))  # compiled before decisions are timed
+
+    def prepare(self) -> None:
+        """Compute what stays the same in all slots."""
+
+    def step(self, event: Slot) -> Floats:
+        """Return the decision for one slot."""
+        y = np.zeros(self.arrays.channels)
+        self.fill(event, y)
+        return y
+
+    def fill(self, event: Slot, y: Floats) -> None:
+        """Write the decision into ``y``, which is 0 everywhere."""
+        raise NotImplementedError

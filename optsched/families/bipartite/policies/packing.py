@@ -1,0 +1,135 @@
+"""BinPacking and Spreading: tasks of a job, one by one, on the fullest or emptiest machines.
+
+Since a request limits each channel alone, the order of machines would never matter if a port took
+all it can get on each. So a job is a number of tasks, by default one for half of its machines,
+rounded up, and every task asks for a_l^k on a machine of its own. Ports are served by index. A
+machine is scored by the mean of used / capacity over the resources that it has, when the task is
+placed; one with nothing left of what the port asks is passed over; ties go to the lowest index.
+"""
+
+# mypy: allow-untyped-defs
+# The arguments of compiled functions are described where they are first met.
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.families.bipartite.instance import Floats, Slot
+from optsched.families.bipartite.policies.common import Baseline
+from optsched.numbers.kernels import kernel
+from optsched.problem import InputError
+
+CLOSE = 1e-12  # difference up to which two scores are the same, and nothing is left
+
+
+class BinPacking(Baseline):
+    """The fullest machine that has something left.
+
+    Parameters
+    ----------
+    share : float
+        Tasks of a job / machines of its port, rounded up.
+    whole : bool
+        Whether a task is placed only where it fits completely.
+    """
+
+    name = "binpacking"
+    fullest = True
+
+    def __init__(self, share: float = 0.5, *, whole: bool = False) -> None:
+        super().__init__()
+        if not 0 < share <= 1:
+            raise InputError(f"share is {share}, expected above 0 and at most 1")
+        self.options = {"share": share, "whole": whole}
+
+    def prepare(self) -> None:
+        """List the machines of every copy, and its first channel on each."""
+        a = self.arrays
+        degrees = np.diff(a.start)[:: a.resources]
+        machine = np.repeat(np.arange(len(degrees)), degrees)
+        nth = np.arange(len(machine)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
+        copy = a.port[a.start[machine * a.resources] + nth]
+        order = np.argsort(copy, kind="stable")
+        self._machine, self._nth = machine[order], nth[order]
+        counts = np.bincount(copy, minlength=a.copies)
+        self._first = np.concatenate([[0], np.cumsum(counts)])
+        share = self.options["share"]
+        self._tasks = np.array([math.ceil(share * n - 1e-9) for n in counts], np.int64)
+        self._capacity = a.capacity.reshape(-1, a.resources)
+
+    def fill(self, event: Slot, y: Floats) -> None:
+        """Place the tasks of all jobs."""
+        a = self.arrays
+        place_tasks(
+            y, event.jobs, self._first, self._machine, self._nth, self._tasks, a.start,
+            a.request, self._capacity, self.fullest, self.options["whole"],
+            np.zeros_like(self._capacity), np.zeros(len(self._capacity)),
+            np.empty(len(self._machine), np.bool_),
+        )  # fmt: skip
+
+
+class Spreading(BinPacking):
+    """The emptiest machine."""
+
+    name = "spreading"
+    fullest = False
+
+
+@kernel(error_model="numpy")
+def place_tasks(
+    y, jobs, first, machine, nth, tasks, start, request, capacity, fullest, whole, used, score,
+    free,
+):  # fmt: skip
+    """Place tasks port by port; ``capacity`` (R, K), ``machine`` and ``nth`` by copy.
+
+    Written are what is ``used`` (R, K) and the ``score`` (R,), both at first 0, and which machines
+    are ``free``, by copy.
+    """
+    resources = capacity.shape[1]
+    sign = 1.0 if fullest else -1.0
+    for p in range(len(jobs)):
+        if not jobs[p]:
+            continue
+        begin, end = first[p], first[p + 1]
+        for j in range(begin, end):
+            free[j] = True
+        for _ in range(tasks[p]):
+            best = -1
+            for j in range(begin, end):
+                r = machine[j]
+                if not free[j]:
+                    continue
+                if best >= 0 and sign * score[r] <= sign * score[machine[best]] + CLOSE:
+                    continue
+                if _room(used[r], capacity[r], request[p], whole):
+                    best = j
+                else:
+                    free[j] = False  # it never gets emptier
+            if best < 0:
+                break
+            free[best] = False
+            r = machine[best]
+            total, kinds = 0.0, 0
+            for k in range(resources):
+                amount = min(request[p, k], max(0.0, capacity[r, k] - used[r, k]))
+                y[start[r * resources + k] + nth[best]] = amount
+                used[r, k] += amount
+                if capacity[r, k] > 0.0:
+                    total += used[r, k] / capacity[r, k]
+                    kinds += 1
+            score[r] = total / kinds if kinds > 0 else 0.0
+
+
+@kernel(error_model="numpy")
+def _room(used, capacity, asked, whole):
+    some = False
+    for k in range(len(asked)):
+        left = capacity[k] - used[k]
+        near = CLOSE * max(1.0, capacity[k])
+        if whole and asked[k] > left + near:
+            return False
+        if asked[k] > 0.0 and left > near:
+            some = True
+    return some

@@ -1,0 +1,344 @@
+"""One step of online gradient ascent, with the exact projection on Y; compiled.
+
+The projection (32) splits over machines and resources: min ||y - z||^2 with 0 <= y <= a and
+sum y <= c. Its solution is y = clip(z - rho, 0, a), with rho = 0 if that keeps the sum below c, and
+else the rho > 0 for which the sum is c. That is found by fixing: as long as no number is fixed, rho
+follows from the sum; then either those above their request or those below 0 are fixed there for
+good, whichever side is further out. No more rounds than numbers, and the last one is exact.
+
+Most accelerators are asked for by few jobs and found on few machines. So gradient ascent keeps its
+state on the `Live` channels only, those that can get something.
+"""
+
+# mypy: allow-untyped-defs
+# The arguments of compiled functions are described where they are first met.
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.families.bipartite.instance import BipartiteArrays, Floats
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, slope
+from optsched.numbers.kernels import kernel
+
+TIE = 1e-9  # how far below the largest overhead a resource still counts as dominant
+ROUNDING = 2e-16
+SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
+LONG = 3  # numbers in a row up to which there is a formula
+
+
+def project(z: Floats, upper: Floats, capacity: float) -> Floats:
+    """Return the point of {0 <= y <= upper, sum y <= capacity} that is nearest to ``z``."""
+    out, limits = z.astype(np.float64), upper.astype(np.float64)
+    if len(out) == 1:
+        out[0] = clip(out[0], min(limits[0], capacity))
+    elif len(out) == 2:
+        out[0], out[1] = pair(out[0], out[1], limits[0], limits[1], capacity)
+    elif len(out) == 3:
+        found = triple(out[0], out[1], out[2], limits[0], limits[1], limits[2], capacity)
+        out[0], out[1], out[2] = found
+    else:
+        balance(out, 0, len(out), limits, capacity, 0.0)
+    return out
+
+
+@kernel(error_model="numpy", fastmath=SUMS)
+def balance(z, first, last, upper, capacity, guess):
+    """Project z[first:last] in place; return rho (0 where it is not needed).
+
+    ``guess`` is where to look for it first, 0 if nothing is known.
+    """
+    total = 0.0
+    for i in range(first, last):
+        total += min(max(z[i], 0.0), upper[i])
+    rho = 0.0
+    if total > capacity:
+        rho = multiplier(z, first, last, upper, capacity, guess)
+    for i in range(first, last):
+        z[i] = min(max(z[i] - rho, 0.0), upper[i])
+    return rho
+
+
+@kernel(inline="always")
+def clip(x, upper):
+    """Return x, or the nearer end of [0, upper]."""
+    return min(max(x, 0.0), upper)
+
+
+@kernel(inline="always")
+def pair(u, v, a, b, capacity):
+    """Project (u, v) on {0 <= x <= a, 0 <= y <= b, x + y <= c}."""
+    x, y = clip(u, a), clip(v, b)
+    if x + y > capacity:  # the solution is on the line x + y = c
+        x = min(max(0.5 * (u - v + capacity), max(0.0, capacity - b)), min(a, capacity))
+        y = clip(capacity - x, b)
+    return x, y
+
+
+@kernel(inline="always")
+def triple(u, v, w, a, b, c, capacity):
+    """Project (u, v, w) on 0 <= (x, y, z) <= (a, b, c), x + y + z <= capacity."""
+    x, y, z = clip(u, a), clip(v, b), clip(w, c)
+    if x + y + z > capacity:
+        # Seen as a function of rho, the sum bends at u - a, u, v - b, ...; it is linear between
+        # the last bend where it is above the capacity and the first where it is not.
+        low, high = 0.0, max(u, max(v, w))
+        at_low, at_high = x + y + z, 0.0
+        for bend in (u - a, v - b, w - c, u, v, w):
+            if low < bend < high:
+                total = clip(u - bend, a) + clip(v - bend, b) + clip(w - bend, c)
+                if total > capacity:
+                    low, at_low = bend, total
+                else:
+                    high, at_high = bend, total
+        rho = low + (at_low - capacity) * ((high - low) / (at_low - at_high))
+        x, y, z = clip(u - rho, a), clip(v - rho, b), clip(w - rho, c)
+    return x, y, z
+
+
+@kernel(error_model="numpy", fastmath=SUMS)
+def multiplier(z, first, last, upper, capacity, guess):
+    """Return the rho > 0 with sum clip(z - rho, 0, upper) = capacity; at 0 the sum is larger."""
+    low, high = 0.0, np.inf  # rho is between
+    if guess > 0.0:
+        total = 0.0
+        for i in range(first, last):
+            total += min(max(z[i] - guess, 0.0), upper[i])
+        if total > capacity:
+            low = guess
+        else:
+            high = guess
+    fixed, summed, free = 0.0, 0.0, 0
+    for i in range(first, last):
+        if z[i] - upper[i] >= high:
+            fixed += upper[i]
+        elif z[i] > low:
+            summed += z[i]
+            free += 1
+    while free > 0:
+        rho = (summed + (fixed - capacity)) / free
+        over, over_z, over_a, many = 0.0, 0.0, 0.0, 0
+        under, under_z, few = 0.0, 0.0, 0
+        for i in range(first, last):
+            top = z[i] - upper[i]
+            if top < high and z[i] > low:
+                if top >= rho:
+                    over += top - rho
+                    over_z += z[i]
+                    over_a += upper[i]
+                    many += 1
+                if z[i] <= rho:  # both, where the request is 0
+                    under += rho - z[i]
+                    under_z += z[i]
+                    few += 1
+        if abs(over - under) <= ROUNDING * capacity:
+            return rho
+        if over > under:  # the sum at rho is too small: what is at its request stays there
+            high = rho
+            fixed += over_a
+            summed -= over_z
+            free -= many
+        else:
+            low = rho
+            summed -= under_z
+            free -= few
+    return high if high < np.inf else low
+
+
+@kernel(error_model="numpy")
+def dominant(totals, beta, chosen):
+    """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest."""
+    for p in range(totals.shape[1]):
+        worst = 0.0
+        for k in range(len(beta)):
+            worst = max(worst, beta[k] * totals[k, p])
+        limit = worst - TIE * max(1.0, worst)
+        for k in range(len(beta)):
+            if beta[k] * totals[k, p] >= limit:
+                chosen[p] = k
+                break
+
+
+class Live:
+    """The channels that can get something: request and capacity are above 0.
+
+    Attributes
+    ----------
+    where : shape (n,)
+        Channel of each live one.
+    order : shape (rows,)
+        Row of each live one.
+    has_long : bool
+        Whether a row has more channels than there is a formula for.
+    rest : shape (3, K, C)
+        Of the channels that are not live, where y = 0: their number, and the sums of f'(0) and of
+        its square. They belong to the gradient, though it moves nothing there.
+    """
+
+    def __init__(self, a: BipartiteArrays) -> None:
+        rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+        alive = np.flatnonzero((a.upper > 0) & (a.capacity[rows] > 0))
+        self.rest = np.zeros((3, a.resources, a.copies))
+        still = np.delete(np.arange(a.channels), alive)
+        there = (rows[still] % a.resources, a.port[still])
+        by_row = [
+            slope(k, al, 0.0) for k, al in zip(a.kind.tolist(), a.alpha.tolist(), strict=True)
+        ]
+        steepness = np.array(by_row)[rows[still]]
+        for sums, amount in zip(
+            self.rest, (np.ones(len(still)), steepness, steepness**2), strict=True
+        ):
+            np.add.at(sums, there, amount)
+        degrees = np.bincount(rows[alive], minlength=len(a.capacity))
+        # rows of one kind and one length together: compiled branches go the same way again
+        order = np.lexsort((degrees, a.kind))
+        self.order = order = order[degrees[order] > 0]
+        self.has_long = bool((degrees > LONG).any())
+        rank = np.empty(len(a.capacity), np.int64)
+        rank[order] = np.arange(len(order))
+        self.where = alive[np.argsort(rank[rows[alive]], kind="stable")]
+        self.rows = len(order)
+        # unsigned, since compiled code need not ask whether such an index counts from the end
+        self.graph = (
+            np.concatenate([[0], np.cumsum(degrees[order])]).astype(np.uint32),
+            a.port[self.where].astype(np.uint32),
+            (order % a.resources).astype(np.uint32),
+            a.kind[order],
+            a.alpha[order],
+            a.beta,
+        )
+        self.limits = (a.upper[self.where], a.capacity[order])
+        self.channels = a.channels
+
+    def spread(self, y: Floats) -> Floats:
+        """Return the decision whose live channels have the amounts ``y``."""
+        out = np.zeros(self.channels)
+        out[self.where] = y
+        return out
+
+    def add_up(self, y: Floats) -> Floats:
+        """Return S_lk = sum over machines of y, shape (K, C)."""
+        start, port, resource = self.graph[:3]
+        totals = np.zeros(self.rest.shape[1:])
+        np.add.at(totals, (np.repeat(resource, np.diff(start)), port), y)
+        return totals
+
+
+@kernel(error_model="numpy")
+def gradient_norm(y, jobs, totals, rest, chosen, start, port, resource, kind, alpha, beta):
+    """Return the Euclidean norm of the gradient (30).
+
+    ``rest`` is as in `Live`; into ``chosen`` (C,) k* of each copy is written.
+    """
+    dominant(totals, beta, chosen)
+    total = 0.0
+    for p in range(len(jobs)):
+        if jobs[p]:
+            for k in range(len(beta)):
+                b = beta[k] if chosen[p] == k else 0.0
+                total += rest[2, k, p] - 2.0 * b * rest[1, k, p] + b * b * rest[0, k, p]
+    for row in range(len(resource)):
+        k = resource[row]
+        for i in range(start[row], start[row + 1]):
+            p = port[i]
+            if jobs[p]:
+                g = slope(kind[row], alpha[row], y[i])
+                if chosen[p] == k:
+                    g -= beta[k]
+                total += g * g
+    return math.sqrt(total)
+
+
+@kernel(error_model="numpy")
+def ascend(
+    y, out, jobs, eta, totals, chosen, step, price, start, port, resource, kind, alpha, beta, upper,
+    capacity,
+):  # fmt: skip
+    """Write into ``out`` the next decision (31) after ``y`` and the jobs of its slot.
+
+    That is, the rows that are not long; `ascend_long` goes on with the others.
+
+    Parameters
+    ----------
+    eta : float
+        Step size.
+    totals : shape (K, C)
+        S_lk of ``y``; replaced by that of ``out``.
+    chosen, step : shape (C,), price : shape (K, C)
+        Written: k* of each copy, its step, and what a step takes off for the overhead.
+    """
+    dominant(totals, beta, chosen)
+    for p in range(len(jobs)):
+        step[p] = eta if jobs[p] else 0.0
+        for k in range(len(beta)):
+            price[k, p] = step[p] * beta[k] if chosen[p] == k else 0.0
+            totals[k, p] = 0.0
+    for row in range(len(capacity)):
+        first, last = start[row], start[row + 1]
+        if last - first > LONG:
+            continue
+        here, due = totals[resource[row]], price[resource[row]]
+        al, kd, limit = alpha[row], kind[row], capacity[row]
+        p = port[first]
+        u = y[first] + (step[p] * slope(kd, al, y[first]) - due[p])
+        if last - first == 1:
+            u = clip(u, min(upper[first], limit))
+        else:
+            q = port[first + 1]
+            v = y[first + 1] + (step[q] * slope(kd, al, y[first + 1]) - due[q])
+            if last - first == 2:
+                u, v = pair(u, v, upper[first], upper[first + 1], limit)
+            else:
+                r = port[first + 2]
+                w = y[first + 2] + (step[r] * slope(kd, al, y[first + 2]) - due[r])
+                a, b, c = upper[first], upper[first + 1], upper[first + 2]
+                u, v, w = triple(u, v, w, a, b, c, limit)
+                out[first + 2] = w
+                here[r] += w
+            out[first + 1] = v
+            here[q] += v
+        out[first] = u
+        here[p] += u
+
+
+@kernel(error_model="numpy")
+def ascend_long(
+    y, out, totals, rho, step, price, start, port, resource, kind, alpha, upper, capacity
+):
+    """Do the same for the rows that are long, after `ascend`.
+
+    ``rho`` (rows,) are the multipliers of the last projections: where to look first. Replaced.
+    """
+    for row in range(len(capacity)):
+        first, last = start[row], start[row + 1]
+        if last - first <= LONG:
+            continue
+        here = totals[resource[row]]
+        shape(y, out, first, last, port, step, price[resource[row]], kind[row], alpha[row])
+        rho[row] = balance(out, first, last, upper, capacity[row], rho[row])
+        for i in range(first, last):
+            here[port[i]] += out[i]
+
+
+@kernel(error_model="numpy")
+def shape(y, out, first, last, port, step, due, kind, alpha):
+    """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized."""
+    if kind == LOG:
+        for i in range(first, last):
+            p = port[i]
+            out[i] = y[i] + (step[p] * alpha / (y[i] + 1.0) - due[p])
+    elif kind == RECIPROCAL:
+        for i in range(first, last):
+            p = port[i]
+            shifted = y[i] + alpha
+            out[i] = y[i] + (step[p] / (shifted * shifted) - due[p])
+    elif kind == POLY:
+        for i in range(first, last):
+            p = port[i]
+            out[i] = y[i] + (step[p] * (0.5 * alpha) / math.sqrt(y[i] + 1.0) - due[p])
+    else:
+        for i in range(first, last):
+            p = port[i]
+            out[i] = y[i] + (step[p] * alpha - due[p])

@@ -1,0 +1,241 @@
+"""Where instances come from: generators (`presets`) and real lists of pods and nodes.
+
+Pods that may run on the same models of GPU and ask for the same class of GPUs (none, a share of
+one, one, several) are one type of jobs. The most frequent types are the ports; a port is connected
+to every machine that has what it needs: a model that it may use, or no GPU at all if it needs none.
+A port asks for the mean of what its pods ask for, times a contention level (Table II) that brings
+the scarcest resource to the offered load.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from optsched.families.bipartite.facts import describe, headline, offered_load, warnings
+from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
+from optsched.families.bipartite.instance_utilities import Utility
+from optsched.families.bipartite.sources.presets import PRESETS, Range, draw_utilities, generate
+from optsched.numbers.streams import Streams
+from optsched.problem import InputError, Window
+from optsched.traces import read_machines, reading, seconds
+from optsched.traces.pods import read_pods
+from optsched.traces.windows import arrival_slots, take_window
+
+__all__ = ["PRESETS", "describe", "from_trace", "generate", "headline", "open_trace", "warnings"]
+
+RESOURCES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
+CLASSES = {0: "no GPU", 1: "part of a GPU", 2: "one GPU", 3: "several GPUs"}
+MOST_PODS = 4000
+NODES = pd.DataFrame(
+    [
+        ("G2", 8, 96, 384, 5),
+        ("T4", 2, 104, 512, 4),
+        ("P100", 2, 16, 120, 1),
+        ("V100M16", 8, 64, 128, 1),
+        ("", 0, 96, 512, 3),
+    ],
+    columns=["model", "gpu", "cpu", "memory_gb", "count"],
+)
+"""Machines where no list is given, in the proportions of a large GPU cluster."""
+
+
+def open_trace(source: Path, window: Window) -> BipartiteInstance:
+    """Make an instance of a window of the pod list ``source``; see :func:`from_trace`.
+
+    Raises
+    ------
+    InputError
+        A file or an option is wrong.
+    """
+    chosen = window.settle(
+        "bipartite",
+        **{"machines": None, "jobs": None, "slots": 500, "slot": "10min", "start": None},
+        **{"load": 3.0, "draw_seed": 0},
+    )
+    with reading(source):
+        pods = read_pods(source)
+    path, nodes = chosen.pop("machines"), None
+    if path is not None:
+        with reading(path):
+            nodes = read_machines(path)
+    return from_trace(
+        pods,
+        nodes,
+        slot_seconds=seconds(chosen.pop("slot")),
+        seed=chosen.pop("draw_seed"),
+        **chosen,
+    )
+
+
+def from_trace(
+    pods: pd.DataFrame,
+    nodes: pd.DataFrame | None = None,
+    *,
+    jobs: int | None = None,
+    slots: int = 500,
+    slot_seconds: float = 600.0,
+    start: float | str | None = None,
+    load: float = 3.0,
+    seed: int = 0,
+    ports: int = 10,
+    machines: int = 128,
+    most_jobs: int = 1,
+    alpha: Range = (1.0, 1.5),
+    beta: Range = (0.3, 0.5),
+) -> BipartiteInstance:
+    """Make an instance of a window of a list of pods.
+
+    The window holds consecutive pods; the time between them is scaled so that they arrive from the
+    first slot to the last.
+
+    Parameters
+    ----------
+    pods : DataFrame
+        Columns as `optsched.traces.pods.read_pods` returns them.
+    nodes : DataFrame, optional
+        Columns as `optsched.traces.read_machines` returns them; by default `NODES`.
+    jobs : int, optional
+        Pods of the window; by default 4000, or all if the list has fewer.
+    slots : int
+        The horizon.
+    slot_seconds : float
+        Length of a slot, s. Nothing depends on it.
+    start : float or str, optional
+        Where the window begins, as in `optsched.traces.windows.take_window`; by default so that it
+        ends with the list.
+    load : float
+        Offered load of the scarcest resource, see `facts.offered_load`: sets the contention level.
+    seed : int
+        Fixes utilities and overheads.
+    ports : int
+        Types of jobs: the most frequent ones. Pods of other types are left out.
+    machines : int
+        Number of machines, in the proportions of the list.
+    most_jobs : int
+        Jobs of a type that count in one slot (1: as in the paper); more are left out.
+    alpha, beta : (float, float)
+        Ranges of the utilities' parameter and of the overheads.
+
+    Raises
+    ------
+    InputError
+        An option is wrong, or fewer than ``jobs`` pods are left from ``start`` on.
+    """
+    jobs = min(MOST_PODS, len(pods)) if jobs is None else jobs
+    start = f"#{max(0, len(pods) - jobs)}" if start is None else start
+    for name, value in {
+        **{"jobs": jobs, "slots": slots, "ports": ports},
+        **{"machines": machines, "most_jobs": most_jobs},
+    }.items():
+        if value < 1:
+            raise InputError(f"{name} is {value}, expected a whole number of at least 1")
+    for what, amount in {"load": load, "slot_seconds": slot_seconds}.items():
+        if not 0 < amount < math.inf:
+            raise InputError(f"{what} is {amount}, expected a positive number")
+    window = take_window(pods, jobs, start, 1).reset_index(drop=True)
+    window = window.assign(slot=arrival_slots(window, slots), kind=_gpu_class(window))
+    types = window.groupby(["models", "kind"], sort=False).size()
+    types = types.sort_values(ascending=False, kind="stable")[:ports]
+    drawn = _Drawn(Streams(seed), alpha, beta)
+    chosen = [window[(window["models"] == m) & (window["kind"] == k)] for m, k in types.index]
+    hosts = _machines(NODES if nodes is None else nodes, machines, list(types.index), drawn)
+    counts = np.array([np.bincount(group["slot"], minlength=slots) for group in chosen]).T
+    arrivals = np.minimum(counts, most_jobs)
+    instance = BipartiteInstance(
+        slot_seconds=slot_seconds,
+        horizon=slots,
+        resources=tuple(RESOURCES),
+        units=tuple(RESOURCES.values()),
+        overhead=drawn.overhead(),
+        ports=tuple(
+            Port(
+                name=f"{CLASSES[k]} on {m.replace('|', ', ') or 'any model'}",
+                request=tuple(float(group[name].mean()) for name in RESOURCES),
+                most_jobs=max(1, int(arrivals[:, i].max())),
+            )
+            for i, ((m, k), group) in enumerate(zip(types.index, chosen, strict=True))
+        ),
+        machines=hosts,
+        arrivals=tuple(map(tuple, arrivals.tolist())),
+        drawn=("utility", "overhead"),
+        source=(
+            f"{pods.attrs.get('format', 'table')}: {jobs} pods from {window['name'].iloc[0]} on, "
+            f"{int(arrivals.sum())} of them as jobs of {len(chosen)} types, load {load:g}, "
+            f"seed {seed}"
+        ),
+    )
+    return _contended(instance, load)
+
+
+def _gpu_class(window: pd.DataFrame) -> pd.Series:
+    """Return the number of a pod's class of GPUs, see `CLASSES`."""
+    some, several = window["gpus"] > 0, window["gpus"] > 1
+    whole = window["gpu"] >= 1
+    return some.astype(int) + (some & whole) + several
+
+
+def _machines(
+    nodes: pd.DataFrame, number: int, types: list[tuple[str, int]], drawn: _Drawn
+) -> tuple[Machine, ...]:
+    """Return machines in the proportions of the list, each with the ports that it can serve."""
+    counts = nodes["count"].to_numpy()
+    ends = np.cumsum(counts)
+    # the middle of each of ``number`` equal parts of the list
+    taken = np.searchsorted(ends, (np.arange(number) + 0.5) / number * ends[-1], side="right")
+    found = []
+    for r, row in enumerate(nodes.iloc[taken].to_dict("records")):
+        model, gpu = str(row["model"]), float(row["gpu"])
+        found.append(
+            Machine(
+                name=f"{gpu:g} x {model or 'GPU'}" if gpu else "no GPU",
+                capacity=(gpu, float(row["cpu"]), float(row["memory_gb"])),
+                ports=tuple(
+                    i for i, (models, kind) in enumerate(types) if _serves(gpu, model, models, kind)
+                ),
+                utility=drawn.utility(r),
+            )
+        )
+    return tuple(found)
+
+
+def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
+    """Whether a machine has what a type of jobs needs."""
+    if kind == 0:
+        return True
+    return gpu >= (2 if kind == 3 else 1) and (not models or model in models.split("|"))
+
+
+class _Drawn:
+    """What no list of pods says."""
+
+    def __init__(self, streams: Streams, alpha: Range, beta: Range) -> None:
+        self._streams, self._alpha, self._beta = streams, alpha, beta
+
+    def overhead(self) -> tuple[float, ...]:
+        return tuple(
+            round(float(self._streams("overhead", k).uniform(*self._beta)), 4)
+            for k in range(len(RESOURCES))
+        )
+
+    def utility(self, r: int) -> tuple[Utility, ...]:
+        kinds = PRESETS["paper"].utilities
+        return draw_utilities(self._streams("utility", r), len(RESOURCES), self._alpha, kinds)
+
+
+def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:
+    """Multiply all requests so that the scarcest resource has the offered load."""
+    now = max(x for x in offered_load(inst).values() if math.isfinite(x))
+    if now == 0:
+        raise InputError("no job of the window asks for anything, expected some demand")
+    level = load / now
+    ports = tuple(
+        port.model_copy(update={"request": tuple(round(a * level, 4) for a in port.request)})
+        for port in inst.ports
+    )
+    source = f"{inst.source}, contention {level:.4g}"
+    content = {name: getattr(inst, name) for name in BipartiteInstance.model_fields}
+    return BipartiteInstance.model_validate({**content, "ports": ports, "source": source})

@@ -1,0 +1,112 @@
+"""What a budget buys at given prices: the bound of a certificate.
+
+Utilities are compared by their mean rate M, the rate that, given to everybody, is worth as much:
+with weights g_k that add up to G,
+
+    alpha = 1     ln M = sum_k g_k ln rho_k / G; the utility is G ln M;
+    else          M^(1 - alpha) = sum_k g_k rho_k^(1 - alpha) / G;
+                  the utility is G M^(1 - alpha) / (1 - alpha).
+
+The largest mean rate that a budget ``pay`` buys if a task of application k costs p_k is
+
+    alpha = 0     M = pay * max_k g_k / p_k / G
+    alpha = 1     ln M = sum_k g_k ln(g_k pay / (G p_k)) / G
+    else          ln M = ln pay
+                         + alpha / (1 - alpha) ln(sum_k (g_k / G)^(1/alpha) p_k^(1 - 1/alpha)).
+
+All of it is evaluated in logarithms, rounded upwards, so that neither a small nor a large alpha
+makes a number that is out of reach: ln M is a fraction of a few hundred digits.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+
+from optsched.families.bot.certificate.enclosure import exp_above, exp_below, ln, log_sum
+from optsched.families.bot.instance import BotInstance
+from optsched.numbers.resources import exact
+
+LARGEST = sys.float_info.max
+
+
+def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Fraction:
+    """Return an upper bound of ln M, for a finite alpha.
+
+    Raises
+    ------
+    ValueError
+        Somebody's tasks are free, so that these prices bound nothing.
+    """
+    free = [k for k, price in enumerate(task) if price == 0]
+    if free:
+        raise ValueError(
+            f"application {free[0]}: its tasks are free at these prices, expected all to cost"
+        )
+    if pay == 0:
+        raise ValueError("the platform is worth nothing, expected prices of what is used")
+    alpha, shares = exact(float(inst.alpha)), _shares(inst)
+    if alpha == 0:
+        return ln(pay * max(g / price for g, price in zip(shares, task, strict=True)))[1]
+    if alpha == 1:
+        return sum(
+            (g * ln(g * pay / price)[1] for g, price in zip(shares, task, strict=True)),
+            Fraction(0),
+        )
+    # the division by 1 - alpha turns the sides around above 1
+    up, power = alpha < 1, 1 - alpha
+    terms = [ln(g)[up] - power * ln(price)[0] for g, price in zip(shares, task, strict=True)]
+    return log_sum(terms, alpha, up=up) / power + ln(pay)[1]
+
+
+def worth(inst: BotInstance, log_of_mean: Fraction) -> float:
+    """Return an upper bound of the utility of a mean rate of which the logarithm is given.
+
+    Raises
+    ------
+    ValueError
+        It is above all floats.
+    """
+    alpha = exact(float(inst.alpha))
+    whole = sum((exact(app.weight) for app in inst.applications), Fraction(0))
+    if alpha == 1:
+        return float_above(whole * log_of_mean)
+    power = 1 - alpha
+    exp = exp_above if alpha < 1 else exp_below
+    return float_above(whole * exp(power * log_of_mean) / power)
+
+
+def attained(inst: BotInstance, rates: Sequence[Fraction]) -> Fraction | None:
+    """Return a lower bound of ln M of given rates, for a finite alpha; None: M is 0."""
+    alpha, shares = exact(float(inst.alpha)), _shares(inst)
+    if max(rates) <= 0 or (alpha >= 1 and min(rates) <= 0):
+        return None
+    pairs = [(g, rate) for g, rate in zip(shares, rates, strict=True) if rate > 0]
+    if alpha == 1:
+        return sum((g * ln(rate)[0] for g, rate in pairs), Fraction(0))
+    up, power = alpha > 1, 1 - alpha
+    terms = [ln(g)[up] + power * ln(rate)[0] for g, rate in pairs]
+    return log_sum(terms, Fraction(1), up=up) / power
+
+
+def float_above(x: Fraction) -> float:
+    """Return the smallest float that is at least ``x``.
+
+    Raises
+    ------
+    ValueError
+        There is none.
+    """
+    if x > Fraction(LARGEST):
+        raise ValueError("the bound is beyond the largest float, expected other prices")
+    near = float(max(x, Fraction(-LARGEST)))
+    return near + 0.0 if Fraction(near) >= x else math.nextafter(near, math.inf)
+
+
+def _shares(inst: BotInstance) -> list[Fraction]:
+    """Return weights that add up to 1."""
+    weights = [exact(app.weight) for app in inst.applications]
+    whole = sum(weights, Fraction(0))
+    return [g / whole for g in weights]

@@ -1,0 +1,182 @@
+"""The optimum on a tree by a primal-dual interior-point method of its own.
+
+What is maximized is the logarithm of the mean rate (`fairness.mean_rate`), which is concave for
+every alpha, does not change with the units, and has the same optimum as the utility. Everything is
+scaled (`interior_tree`); the start lies strictly inside. Every iteration is one elimination along
+the tree (`interior_kernels`) and two right sides (predictor and corrector after Mehrotra,
+`interior_steps`). The gap is the true one: rates scaled to the largest load against the bound that
+the prices prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.optimum.interior.steps import System, log_bound, log_mean
+from optsched.families.bot.optimum.interior.tree import Tree
+
+ITERATIONS = 1000
+LEAST_STEP = 1e-9
+BEND = 2.0  # alpha times the relative change of a total in one step, at most
+STALL = 20  # iterations without progress, and 6 alpha more, after which the best is the answer
+
+
+@dataclass(frozen=True)
+class Interior:
+    """What came out: nearly optimal rates, and the prices that say how nearly."""
+
+    rho: Floats  # (K, N) tasks/s, strictly feasible up to rounding
+    nodes: Floats  # (N,) price of a flop
+    arcs: Floats  # (2 L,) price of a byte
+    log_gap: float  # between the logarithms of the mean rates
+    iterations: int
+
+
+def solve_tree(
+    inst: BotInstance,
+    tolerance: float,
+    limit: int = ITERATIONS,
+    stop: Callable[[], bool] = lambda: False,
+) -> Interior:
+    """Maximize the mean rate until the gap of its logarithm is at most ``tolerance``.
+
+    Parameters
+    ----------
+    inst : BotInstance
+        On a tree, with a finite alpha.
+    tolerance : float
+    limit : int
+        Most iterations; 0 gives the start and prices that prove little.
+    stop : callable
+        Asked after every iteration whether to end early.
+
+    Returns
+    -------
+    Interior
+        The best that was met, also where rounding keeps the gap above the tolerance.
+    """
+    tree = Tree.of(inst)
+    search = _Search(tree)
+    stopped = False
+    with np.errstate(all="ignore"), suppress(np.linalg.LinAlgError):
+        while True:
+            search.look()
+            if stopped or search.gap <= tolerance or search.iterations >= limit:
+                break
+            if search.iterations - search.progressed > STALL + int(6 * tree.alpha):
+                break
+            search.advance()
+            stopped = stop()
+    rho, nodes, arcs = tree.natural(*search.best)
+    speed = np.array(inst.speed)
+    nodes /= np.where(speed > 0, speed, 1.0)
+    arcs /= np.where(inst.bandwidth > 0, inst.bandwidth, 1.0)
+    return Interior(rho, nodes, arcs, search.gap, search.iterations)
+
+
+class _Search:
+    """Where the method is: rates x with slopes z, limits with room and prices y.
+
+    Attributes
+    ----------
+    gap : float
+        Between the logarithms of the mean rates, at the best point that was looked at.
+    best : tuple
+        Its rates (N, K) and prices (3 N,).
+    iterations, progressed : int
+        How many there were, and when the gap last fell by a tenth.
+    """
+
+    def __init__(self, tree: Tree) -> None:
+        self._tree, self._system = tree, System(tree)
+        limited = np.abs(tree.v).max(axis=1) > 0
+        self._pairs, self._limits = np.flatnonzero(tree.present), np.flatnonzero(limited)
+        self._count = len(self._pairs) + len(self._limits)
+        self._x = tree.start.copy()
+        self._load, self._s = self._system.loads(self._x)
+        self._y = limited / self._count / (1 - self._load)
+        self._z = tree.present / self._count / np.where(tree.present > 0, self._x, 1.0)
+        self.gap, self.best = np.inf, (self._x.copy(), np.zeros(len(limited)))
+        self.iterations, self.progressed = 0, 0
+
+    def look(self) -> None:
+        """See what is proven: prices against rates scaled to the largest load."""
+        tree = self._tree
+        task = self._system.cheapest(self._y)
+        if not task.min() > 0:
+            return
+        largest = self._load.max()
+        gap = log_bound(tree.log_weights, tree.alpha, self._y.sum(), task)
+        gap -= log_mean(tree.log_weights, tree.alpha, self._s / largest)
+        if gap < self.gap:
+            if gap < 0.9 * self.gap:
+                self.progressed = self.iterations
+            self.gap, self.best = gap, (self._x / largest, self._y.copy())
+
+    def advance(self) -> None:
+        """Make one step.
+
+        Raises
+        ------
+        LinAlgError
+            Rounding has gone too far for another one.
+        """
+        self.iterations += 1
+        tree, alpha, count = self._tree, self._tree.alpha, self._count
+        slope = tree.log_weights - alpha * np.log(self._s)
+        slope = np.exp(slope - slope.max())
+        slope /= (slope * self._s).sum()
+        hessian = np.diag(alpha * slope / self._s) + (1 - alpha) * np.outer(slope, slope)
+        rooms, prices = self._packed(self._x, 1 - self._load), self._packed(self._z, self._y)
+        mu = (rooms * prices).sum() / count
+        d, _ = self._unpacked(rooms / prices)
+        _, theta = self._unpacked(prices / rooms)
+        self._system.eliminate(d, theta, hessian)
+
+        # the predictor aims at no complementarity at all
+        g = slope * tree.present
+        dx, p, y, move = self._system.solve(g, np.zeros(len(self._y)))
+        moved, new = self._packed(dx, -move), self._packed(-p, y)
+        step = min(1.0, _longest(rooms, moved, prices, new))
+        after = ((rooms + step * moved) * (prices + step * (new - prices))).sum()
+        aim = mu * min(1.0, max(after / count / mu, 0.1) ** 3)
+
+        # the corrector aims at the central path, and undoes what the predictor bends
+        bends = aim - moved * (new - prices)
+        bent, _ = self._unpacked(bends / rooms)
+        _, off = self._unpacked(bends / prices)
+        dx, p, y, move = self._system.solve(g + bent, off)
+        z = (bent - p) * tree.present
+        step = _longest(rooms, self._packed(dx, -move), prices, self._packed(z, y))
+        step = min(1.0, step * min(max(0.9, 1 - mu * count), 0.9995))
+        step = min(step, BEND / (alpha * np.abs(dx.sum(axis=0) / self._s).max()))
+        if not step >= LEAST_STEP:
+            raise np.linalg.LinAlgError("no step is left")
+        self._x += step * dx
+        self._z += step * (z - self._z)
+        self._y += step * (y - self._y)
+        self._load, self._s = self._system.loads(self._x)
+
+    def _packed(self, pairs: Floats, limits: Floats) -> Floats:
+        """Return those of the pairs and of the limits that exist, in one row."""
+        return np.concatenate((pairs.ravel()[self._pairs], limits[self._limits]))
+
+    def _unpacked(self, row: Floats) -> tuple[Floats, Floats]:
+        """Return numbers by pair (N, K) and by limit (3 N,), 0 where there is none."""
+        pairs, limits = np.zeros(self._x.shape), np.zeros(len(self._y))
+        pairs.ravel()[self._pairs] = row[: len(self._pairs)]
+        limits[self._limits] = row[len(self._pairs) :]
+        return pairs, limits
+
+
+def _longest(rooms: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
+    """Return the longest step, at most 1e9, at which no room and no price is negative."""
+    speed = np.concatenate((-moved / rooms, 1 - new / prices)).max()
+    if not np.isfinite(speed):
+        raise np.linalg.LinAlgError("rounding has gone too far")
+    return float(1 / max(1e-9, speed))

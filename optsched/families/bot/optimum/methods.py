@@ -1,0 +1,152 @@
+"""How family `bot` finds its optimum.
+
+- `interior`: the interior-point method on a tree (`interior`), for every utility but max-min;
+- `geometric`, `exponential`: the two conic programs of the logarithm, by Clarabel;
+- `conic`: the program of any utility; max-min level by level;
+- `simplex`: linear programs (`simplex`), for any utility;
+- `auto`: `interior` where it applies (for max-min `simplex`), and as long as the gap is open and
+  time is left the others in turn.
+
+Whatever found the rates, they are scaled to what is feasible and judged; whatever found the prices,
+the bound is what they prove.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from optsched.engine.progress import Progress
+from optsched.families.bot.certificate.format import Prices
+from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.loads import filled
+from optsched.families.bot.optimum.interior.method import solve_tree
+from optsched.families.bot.optimum.reports import report, settle
+from optsched.families.bot.optimum.simplex import simplex
+from optsched.families.bot.shares import equal_shares
+from optsched.problem import InputError, Method
+from optsched.solvers import solve_cvxpy
+
+SAFETY = 0.05  # of the gap that is asked for, aimed at by the interior-point method
+FINEST = 1e-11  # relative gap below which rounding rules
+TIGHT = 1e-5  # an application whose share of the price of a level is above this is settled
+
+
+def interior(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve on the tree.
+
+    Raises
+    ------
+    InputError
+        The platform has cycles, or max-min is asked for.
+    """
+    if not _fits_interior(inst):
+        raise InputError(
+            "method interior needs a tree and a finite alpha, expected method conic or auto"
+        )
+    aim = max(SAFETY * monitor.gap_limit, FINEST)
+    found = solve_tree(inst, aim, stop=lambda: monitor.stop())
+    report(inst, monitor, found.rho)
+    settle(inst, monitor, [Prices.of(found.nodes, found.arcs)])
+
+
+def _fits_interior(inst: BotInstance) -> bool:
+    return inst.is_tree and inst.alpha != "inf"
+
+
+def conic(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve the conic program of the utility."""
+    if inst.alpha == "inf":
+        _max_min(inst, monitor, threads)
+    else:  # the geometric form rounds weights
+        even = bool((inst.weights == inst.weights[0]).all())
+        _conic(inst, monitor, threads, "geometric" if even else "exponential")
+
+
+def geometric(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve the geometric-mean form of proportional fairness."""
+    _logarithm(inst)
+    _conic(inst, monitor, threads, "geometric")
+
+
+def exponential(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve the exponential-cone form of proportional fairness."""
+    _logarithm(inst)
+    _conic(inst, monitor, threads, "exponential")
+
+
+def _logarithm(inst: BotInstance) -> None:
+    if inst.alpha != 1:
+        raise InputError(
+            f"alpha is {inst.alpha}, the geometric and exponential forms are those of alpha 1; "
+            "expected method conic or auto"
+        )
+
+
+def _conic(inst: BotInstance, monitor: Progress, threads: int, form: str) -> None:
+    from optsched.models import bot as model  # here, since CVXPY takes a while to import
+
+    report(inst, monitor, equal_shares(inst))  # whatever the solver does
+    problem = model.solver_program(inst, form)
+    outcome = solve_cvxpy(problem, time_limit=monitor.left(), threads=threads, stop=monitor.stop)
+    if outcome.value is None:
+        return
+    report(inst, monitor, model.rates(inst, problem))
+    settle(inst, monitor, [Prices.of(*model.prices(inst, problem))])
+
+
+def _max_min(inst: BotInstance, monitor: Progress, threads: int) -> None:
+    """Raise the smallest rate, settle whoever it is that limits it, and go on with the others."""
+    from optsched.models import bot as model
+
+    rho = equal_shares(inst)
+    floors: list[float | None] = [None] * len(inst.applications)
+    levels: list[Prices] = []
+    while None in floors and not monitor.stop():
+        problem = model.level_program(inst, floors)
+        outcome = solve_cvxpy(
+            problem, time_limit=monitor.left(), threads=threads, stop=monitor.stop
+        )
+        if outcome.value is None:
+            break
+        rho = filled(inst, model.rates(inst, problem))
+        nodes, arcs = model.prices(inst, problem)
+        levels.append(Prices.of(nodes, arcs, floors if levels else None))
+        limits = model.shares_of_level(inst, problem, floors) > TIGHT
+        reached = float(min(r for r, f in zip(rho.sum(axis=1), floors, strict=True) if f is None))
+        floors = [reached if s else f for s, f in zip(limits.tolist(), floors, strict=True)]
+        if not limits.any():
+            break
+    report(inst, monitor, rho)  # the last level keeps what the others have settled
+    if levels:
+        settle(inst, monitor, levels)
+
+
+def auto(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Try one method after the other until the gap is closed or the time is up."""
+    for method in _in_turn(inst):
+        method(inst, monitor, threads=threads, seed=seed)
+        if monitor.stop():
+            return
+
+
+def _in_turn(inst: BotInstance) -> Iterator[Method]:
+    if _fits_interior(inst):
+        yield interior
+    if inst.alpha in (0, "inf"):
+        yield simplex
+        yield conic
+        return
+    yield conic
+    if inst.alpha == 1:
+        yield exponential
+    yield simplex
+
+
+METHODS: Mapping[str, Method] = {
+    "auto": auto,
+    "interior": interior,
+    "conic": conic,
+    "geometric": geometric,
+    "exponential": exponential,
+    "simplex": simplex,
+}

@@ -1,0 +1,28 @@
+"""What is known of an instance before any search: a bound and a schedule, in plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.instance import BotInstance, BotSchedule
+from optsched.families.bot.instance_alone import single
+
+
+def modest(inst: BotInstance) -> BotSchedule:
+    """Return a schedule that gives something to everybody.
+
+    Each of K applications runs on the one node that suits it best, at 1 / K of the rate that it
+    could have there alone; so nothing is loaded beyond K / K. (Doing nothing is feasible too, and
+    worth -inf to many utilities.)
+    """
+    count = len(inst.applications)
+    best = [single(inst, k) for k in range(count)]
+    return BotSchedule(rates=tuple((n, k, rate / count) for k, (n, rate) in enumerate(best)))
+
+
+def opening(inst: BotInstance) -> tuple[float, BotCertificate]:
+    """Return the bound of one price for all flop, as if tasks travelled for nothing."""
+    prices = Prices.of(inst.present.any(axis=0).astype(float), np.zeros(2 * len(inst.links)))
+    certificate = BotCertificate(instance_sha256=inst.digest(), levels=(prices,))
+    return check(inst, certificate), certificate

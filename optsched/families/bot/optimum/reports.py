@@ -1,0 +1,29 @@
+"""How methods hand over what they have found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from optsched.engine.progress import Progress
+from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
+from optsched.families.bot.loads import filled
+
+
+def report(inst: BotInstance, monitor: Progress, rho: Floats) -> None:
+    """Hand over rates (K, N), scaled to the largest load; the judge says what they are worth."""
+    rho = filled(inst, rho)
+    if np.isfinite(rho).all():
+        monitor.incumbent(math.inf, BotSchedule.of(rho))
+
+
+def settle(inst: BotInstance, monitor: Progress, levels: Sequence[Prices]) -> None:
+    """Hand over prices; what they prove is the bound."""
+    certificate = BotCertificate(instance_sha256=inst.digest(), levels=tuple(levels))
+    try:
+        monitor.proved(check(inst, certificate), lambda: certificate)
+    except ValueError:  # prices of a solver that was stopped may bound nothing
+        return

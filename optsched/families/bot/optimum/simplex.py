@@ -1,0 +1,256 @@
+"""Optima by linear programs.
+
+One is enough where the utility is linear; max-min takes one per level; every other utility is
+climbed from vertex to vertex of the feasible rates. In turn, the gradient at the best mixture of
+the vertices that are known asks a linear program for a further one, and the best mixture of all is
+found by Newton's method in as many variables as there are vertices. The duals of each program are
+prices, and so a bound. It needs many programs, but no program with cones, and no elimination whose
+rounding grows with the range of the data: the equations of a basis are solved anew.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csc_array, hstack, vstack
+from scipy.sparse.linalg import splu
+
+from optsched import solvers
+from optsched.engine.progress import Progress
+from optsched.families.bot.certificate.format import Prices
+from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance_alone import alone
+from optsched.families.bot.loads import filled
+from optsched.families.bot.optimum.mixture import best_mixture, logarithmic_slopes
+from optsched.families.bot.optimum.reports import report, settle
+from optsched.families.bot.optimum.rows import Region, scaled
+from optsched.families.bot.shares import equal_shares
+
+SOUND = 1e-9  # by which the solution of a basis may be infeasible
+ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs
+DROPPED = 1e-12  # entries below it, of columns whose largest is 1, count as 0
+SLICE = 0.2  # seconds between two looks at the clock
+TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
+MOST_VERTICES = 60
+ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
+ATTEMPTS = 8  # at the unit of a level
+PATIENCE = 30  # vertices without progress after which rounding rules
+STRATEGIES = (1, 4)  # the dual simplex, and where it gives up the primal one
+
+
+class Vertex(NamedTuple):
+    """The optimum of a linear program."""
+
+    x: Floats
+    duals: Floats  # of the rows, as prices >= 0
+
+
+def simplex(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve linear programs."""
+    if inst.alpha == "inf":
+        _level_by_level(inst, monitor, threads)
+    elif inst.alpha == 0:
+        _at_once(inst, monitor, threads)
+    else:
+        _by_vertices(inst, monitor, threads)
+
+
+def _at_once(inst: BotInstance, monitor: Progress, threads: int) -> None:
+    region = Region(inst)
+    found = _sold(region, scaled(inst.weights[region.apps] * region.most), monitor, threads)
+    if found is not None:
+        report(inst, monitor, region.rates(found.x))
+        settle(inst, monitor, [Prices.of(*region.prices(found.duals))])
+
+
+def _by_vertices(inst: BotInstance, monitor: Progress, threads: int) -> None:
+    region = Region(inst)
+    known = [filled(inst, equal_shares(inst))]  # (K, N) each
+    weights = np.ones(1)
+    best, since = np.inf, 0
+    while not monitor.stop() and since < PATIENCE:
+        rho = filled(inst, np.tensordot(weights, known, 1))
+        report(inst, monitor, rho)
+        total = rho.sum(axis=1)
+        slope = logarithmic_slopes(inst, np.log(total)) / total
+        found = _sold(region, slope[region.apps] * region.most, monitor, threads)
+        if found is None:
+            return
+        settle(inst, monitor, [Prices.of(*region.prices(found.duals))])
+        gap = monitor.gap()
+        since = 0 if gap is not None and gap < 0.9 * best else since + 1
+        best = min(best, np.inf if gap is None else gap)
+        keep = np.argsort(-weights)[:MOST_VERTICES]
+        known = [rho, *(known[i] for i in keep if weights[i] > DROPPED), region.rates(found.x)]
+        start = np.full(len(known), 1e-3 / len(known))
+        start[0] += 1 - start.sum()
+        weights = best_mixture(inst, np.array([v.sum(axis=1) for v in known]), start)
+
+
+def _sold(region: Region, worth: Floats, monitor: Progress, threads: int) -> Vertex | None:
+    """Maximize the sum of ``worth`` times x; prices are raised to where no column gains."""
+    size = region.matrix.shape[0]
+    rows = (np.full(size, -np.inf), np.ones(size))
+    found = _solved(-worth, region.matrix, *rows, np.full(len(worth), 2.0), monitor, threads)
+    if found is None:
+        return None
+    return Vertex(found.x, _raised(region, found.duals, worth))
+
+
+def _raised(region: Region, duals: Floats, worth: Floats) -> Floats:
+    """Return prices of rows raised to where no column is worth more than it costs."""
+    short = np.maximum(worth - region.matrix.T @ duals, 0.0)
+    fullest = np.asarray(region.matrix.argmax(axis=0)).ravel()  # a row that the pair fills alone
+    raised = np.zeros(len(duals))
+    np.maximum.at(raised, fullest, short)
+    return np.asarray(duals + raised)
+
+
+def _solved(
+    cost: Floats,
+    matrix: csc_array,
+    low: Floats,
+    high: Floats,
+    most: Floats,
+    monitor: Progress,
+    threads: int,
+) -> Vertex | None:
+    """Minimize ``cost`` times x over rows within limits, 0 <= x <= ``most``; None: no optimum.
+
+    The rows keep x within half of ``most``, but where their entries are so small that they count
+    as 0.
+    """
+    for strategy in STRATEGIES:
+        h = solvers.highs(threads=threads)
+        for name, value in (
+            ("presolve", "off"),
+            ("simplex_strategy", strategy),
+            ("simplex_scale_strategy", 0),  # the columns are scaled: other scales lose digits
+            ("primal_feasibility_tolerance", ACCURACY),
+            ("dual_feasibility_tolerance", ACCURACY),
+            ("small_matrix_value", DROPPED),
+        ):
+            h.setOptionValue(name, value)
+        solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
+        until, status = 0.0, "Time limit reached"
+        while status == "Time limit reached":
+            if monitor.stop():
+                return None
+            until += min(SLICE, monitor.left())
+            h.setOptionValue("time_limit", until)
+            solvers.run(h)
+            status = h.modelStatusToString(h.getModelStatus())
+        if status == "Optimal":
+            found = Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))
+            return _refined(h, found, cost, matrix, low, high)
+    return None
+
+
+def _refined(
+    h: Any, found: Vertex, cost: Floats, matrix: csc_array, low: Floats, high: Floats
+) -> Vertex:
+    """Solve the equations of the basis anew: HiGHS stops where they hold up to `ACCURACY`."""
+    basis = h.getBasis()
+    basic = [str(s).endswith("kBasic") for s in basis.col_status]
+    if any(str(s).endswith("kUpper") for s in basis.col_status):
+        return found
+    tight = [not str(s).endswith("kBasic") for s in basis.row_status]
+    columns, rows = np.flatnonzero(basic), np.flatnonzero(tight)
+    square = csc_array(matrix[rows][:, columns])
+    side = np.where(np.isfinite(high[rows]), high[rows], low[rows])
+    x, duals = np.zeros(len(cost)), np.zeros(len(low))
+    try:
+        factors = splu(square)
+    except RuntimeError:  # singular
+        return found
+    x[columns] = factors.solve(side)
+    x[columns] += factors.solve(side - square @ x[columns])
+    duals[rows] = factors.solve(cost[columns], trans="T")
+    duals[rows] += factors.solve(cost[columns] - square.T @ duals[rows], trans="T")
+    sound = np.isfinite(x).all() and np.isfinite(duals).all()
+    if not sound or x.min() < -SOUND or (matrix @ x - high).max() > SOUND:
+        return found
+    return Vertex(np.maximum(x, 0.0), np.abs(duals))
+
+
+def _level_by_level(inst: BotInstance, monitor: Progress, threads: int) -> None:
+    """Raise the smallest rate, settle whoever it is that limits it, and go on with the others."""
+    region = Region(inst)
+    most = [alone(inst, k) for k in range(len(inst.applications))]
+    floors: list[float | None] = [None] * len(most)
+    levels: list[Prices] = []
+    rho: Floats | None = None
+    try:
+        while None in floors and not monitor.stop():
+            open_ = [k for k, f in enumerate(floors) if f is None]
+            found = _level(region, floors, min(most[k] for k in open_), monitor, threads)
+            if found is None:
+                break
+            rho, duals = found
+            reached = float(rho.sum(axis=1)[open_].min())
+            price = region.cheapest(duals)[open_]
+            settled = price > TIGHT * price.sum()
+            if reached <= 0 or not settled.any():
+                break
+            levels.append(Prices.of(*region.prices(duals), floors if levels else None))
+            for k in np.array(open_)[settled].tolist():
+                floors[k] = reached
+    finally:  # also after Ctrl-C
+        if rho is not None:
+            report(inst, monitor, rho)  # the last level keeps what the others have settled
+        if levels:
+            settle(inst, monitor, levels)
+
+
+def _level(
+    region: Region, floors: list[float | None], unit: float, monitor: Progress, threads: int
+) -> Vertex | None:
+    """Solve one level, in units near what comes out; return rates (K, N) and prices of rows.
+
+    None: stopped, or nobody can have more than nothing.
+    """
+    open_ = np.array([f is None for f in floors])
+    best = None
+    for _ in range(ATTEMPTS):
+        found = _level_in(region, floors, unit, monitor, threads)
+        if found is None:
+            unit *= ROUGH  # what limits it is far below what anybody could have alone
+            continue
+        rho = filled(region.inst, found.x)
+        best = Vertex(rho, found.duals)
+        reached = float(rho.sum(axis=1)[open_].min())
+        if reached >= ROUGH * unit or reached <= 0:
+            break
+        unit = reached  # its rounding was relative to the larger unit
+    return best
+
+
+def _level_in(
+    region: Region, floors: list[float | None], unit: float, monitor: Progress, threads: int
+) -> Vertex | None:
+    """Solve one level in given units; return rates (K, N) and prices of rows."""
+    open_ = np.array([f is None for f in floors])
+    units = np.array([unit if f is None else f for f in floors])
+    column = np.minimum(region.most, units[region.apps])  # tasks/s of a pair at x = 1
+    size = region.matrix.shape[0]
+    matrix = region.matrix.multiply((column / region.most)[None, :])
+    totals = region.totals(units).multiply((column / region.most)[None, :])
+    level = csc_array(np.concatenate([np.zeros(size), -open_.astype(float)])[:, None])
+    found = _solved(
+        np.append(np.zeros(len(column)), -1.0),
+        csc_array(hstack([vstack([matrix, totals]), level])),
+        np.concatenate([np.full(size, -np.inf), np.where(open_, 0.0, 1.0)]),
+        np.concatenate([np.ones(size), np.full(len(units), np.inf)]),
+        np.append(2 * region.most / column, np.inf),
+        monitor,
+        threads,
+    )
+    if found is None:
+        return None
+    rho = np.zeros(region.inst.present.shape)
+    rho[region.apps, region.nodes] = np.maximum(found.x[:-1], 0.0) * column
+    # a pair that alone gives less than the level may seem free, within the accuracy
+    worth = found.duals[size:][region.apps] * (region.most / units[region.apps])
+    little = np.where(region.most <= units[region.apps], worth, 0.0)
+    return Vertex(rho, _raised(region, found.duals[:size], little))

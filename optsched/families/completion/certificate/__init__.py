@@ -1,0 +1,1 @@
+"""The format of a bound's proof, and its checker, which no solver shares."""

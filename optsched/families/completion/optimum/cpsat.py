@@ -1,0 +1,334 @@
+"""The optimum by constraint programming: CP-SAT with one interval per job.
+
+A job has a mode, a start, workers and PS on every server; each server and resource is cumulative,
+with an interval of every job whose demand is what the job has there. One host of parameter servers
+(PS) is enough, see `oracle`. All data are integers: loads in ``resources.Units``, the PS that
+workers elsewhere need by table, weights in a unit so fine that rounding them down does not show.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from optsched.engine.progress import Progress
+from optsched.families.completion.instance import (
+    CompletionInstance,
+    CompletionSchedule,
+    Ints,
+    Piece,
+    float_below,
+)
+from optsched.families.completion.optimum.horizon import latest_ends
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.verify import verify
+from optsched.numbers.resources import exact
+from optsched.problem import Implementation
+from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
+
+UNITS = 10**7  # of the largest weight
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a job may do: rows [worker type, PS type, q, workers, duration] and their starts."""
+
+    modes: Ints  # (K, 5)
+    starts: Sequence[Sequence[int]]  # allowed starts of each mode
+
+
+def all_choices(jobs: Jobs, ends: Sequence[int]) -> list[Choices]:
+    """Return all modes and starts of every job that end by its slot of ``ends``."""
+    out = []
+    for j, (modes, end) in enumerate(zip(jobs.modes, ends, strict=True)):
+        arrival = int(jobs.arrival[j])
+        rows = unmasked(jobs, j)
+        rows = rows[arrival + rows[:, 4] <= end]
+        out.append(Choices(rows, [range(arrival, end - int(d) + 1) for d in rows[:, 4]]))
+        assert modes.size
+    return out
+
+
+def unmasked(jobs: Jobs, j: int) -> Ints:
+    """Return the rows [worker type, PS type, q, workers, duration] of all modes of job j."""
+    modes, kinds = jobs.modes[j], max(1, len(jobs.types.ps_demand))
+    parts = []
+    for p in range(kinds):
+        mine = modes.take(np.flatnonzero((modes.mask >> p) & 1))
+        kind = np.full(mine.size, p)
+        columns = (mine.worker_type, kind, mine.together, mine.workers, mine.duration)
+        parts.append(np.stack(columns, axis=1))
+    return np.concatenate(parts)
+
+
+def cpsat(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    monitor : Progress
+    threads, seed : int
+        Of the solver.
+    """
+    jobs = Jobs(inst)
+    if jobs.impossible() is not None:
+        monitor.infeasible = True
+        return
+    program = Program(jobs, all_choices(jobs, latest_ends(jobs, monitor)))
+    program.solve(monitor, threads=threads, seed=seed)
+
+
+class Program:
+    """The definition as constraints between integers.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    choices : sequence of Choices
+        Modes and starts of every job.
+    """
+
+    def __init__(self, jobs: Jobs, choices: Sequence[Choices]) -> None:
+        self.jobs, self.choices = jobs, choices
+        self.model = cp_program()
+        self.servers = range(len(jobs.capacity))
+        self.mode: list[list[Any]] = []
+        self.start: list[Any] = []
+        self.end: list[Any] = []
+        self.workers: list[list[list[Any]]] = []  # [job][server][type]
+        self.ps: list[list[list[Any]]] = []
+        self.host: list[list[Any]] = []
+        intervals = []
+        for j, choice in enumerate(choices):
+            intervals.append(self._time(choice))
+            self._place(j, choice)
+        self._capacity(intervals)
+        self.unit = max((exact(job.weight) for job in jobs.inst.jobs), default=Fraction(1)) / UNITS
+        weights = [math.floor(exact(job.weight) / self.unit) for job in jobs.inst.jobs]
+        if all(exact(job.weight).denominator == 1 for job in jobs.inst.jobs):
+            self.unit = Fraction(1)
+            weights = [int(job.weight) for job in jobs.inst.jobs]
+        # what rounding down the weights takes from the objective at most
+        self.rounded = 0 if self.unit == 1 else sum(_latest(choice) for choice in choices)
+        self._aim(weights)
+
+    def _aim(self, weights: Sequence[int]) -> None:
+        """Minimize the weighted completion time."""
+        self.objective = sum(w * end for w, end in zip(weights, self.end, strict=True))
+        self.model.minimize(self.objective)
+
+    def _time(self, choice: Choices) -> Any:
+        """Make mode, start and end of a job; return its interval."""
+        m = self.model
+        latest = max((max(s) for s in choice.starts if len(s)), default=0)
+        longest = int(choice.modes[:, 4].max(initial=1))
+        start = m.new_int_var(0, latest, "")
+        size = m.new_int_var(1, longest, "")
+        end = m.new_int_var(0, latest + longest, "")
+        picks = [m.new_bool_var("") for _ in choice.modes]
+        m.add_exactly_one(picks)
+        m.add(size == sum(int(d) * x for d, x in zip(choice.modes[:, 4], picks, strict=True)))
+        for x, starts in zip(picks, choice.starts, strict=True):
+            domain = cp_domain(starts)
+            m.add_linear_expression_in_domain(start, domain).only_enforce_if(x)
+        self.mode.append(picks)
+        self.start.append(start)
+        self.end.append(end)
+        return self._interval(start, size, end)
+
+    def _interval(self, start: Any, size: Any, end: Any) -> Any:
+        """Make the interval in which a job runs."""
+        return self.model.new_interval_var(start, size, end, "")
+
+    def _place(self, j: int, choice: Choices) -> None:
+        """Make workers and PS of a job on every server."""
+        m, types, picks = self.model, self.jobs.types, self.mode[-1]
+        rows = choice.modes
+        most = int(rows[:, 3].max(initial=1))
+        capacity = self.jobs.capacity
+        used = sorted(set(rows[:, 0].tolist()))
+        kind = {w: sum(x for x, row in zip(picks, rows, strict=True) if row[0] == w) for w in used}
+        workers: list[list[Any]] = []
+        for h in self.servers:
+            here = []
+            for w in range(len(types.worker_demand)):
+                room = _room(capacity[h], types.worker_demand[w], most) if w in kind else 0
+                y = m.new_int_var(0, room, "") if room else 0
+                if room:
+                    m.add(y <= room * kind[w])
+                here.append(y)
+            workers.append(here)
+        number = sum(int(n) * x for n, x in zip(rows[:, 3], picks, strict=True))
+        m.add(sum(sum(here) for here in workers) == number)
+        self.workers.append(workers)
+        together = sum(x for x, row in zip(picks, rows, strict=True) if row[2])
+        host = [m.new_bool_var("") for _ in self.servers]
+        self.host.append(host)
+        if types.ring:
+            m.add(sum(host) == together)
+            for h in self.servers:
+                m.add(sum(workers[h]) <= most * host[h] + most * (1 - together))
+                # apart: nobody has all workers
+                m.add(sum(workers[h]) <= number - 1 + together)
+            self.ps.append([])
+            return
+        m.add_exactly_one(host)
+        self._servers(j, choice, number, together)
+
+    def _servers(self, j: int, choice: Choices, number: Any, together: Any) -> None:
+        """Make the PS of a job on its host: (2d), (2e), (2i)."""
+        m, types, picks, rows = self.model, self.jobs.types, self.mode[j], choice.modes
+        most, host, workers = int(rows[:, 3].max(initial=1)), self.host[j], self.workers[j]
+        at_host = m.new_int_var(0, most, "")
+        outside = m.new_int_var(0, most, "")
+        m.add(outside == number - at_host)
+        m.add(outside <= most * (1 - together))
+        m.add(outside >= 1 - together)
+        for h in self.servers:
+            m.add(at_host == sum(workers[h])).only_enforce_if(host[h])
+        pairs = sorted({(int(a), int(b)) for a, b in rows[:, :2]})
+        table = [int(types.ps_needed[a, b, k]) for a, b in pairs for k in range(most + 1)]
+        pair = sum(
+            pairs.index((int(row[0]), int(row[1]))) * x for x, row in zip(picks, rows, strict=True)
+        )
+        needed = m.new_int_var(1, max(table), "")
+        index = m.new_int_var(0, len(table) - 1, "")
+        m.add(index == (most + 1) * pair + outside)
+        m.add_element(index, table, needed)
+        kinds = sorted({b for _, b in pairs})
+        kind = {p: sum(x for x, row in zip(picks, rows, strict=True) if row[1] == p) for p in kinds}
+        ps: list[list[Any]] = []
+        for h in self.servers:
+            here = []
+            for p in range(len(types.ps_demand)):
+                room = 0
+                if p in kind:
+                    room = _room(self.jobs.capacity[h], types.ps_demand[p], max(table))
+                s = m.new_int_var(0, room, "") if room else 0
+                if room:
+                    m.add(s <= room * kind[p])
+                here.append(s)
+            m.add(sum(here) <= max(table) * host[h])
+            m.add(sum(here) >= needed).only_enforce_if(host[h])
+            ps.append(here)
+        self.ps.append(ps)
+
+    def _capacity(self, intervals: Sequence[Any]) -> None:
+        """Make every server and resource cumulative: (2h), (15b)."""
+        m, types = self.model, self.jobs.types
+        for h in self.servers:
+            for r, limit in enumerate(self.jobs.capacity[h].tolist()):
+                demands, busy = [], []
+                for j, interval in enumerate(intervals):
+                    load = sum(
+                        int(e[r]) * y
+                        for e, y in zip(types.worker_demand, self.workers[j][h], strict=True)
+                        if not isinstance(y, int) and e[r]
+                    )
+                    if self.ps[j]:
+                        load = load + sum(
+                            int(z[r]) * s
+                            for z, s in zip(types.ps_demand, self.ps[j][h], strict=True)
+                            if not isinstance(s, int) and z[r]
+                        )
+                    if isinstance(load, int):
+                        continue
+                    demand = m.new_int_var(0, limit, "")
+                    m.add(demand == load)
+                    demands.append(demand)
+                    busy.append(interval)
+                if busy:
+                    m.add_cumulative(busy, demands, limit)
+
+    def bracket(self, low: float | None, high: float | None) -> None:
+        """Tell the solver a lower bound, and that only less than ``high`` is of interest."""
+        if low is not None:
+            least = math.ceil(Fraction(low) / self.unit) - 1 - self.rounded
+            self.model.add(self.objective >= least)
+        if high is not None:
+            self.model.add(self.objective <= math.ceil(Fraction(high) / self.unit))
+
+    def solve(
+        self,
+        monitor: Progress,
+        *,
+        threads: int,
+        seed: int,
+        claim: bool = True,
+        seconds: float = math.inf,
+    ) -> str:
+        """Run CP-SAT; report what it finds, and its bound; return how it ended."""
+
+        def report(value_of: Callable[[Any], int]) -> None:
+            schedule = self.schedule(value_of)
+            verdict = verify(self.jobs.inst, schedule)
+            if verdict.value is None:
+                raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
+            monitor.incumbent(verdict.value, schedule)
+
+        solver = cp_solver(
+            time_limit=min(seconds, monitor.left()),
+            threads=threads,
+            seed=seed,
+            gap=monitor.gap_limit if claim else 0.0,  # else the status alone says what was proved
+        )
+        status = "unknown"
+        try:
+            status = run_cp(solver, self.model, on_improve=report)
+        finally:  # also after Ctrl-C
+            bound = cp_bound(solver)
+            if status == "infeasible":
+                if claim:
+                    monitor.infeasible = True
+            elif bound is not None and claim:
+                monitor.claim(Implementation.CP_SAT, self.value(bound))
+        self.bound = bound
+        return status
+
+    def value(self, objective: float) -> float:
+        """Return a bound of the solver in units of the instance's objective."""
+        return float_below(Fraction(math.ceil(objective - 1e-6)) * self.unit)
+
+    def schedule(self, value_of: Callable[[Any], int]) -> CompletionSchedule:
+        """Return the schedule that a solution means; needless PS are left out."""
+        jobs: list[tuple[Piece, ...]] = []
+        for j, choice in enumerate(self.choices):
+            k = next(k for k, x in enumerate(self.mode[j]) if value_of(x))
+            m, p, _, _, d = (int(x) for x in choice.modes[k])
+            counts = [
+                tuple(
+                    (h, number)
+                    for h in self.servers
+                    if side and not isinstance(side[h][kind], int)
+                    for number in [value_of(side[h][kind])]
+                    if number
+                )
+                for side, kind in ((self.workers[j], m), (self.ps[j], p))
+            ]
+            piece = Piece(
+                start=value_of(self.start[j]),
+                duration=d,
+                worker_type=m,
+                ps_type=None if self.jobs.types.ring else p,
+                workers=counts[0],
+                ps=counts[1],
+            )
+            jobs.append((piece,))
+        return CompletionSchedule(jobs=tuple(jobs))
+
+
+def _room(capacity: Ints, demand: Ints, most: int) -> int:
+    used = demand > 0
+    return int(min([most, *(capacity[used] // demand[used]).tolist()]))
+
+
+def _latest(choice: Choices) -> int:
+    """Return when a job ends at the latest."""
+    ends = (d + max(s) for d, s in zip(choice.modes[:, 4].tolist(), choice.starts, strict=True))
+    return max(ends, default=0)

@@ -1,0 +1,92 @@
+"""The optimum by the time-indexed integer program (2), (15), solved whole by HiGHS."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.engine.progress import Progress
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
+from optsched.families.completion.optimum.horizon import latest_ends
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.process import clock
+from optsched.scheduling.declared import solve_compact
+from optsched.solvers import silent_pyomo
+
+
+class _OutOfTimeError(Exception):
+    """The time was up before the program was built."""
+
+
+def compact(
+    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
+) -> None:
+    """Solve the time-indexed program; report every schedule that is found, and the solver's bound.
+
+    Where jobs may run on after T, the program reaches as far as any job of a schedule can that is
+    better than the one that is known: see `horizon`. Building it counts: where that alone takes the
+    time, there is only the greedy schedule.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    monitor : Progress
+    threads, seed : int
+        Of the solver.
+    solver : str
+        "highs", or any solver that Pyomo has.
+    """
+    from optsched.models.completion import completion_ilp, modes_by_job  # Pyomo loads slowly
+
+    jobs = Jobs(inst)
+    if jobs.impossible() is not None:
+        monitor.infeasible = True
+        return
+
+    def watch() -> None:
+        if monitor.left() <= 0:
+            raise _OutOfTimeError
+
+    began = clock.now()
+    try:
+        with silent_pyomo():
+            model = completion_ilp(inst, latest_ends(jobs, monitor), watch)
+    except _OutOfTimeError:
+        return
+    if monitor.left() < clock.now() - began:
+        return  # handing it over takes as long as building it did, and cannot be stopped
+    modes = modes_by_job(inst)
+
+    solve_compact(
+        model,
+        monitor,
+        lambda: schedule_of(inst, model, modes),
+        threads=threads,
+        seed=seed,
+        solver=solver,
+    )
+
+
+def schedule_of(inst: CompletionInstance, model: Any, modes: Any) -> CompletionSchedule:
+    """Read the schedule out of a solved model; PS that (2i) does not need are left out."""
+    pieces: list[tuple[Piece, ...]] = [()] * len(inst.jobs)
+    servers = range(len(inst.capacity))
+    for (j, k, t), x in model.x.items():
+        if x.value is None or x.value < 0.5:
+            continue
+        mode = modes[j][k]
+
+        def counts(variables: Any, key: tuple[int, int, int]) -> tuple[tuple[int, int], ...]:
+            found = ((h, round(variables[(*key, h)].value or 0)) for h in servers)
+            return tuple((h, n) for h, n in found if n)
+
+        pieces[j] = (
+            Piece(
+                start=t,
+                duration=mode.d,
+                worker_type=mode.m,
+                ps_type=None if inst.ring else mode.p,
+                workers=counts(model.y, (j, k, t)),
+                ps=() if inst.ring else counts(model.s, (j, k, t)),
+            ),
+        )
+    return CompletionSchedule(jobs=tuple(pieces))

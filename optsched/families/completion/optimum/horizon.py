@@ -1,0 +1,63 @@
+"""How far a search has to look where jobs may run on after the horizon."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.engine.progress import Progress
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+
+MOST_DOUBLINGS = 12
+
+
+def greedy(jobs: Jobs, monitor: Progress | None) -> Neighbourhood | None:
+    """Insert all jobs at no prices, on servers for long enough, and report the schedule.
+
+    The most weight per share of the cluster goes first. With a deadline not all may find room: then
+    None.
+    """
+    free = np.zeros((1, *jobs.class_capacity.shape))
+    shortest = max((modes.shortest or 1 for modes in jobs.modes), default=1)
+    slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
+    for _ in range(MOST_DOUBLINGS):
+        area = Neighbourhood(jobs, free, slots)
+        area.construct(np.argsort(-area.density, kind="stable").tolist(), 0.0)
+        if area.complete():
+            if monitor is not None:
+                area.report(monitor, area.plans)
+            return area
+        if jobs.inst.deadline is not None:
+            return None
+        slots *= 2
+    raise RuntimeError("the greedy schedule does not end")
+
+
+def makespan(area: Neighbourhood) -> int:
+    """Return when the last job ends."""
+    return int(area.ends(area.plans).max(initial=1.0))
+
+
+def latest_ends(jobs: Jobs, monitor: Progress | None = None) -> list[int]:
+    """Return by which slot every job ends in all schedules that are better than the best known."""
+    if jobs.inst.deadline is not None:
+        return [jobs.inst.deadline] * len(jobs.modes)
+    area = greedy(jobs, monitor)
+    assert area is not None
+    value = area.cost(area.plans)
+    if monitor is not None and monitor.value is not None:
+        value = min(value, monitor.value)
+    return ends_below(jobs, value)
+
+
+def ends_below(jobs: Jobs, value: float) -> list[int]:
+    """Return by which slot every job ends in all schedules of at most a weighted completion.
+
+    A job that ends in C costs w C, and every other at least w (a + shortest): so C is at most what
+    is left of ``value``, over w.
+    """
+    if jobs.inst.deadline is not None:
+        return [jobs.inst.deadline] * len(jobs.modes)
+    alone = jobs.weight * (jobs.arrival + np.array([m.shortest or 1 for m in jobs.modes]))
+    latest = (value - float(alone.sum()) + alone) / jobs.weight
+    return [int(x) + 1 for x in latest.tolist()]

@@ -1,0 +1,107 @@
+"""How family `completion` finds its optimum: the engine's parts put together.
+
+- `column_generation`: prices on capacity, on ever finer time grids;
+- `neighbourhood`: schedules only;
+- `auto`: where there are few choices, CP-SAT for the best schedule, then prices and a branching
+  tree for its certificate. Else prices, then schedules; where it is small enough, a branching tree,
+  and a dynamic program over time; then every (mode, start) whose reduced cost exceeds what is left
+  between bound and best schedule is dropped, and CP-SAT is asked for the rest. What is only claimed
+  by then is worked at while there is time: the tree goes on, and another solver is asked.
+
+All solve the instance at weights of ordinary size: see `scaling`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from optsched.engine.progress import Progress
+from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.optimum.cpsat import cpsat
+from optsched.families.completion.optimum.declared import compact
+from optsched.families.completion.optimum.exact import Exact
+from optsched.families.completion.optimum.few_choices import best_of_few
+from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.scaling import at_any_scale
+from optsched.problem import Method
+
+SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
+SPANS = (16, 4, 1)  # slots that share a price, one after the other
+SPAN_SHARE = (0.08, 0.15, 0.1)  # of the time for each
+FIRST_SEARCH = 0.02  # of the time, per search before the tree
+RESTART_SECONDS = 60.0
+
+
+def neighbourhood(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Search for schedules until the time is up, restarting every minute; proves nothing."""
+    search = Search(inst, monitor, threads, seed)
+    if search.begin():
+        while not monitor.stop():
+            search.improve(RESTART_SECONDS)
+
+
+def column_generation(
+    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
+) -> None:
+    """Solve the relaxation at prices on capacity, and look for a schedule."""
+    search = Search(inst, monitor, threads, seed)
+    if not search.begin():
+        return
+    if len(inst.jobs) * search.slots <= SMALL:
+        search.generate(1, monitor.left())
+    else:
+        for k, span in enumerate(SPANS):
+            search.generate(span, monitor.left() / (len(SPANS) - k))
+    search.improve(min(search.short, monitor.left()))
+
+
+def branch_and_price(
+    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
+) -> None:
+    """Branch and price after a short search for a schedule."""
+    search = Search(inst, monitor, threads, seed)
+    if search.begin():
+        search.generate(1, monitor.left() / 4)
+        search.improve(min(search.short, monitor.left() / 4))
+        Exact(search).branch(monitor.left())
+
+
+def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Combine the methods by size."""
+    search = Search(inst, monitor, threads, seed)
+    known = best_of_few(search)
+    if not (known or search.begin()) or monitor.stop():
+        return
+    whole = monitor.left()
+    if known:
+        search.generate(1, whole / 4)
+        Exact(search, closed=True).run()
+        return
+    if len(inst.jobs) * search.slots <= SMALL:
+        search.generate(1, whole / 4)
+        for _ in range(2):
+            search.improve(min(search.short, FIRST_SEARCH * whole))
+            if monitor.stop():
+                return
+        Exact(search).run()
+        return
+    for span, share in zip(SPANS[:2], SPAN_SHARE[:2], strict=True):
+        search.generate(span, share * whole)
+    if whole > 2 * RESTART_SECONDS:
+        search.improve(RESTART_SECONDS)
+        search.generate(1, SPAN_SHARE[2] * whole)
+    while not monitor.stop():
+        search.improve(min(RESTART_SECONDS, monitor.left()))
+
+
+METHODS: Mapping[str, Method] = {
+    name: at_any_scale(method)
+    for name, method in {
+        "auto": auto,
+        "compact": compact,
+        "cpsat": cpsat,
+        "colgen": column_generation,
+        "branch-and-price": branch_and_price,
+        "search": neighbourhood,
+    }.items()
+}

@@ -1,0 +1,168 @@
+"""What is known in a blink, in plain Python: a bound without prices, and all jobs one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
+from optsched.families.completion.instance import (
+    CompletionInstance,
+    CompletionJob,
+    CompletionSchedule,
+    Ints,
+    Piece,
+    float_below,
+)
+from optsched.numbers.resources import exact
+
+
+def opening(inst: CompletionInstance) -> tuple[float, CompletionCertificate]:
+    """Return a bound and its certificate, without prices: every job alone, from its arrival on.
+
+    Jobs may have as many workers as all servers hold together. The bound is infinite if some job
+    has no time even so.
+    """
+    certificate = CompletionCertificate(
+        instance_sha256=inst.digest(), grid_bits=0, prices=((),), nodes=(Leaf(prices=0),)
+    )
+    rooms = _rooms(inst)
+    total = Fraction(0)
+    for job in inst.jobs:
+        d = _shortest(inst, job, rooms)
+        if d is None or (inst.deadline is not None and job.arrival + d > inst.deadline):
+            return math.inf, certificate
+        total += exact(job.weight) * (job.arrival + d)
+    return float_below(total), certificate
+
+
+def one_by_one(inst: CompletionInstance) -> CompletionSchedule | None:
+    """Return the schedule in which jobs run alone, in the order in which they arrive.
+
+    All workers and PS are on one server, or all PS on one and the workers on others, whichever is
+    quicker. None where a job cannot run so, or ends after the deadline.
+    """
+    rooms = _rooms(inst)
+    possible = _possible(inst, rooms)
+    pieces: dict[int, Piece] = {}
+    free = 0
+    for j in sorted(range(len(inst.jobs)), key=lambda j: inst.jobs[j].arrival):
+        start = max(free, inst.jobs[j].arrival)
+        piece = _alone(inst, inst.jobs[j], rooms, possible, start)
+        if piece is None or (inst.deadline is not None and piece.end > inst.deadline):
+            return None
+        pieces[j], free = piece, piece.end
+    return CompletionSchedule(jobs=tuple((pieces[j],) for j in range(len(inst.jobs))))
+
+
+def _most(inst: CompletionInstance) -> int:
+    return max((job.chunks for job in inst.jobs), default=1)
+
+
+def _rooms(inst: CompletionInstance) -> Ints:
+    """Return how many workers of each type every server holds, at most those of any job (M, H)."""
+    a, most = inst.arrays, _most(inst)
+    rooms = np.full((len(a.worker_demand), len(a.capacity)), most)
+    for m, demand in enumerate(a.worker_demand):
+        used = np.flatnonzero(demand)
+        if used.size:
+            rooms[m] = np.minimum((a.capacity[:, used] // demand[used]).min(axis=1), most)
+    return rooms
+
+
+def _shortest(inst: CompletionInstance, job: CompletionJob, rooms: Ints) -> int | None:
+    durations = inst.durations(job)
+    least = [
+        int(durations[m, :, :, :most].min())
+        for m, most in enumerate(rooms.sum(axis=1).tolist())
+        if most
+    ]
+    return min(least, default=None)
+
+
+def _possible(inst: CompletionInstance, rooms: Ints) -> NDArray[np.bool_]:
+    """Return whether n workers find room, shape (M, P, 2, N): apart or together."""
+    kinds = max(1, len(inst.ps_types))
+    hosts = _hosts(inst, rooms)
+    return np.array(
+        [
+            [[hosts(m, p, q).any(axis=0) for q in (0, 1)] for p in range(kinds)]
+            for m in range(len(rooms))
+        ]
+    )
+
+
+def _hosts(inst: CompletionInstance, rooms: Ints) -> Callable[[int, int, int], NDArray[np.bool_]]:
+    """Return what says which classes of servers can be the host for n workers, shape (C, N)."""
+    a = inst.arrays
+    first = [members[0] for members in a.classes]
+    number = np.arange(1, _most(inst) + 1)
+
+    def hosts(m: int, p: int, q: int) -> NDArray[np.bool_]:
+        room, total = rooms[m, first][:, None], int(rooms[m].sum())
+        if inst.ring and q:
+            return np.asarray(room >= number)
+        if inst.ring:  # no server has all of them
+            most = np.minimum(rooms[m][:, None], number - 1).sum(axis=0)
+            return np.asarray(np.logical_and(most >= number, number > 1))[None]
+        if q:
+            load = number[:, None] * a.worker_demand[m] + a.ps_needed[m, p, 0] * a.ps_demand[p]
+            enough = room >= number
+        else:
+            load = a.ps_needed[m, p, 1 : number.size + 1, None] * a.ps_demand[p]
+            enough = total - room >= number
+        fits = (load <= a.capacity[first][:, None]).all(axis=2)
+        return np.asarray(np.logical_and(fits, enough))
+
+    return hosts
+
+
+def _alone(
+    inst: CompletionInstance,
+    job: CompletionJob,
+    rooms: Ints,
+    possible: NDArray[np.bool_],
+    start: int,
+) -> Piece | None:
+    """Return how a job runs the quickest on empty servers."""
+    durations = inst.durations(job)
+    ways = np.flatnonzero(possible[:, :, :, : job.chunks])
+    if not ways.size:
+        return None
+    k = ways[np.argmin(durations.ravel()[ways])]
+    m, p, q, n = (int(x) for x in np.unravel_index(k, durations.shape))
+    workers, ps = _placed(inst, rooms, m, p, q, n + 1)
+    return Piece(
+        start=start,
+        duration=int(durations[m, p, q, n]),
+        worker_type=m,
+        ps_type=None if inst.ring else p,
+        workers=workers,
+        ps=ps,
+    )
+
+
+Hosts = tuple[tuple[int, int], ...]
+
+
+def _placed(
+    inst: CompletionInstance, rooms: Ints, m: int, p: int, q: int, n: int
+) -> tuple[Hosts, Hosts]:
+    """Return where n workers and the PS that they need find room, which they do."""
+    a = inst.arrays
+    c = int(np.argmax(_hosts(inst, rooms)(m, p, q)[:, n - 1]))
+    host = a.classes[c][0]
+    ps = () if inst.ring else ((host, int(a.ps_needed[m, p, 0 if q else n])),)
+    if q:
+        return ((host, n),), ps
+    workers, left = [], n
+    for h, room in enumerate(rooms[m].tolist()):
+        here = min(left, room, n - 1 if inst.ring else n)
+        if here and (inst.ring or h != host):
+            workers.append((h, here))
+            left -= here
+    return tuple(workers), ps

@@ -1,0 +1,191 @@
+"""Prices on capacity: the decomposition of family `completion`.
+
+Rows are the capacities of every class of equal servers and resource, summed over spans of
+consecutive slots (a time grid); blocks are the jobs, each of which must be scheduled. Prices that
+are equal in all slots of a span are valid prices, so a coarse grid gives a bound too, only sooner.
+The engine maximizes: a column's value is the negative of its weighted completion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.engine.colgen import Column, Floats, Pricing
+from optsched.families.completion.instance import CompletionInstance, Ints, Piece
+from optsched.families.completion.modes import Cluster, Modes, Types
+from optsched.families.completion.oracle.schedule import (
+    Found,
+    PricedServers,
+    best_schedule,
+    placement,
+)
+
+
+class Jobs:
+    """What every method asks of an instance: types, modes, classes of servers, a horizon.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    """
+
+    def __init__(self, inst: CompletionInstance) -> None:
+        self.inst = inst
+        self.cluster = Cluster(inst)
+        self.tasks = [self.cluster.task(job) for job in inst.jobs]
+        self.modes = [t.modes for t in self.tasks]
+        self.types: Types = self.cluster.types
+        a = inst.arrays
+        self.classes = a.classes
+        self.class_of = np.zeros(len(a.capacity), np.int64)  # (H,)
+        for c, members in enumerate(a.classes):
+            self.class_of[members] = c
+        self.count = np.array([len(members) for members in a.classes], np.int64)
+        self.capacity = a.capacity  # (H, R)
+        self.class_capacity = np.ascontiguousarray(
+            a.capacity[[members[0] for members in a.classes]]
+        )
+        self.arrival = np.array([job.arrival for job in inst.jobs], np.int64)
+        self.weight = np.array([job.weight for job in inst.jobs])
+
+    def impossible(self) -> int | None:
+        """Return a job that cannot be scheduled even alone, if there is one."""
+        for j, modes in enumerate(self.modes):
+            shortest, deadline = modes.shortest, self.inst.deadline
+            if shortest is None:
+                return j
+            if deadline is not None and self.arrival[j] + shortest > deadline:
+                return j
+        return None
+
+    def column_load(self, found: Found, workers: Ints, ps: Ints) -> Ints:
+        """Return the load of a placement, shape (H or C, R)."""
+        load: Ints = workers[:, None] * self.types.worker_demand[found.worker_type]
+        if not self.types.ring:
+            load = load + ps[:, None] * self.types.ps_demand[found.ps_type]
+        return load
+
+
+class StoppedError(Exception):
+    """There is no time to ask the oracle for all jobs."""
+
+
+class ServerBlocks:
+    """The decomposition on a time grid.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    slots : int
+        From this slot on nothing has a price.
+    span : int
+        Slots that share a row.
+    """
+
+    def __init__(self, jobs: Jobs, slots: int, span: int = 1) -> None:
+        self.jobs, self.span = jobs, span
+        self.stop: Callable[[], bool] = lambda: False  # asked from job to job
+        spans = -(-slots // span)
+        self.slots = spans * span
+        if jobs.inst.deadline is not None:
+            self.slots = min(self.slots, jobs.inst.deadline)
+        whole = (jobs.class_capacity * jobs.count[:, None]).astype(float)  # (C, R)
+        self.shape = (spans, *whole.shape)
+        lengths = np.minimum(span, self.slots - span * np.arange(spans))
+        self.rhs = (lengths[:, None, None] * whole).ravel()
+        n = len(jobs.modes)
+        self.copies = np.ones(n)
+        self.equality: NDArray[np.bool_] = np.ones(n, bool)
+        shortest = [modes.shortest or 0 for modes in jobs.modes]
+        dearest = jobs.weight * (jobs.arrival + self.slots + np.array(shortest))
+        self.penalty = 10.0 * float(dearest.max(initial=1.0))
+        if jobs.inst.deadline is not None:
+            # so dear that a share of 1 % that finds no room proves that nothing does
+            self.penalty = max(self.penalty, 100.0 * jobs.inst.deadline * float(jobs.weight.sum()))
+
+    def per_slot(self, prices: Floats) -> Floats:
+        """Return prices by slot, shape (L, C, R)."""
+        spread: Floats = np.repeat(prices.reshape(self.shape), self.span, axis=0)[: self.slots]
+        return np.ascontiguousarray(spread)
+
+    def coarsen(self, prices: Floats) -> Floats:
+        """Return prices of slots (L', C, R) as prices of spans: their means."""
+        wide = np.zeros((self.shape[0] * self.span, *self.shape[1:]))
+        n = min(len(prices), len(wide))
+        wide[:n] = prices[:n]
+        means: Floats = wide.reshape(self.shape[0], self.span, -1).mean(axis=1)
+        return means.ravel()
+
+    def servers(self, prices: Floats) -> PricedServers:
+        """Return the classes of empty servers at the prices of all rows."""
+        jobs = self.jobs
+        return PricedServers.of(jobs.types, self.per_slot(prices), jobs.class_capacity, jobs.count)
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Ask the oracle for every job; see `colgen.Decomposition`."""
+        servers = self.servers(prices)
+        best = np.empty(len(self.copies))
+        columns = []
+        for j in range(best.size):
+            if self.stop():
+                raise StoppedError
+            found = self.cheapest(j, servers, -float(duals[j]))
+            if found is None:
+                best[j] = duals[j]
+                continue
+            best[j] = -found.value
+            workers, ps = placement(self.jobs.types, servers, found)
+            load = self.jobs.column_load(found, workers, ps)
+            columns.append(self.column(j, found.start, found.completion, load, found))
+        return Pricing(best, columns)
+
+    def modes(self, j: int) -> tuple[Modes, tuple[Ints, Ints] | None]:
+        """Return the modes of job j that are allowed, and their first and last starts."""
+        return self.jobs.modes[j], None
+
+    def cheapest(self, j: int, servers: PricedServers, cutoff: float) -> Found | None:
+        """Return the cheapest schedule of job j, None if none is below ``cutoff``."""
+        modes, starts = self.modes(j)
+        return best_schedule(
+            self.jobs.types,
+            modes,
+            servers,
+            arrival=int(self.jobs.arrival[j]),
+            weight=float(self.jobs.weight[j]),
+            deadline=self.jobs.inst.deadline,
+            cutoff=cutoff,
+            starts=starts,
+        )
+
+    def column(self, j: int, start: int, end: int, load: Ints, choice: Found | Piece) -> Column:
+        """Return the column of a schedule with ``load`` (C, R) in every slot."""
+        rows, usage = self.usage(start, end, load)
+        return Column(j, -float(self.jobs.weight[j]) * end, rows, usage, choice)
+
+    def usage(self, start: int, end: int, load: Ints) -> tuple[Ints, Floats]:
+        """Return the rows that a load uses from ``start`` to ``end``, and how much of them."""
+        end = min(end, self.slots)
+        if start >= end:
+            return np.empty(0, np.int64), np.empty(0)
+        spans = np.arange(start // self.span, (end - 1) // self.span + 1)
+        overlap = np.minimum(end, (spans + 1) * self.span) - np.maximum(start, spans * self.span)
+        flat = load.ravel()
+        used = np.flatnonzero(flat)
+        rows = (spans[:, None] * flat.size + used[None, :]).ravel()
+        return rows, (overlap[:, None] * flat[used][None, :]).ravel().astype(float)
+
+    def columns_of(self, pieces: Sequence[tuple[int, Piece]]) -> list[Column]:
+        """Return the columns of schedules on single servers."""
+        out = []
+        for j, piece in pieces:
+            load = np.zeros((len(self.jobs.count), self.jobs.class_capacity.shape[1]), np.int64)
+            for h, n in piece.workers:
+                load[self.jobs.class_of[h]] += n * self.jobs.types.worker_demand[piece.worker_type]
+            for h, s in piece.ps:
+                assert piece.ps_type is not None
+                load[self.jobs.class_of[h]] += s * self.jobs.types.ps_demand[piece.ps_type]
+            out.append(self.column(j, piece.start, piece.end, load, piece))
+        return out

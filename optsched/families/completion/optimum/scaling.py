@@ -1,0 +1,142 @@
+"""Weights of ordinary size for all methods, whatever the unit of those in the file.
+
+Solvers have tolerances that are not relative. So every method solves the instance with its weights
+multiplied by a power of ten, so that the greatest has four digits before the point, and what it
+finds goes back: schedules as they are, values and bounds divided, and certificates with their
+prices divided. Ten, since weights are decimals: 7e-13 is read as 7000, and nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from optsched.engine.progress import Progress
+from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.instance import CompletionInstance, CompletionJob
+from optsched.families.completion.optimum.opening import one_by_one
+from optsched.numbers.resources import exact
+from optsched.problem import Frozen, Method
+
+DIGITS = 4  # of the greatest weight
+MOST_CELLS = 2**27  # of what is free on servers
+
+
+def at_any_scale(method: Method) -> Method:
+    """Return the method for weights of any size; it begins with the jobs one by one."""
+
+    def run(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+        quick = one_by_one(inst)
+        if quick is not None:
+            ends = (pieces[-1].end for pieces in quick.jobs)
+            value = math.fsum(job.weight * end for job, end in zip(inst.jobs, ends, strict=True))
+            monitor.incumbent(value, quick)
+        if monitor.stop() or too_long(inst):
+            return
+        power = power_of(inst)
+        if power == 0:
+            method(inst, monitor, threads=threads, seed=seed)
+            return
+        inner = _Scaled(inst, monitor, power)
+        method(inner.instance, inner, threads=threads, seed=seed)
+        inner.tick()
+
+    return run
+
+
+def too_long(inst: CompletionInstance) -> bool:
+    """Whether what is free on all servers in all slots does not fit into memory."""
+    slots = inst.deadline or 2 * inst.horizon + max((_least_time(j) for j in inst.jobs), default=0)
+    servers, resources = inst.arrays.capacity.shape
+    return bool(servers * (resources + len(inst.worker_types)) * slots > MOST_CELLS)
+
+
+def _least_time(job: CompletionJob) -> int:
+    """Return how many slots the mini-batches of a job take at least."""
+    return int(job.batches * exact(min(job.batch_time)) / job.chunks)
+
+
+def power_of(inst: CompletionInstance) -> int:
+    """Return by which power of ten the weights are to be multiplied."""
+    heaviest = max((exact(job.weight) for job in inst.jobs), default=Fraction(1))
+    digits = len(str(int(heaviest))) if heaviest >= 1 else 1 - len(str(int(1 / heaviest)))
+    power = DIGITS - digits
+    while heaviest * Fraction(10) ** power < 10 ** (DIGITS - 1):
+        power += 1
+    while heaviest * Fraction(10) ** power >= 10**DIGITS:
+        power -= 1
+    return power
+
+
+def scaled(inst: CompletionInstance, power: int) -> CompletionInstance:
+    """Return the instance with its weights times a power of ten."""
+    factor = Fraction(10) ** power
+    jobs = tuple(
+        job.model_copy(update={"weight": float(exact(job.weight) * factor)}) for job in inst.jobs
+    )
+    return inst.model_copy(update={"jobs": jobs})
+
+
+def unscaled(
+    inst: CompletionInstance, certificate: CompletionCertificate, power: int
+) -> CompletionCertificate:
+    """Return the certificate of the scaled instance for the instance itself."""
+    factor = Fraction(10) ** -power  # of all prices
+    bits = math.ceil(math.log2(factor))  # so that no number becomes larger
+    factor /= Fraction(2) ** bits
+    lists = tuple(
+        tuple((t, c, r, new) for t, c, r, price in entries if (new := round(price * factor)))
+        for entries in certificate.prices
+    )
+    return CompletionCertificate(
+        instance_sha256=inst.digest(),
+        grid_bits=certificate.grid_bits - bits,
+        prices=lists,
+        nodes=certificate.nodes,
+    )
+
+
+class _Scaled(Progress):
+    """The progress of the scaled instance, which hands on all that it learns."""
+
+    def __init__(self, inst: CompletionInstance, outer: Progress, power: int) -> None:
+        super().__init__(
+            outer.family, scaled(inst, power), time_limit=outer.left(), gap=outer.gap_limit
+        )
+        self.original, self.outer, self.power = inst, outer, power
+        self.began, self.deadline = outer.began, outer.deadline
+        factor = Fraction(10) ** power
+        if outer.value is not None:
+            self.value, self.schedule = float(Fraction(outer.value) * factor), outer.schedule
+        if outer.bound is not None and math.isfinite(outer.bound):
+            self.bound = float(Fraction(outer.bound) * factor)
+        self.handed = (self.schedule, self.certificate)
+        self.claims_handed = 0
+        self.watch = self._hand_on
+
+    def left(self) -> float:
+        """Seconds until the time limit; none once the other one has none."""
+        return min(super().left(), self.outer.left())
+
+    def _back(self, x: float) -> float:
+        return float(Fraction(x) / Fraction(10) ** self.power) if math.isfinite(x) else x
+
+    def _hand_on(self, _: Progress) -> None:
+        outer, (schedule, certificate) = self.outer, self.handed
+        self.handed = (self.schedule, self.certificate)
+        outer.infeasible |= self.infeasible
+        if self.schedule is not schedule and self.schedule is not None and self.value is not None:
+            outer.incumbent(self._back(self.value), self.schedule)
+        made, bound = self.certificate, self.bound
+        if made is not certificate and made is not None and bound is not None:
+            outer.proved(self._back(bound), lambda: self._unscaled(made))
+        for solver, claimed in self.claimed[self.claims_handed :]:
+            outer.claim(solver, self._back(claimed))
+        self.claims_handed = len(self.claimed)
+        outer.tick()
+
+    def _unscaled(self, made: Callable[[], Frozen]) -> CompletionCertificate:
+        certificate = made()
+        assert isinstance(certificate, CompletionCertificate)
+        return unscaled(self.original, certificate, self.power)

@@ -1,0 +1,157 @@
+"""Compiled simulated annealing: some jobs are taken out of their servers, and put in again."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.completion.optimum.search.insertion import insert
+from optsched.families.completion.optimum.search.servers import (
+    GIVE,
+    TAKE,
+    Floats,
+    Ints,
+    Plans,
+    Servers,
+    Tables,
+    copy_plan,
+    most_worth,
+    occupy,
+    worth,
+)
+from optsched.numbers.kernels import kernel
+
+State = NDArray[np.uint64]
+
+MOST_OUT = 6  # jobs that are taken out at once
+ANYWHERE = 0.3  # share of moves that take out any jobs, else those of about the same time
+COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
+LEAST = 1e-12  # relative: rounding
+ROUNDING = 1e-6  # slots
+
+
+@kernel(nogil=True)
+def draw(state: State) -> float:
+    """Return the next random number in [0, 1): splitmix64."""
+    state[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = state[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z = z ^ (z >> np.uint64(31))
+    return float(z >> np.uint64(11)) / 9007199254740992.0
+
+
+@kernel(nogil=True)
+def anneal(
+    tables: Tables,
+    servers: Servers,
+    plans: Plans,
+    best: Plans,
+    spare: Plans,
+    value: float,
+    best_value: float,
+    factors: Floats,
+    density: Floats,
+    heat: float,
+    moves: int,
+    state: State,
+) -> tuple[float, float]:
+    """Make some moves at one temperature; return what ``plans`` and ``best`` earn."""
+    jobs, slots = plans.mode.size, servers.room.shape[0]
+    out, keys = np.empty(jobs, np.int64), np.empty(jobs)
+    for _ in range(moves):
+        before = value
+        need = before + heat * math.log(max(draw(state), 1e-300))  # to be kept
+        number = _choose(tables, plans, out, state)
+        hope = 0.0  # what jobs that are out may earn at most
+        for x in range(number):
+            i = out[x]
+            copy_plan(plans, spare, i)
+            hope += most_worth(tables, i, slots)
+            if plans.mode[i] >= 0:
+                value -= worth(tables, plans, i, slots)
+                occupy(tables, servers, plans, i, GIVE)
+                plans.mode[i] = -1
+        _sort(spare, out, number, density, keys, state)
+        common = int(draw(state) * factors.size)
+        for x in range(number):
+            f = common if draw(state) < COMMON else int(draw(state) * factors.size)
+            i = out[x]
+            hope -= most_worth(tables, i, slots)
+            # a job that ends later makes the move too bad, whatever the others earn
+            latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
+            if insert(tables, servers, plans, i, factors[f], latest):
+                value += worth(tables, plans, i, slots)
+            elif value + hope < need:
+                break
+        if value < need:
+            for sign in (GIVE, TAKE):  # all that is in goes, then all that was in returns
+                for x in range(number):
+                    i = out[x]
+                    if sign == TAKE:
+                        copy_plan(spare, plans, i)
+                    if plans.mode[i] >= 0:
+                        occupy(tables, servers, plans, i, sign)
+                    if sign == GIVE:
+                        plans.mode[i] = -1
+            value = before
+        elif value > best_value * (1 + LEAST):
+            best_value = value
+            for i in range(jobs):
+                copy_plan(plans, best, i)
+    return value, best_value
+
+
+@kernel(nogil=True)
+def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
+    """Fill ``out`` with jobs to take out, and all that are not in; return how many."""
+    jobs = plans.mode.size
+    near, found = np.empty(jobs, np.int64), 0
+    size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
+    anywhere = draw(state) < ANYWHERE or plans.mode[pivot] < 0
+    start, end = 0, 0
+    if not anywhere:
+        start = plans.start[pivot]
+        end = start + tables.duration[plans.mode[pivot]]
+    for i in range(jobs):
+        k = plans.mode[i]
+        if i == pivot or k < 0:
+            continue
+        if anywhere or (plans.start[i] <= end and plans.start[i] + tables.duration[k] >= start):
+            near[found] = i
+            found += 1
+    out[0], number = pivot, 1
+    while number < size and found > 0:
+        x = int(draw(state) * found)
+        out[number] = near[x]
+        number += 1
+        found -= 1
+        near[x] = near[found]
+    for i in range(jobs):
+        if plans.mode[i] < 0 and i != pivot:
+            out[number] = i
+            number += 1
+    return number
+
+
+@kernel(nogil=True)
+def _sort(
+    spare: Plans, out: Ints, number: int, density: Floats, keys: Floats, state: State
+) -> None:
+    """Sort jobs at random, roughly by density, or roughly as they started."""
+    kind = int(draw(state) * 3)
+    for x in range(number):
+        i, noise, key = out[x], draw(state), 0.0
+        if kind == 0:
+            key = noise
+        elif kind == 1:
+            key = -density[i] * (0.7 + 0.6 * noise)
+        else:
+            key = spare.start[i] * (0.9 + 0.2 * noise)
+        a = x
+        while a > 0 and keys[a - 1] > key:
+            keys[a], out[a] = keys[a - 1], out[a - 1]
+            a -= 1
+        keys[a], out[a] = key, i

@@ -1,0 +1,209 @@
+"""Neighbourhood search of family `completion`: jobs go in and out of single servers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from optsched.engine.colgen import Floats
+from optsched.engine.progress import Progress
+from optsched.families.completion.instance import CompletionSchedule, Piece
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.search.annealing import anneal
+from optsched.families.completion.optimum.search.insertion import insert
+from optsched.families.completion.optimum.search.servers import (
+    GIVE,
+    TAKE,
+    Plans,
+    empty_servers,
+    no_plans,
+    occupy,
+    tables_of,
+    worth,
+)
+from optsched.numbers.streams import Streams
+
+FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
+COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
+MOVES = 20  # between two looks at the clock
+REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+
+
+class Neighbourhood:
+    """A feasible state, and the search from it.
+
+    ``value`` is the sum of w (slots - C): a job that is not in earns nothing.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    prices : array of shape (L, C, R)
+        On capacity of classes of servers.
+    slots : int
+        By this slot all jobs must have ended.
+    """
+
+    def __init__(self, jobs: Jobs, prices: Floats, slots: int) -> None:
+        self.jobs, self.slots = jobs, slots
+        self.tables = tables_of(jobs, prices)
+        self.servers = empty_servers(jobs, slots)
+        self.plans = no_plans(self.tables)
+        self.value = 0.0
+        self.density = np.array([task.density for task in jobs.tasks])
+
+    def insert(self, i: int, factor: float) -> bool:
+        """Insert job i where weight * completion + cost is least at a multiple of the prices."""
+        fits = bool(insert(self.tables, self.servers, self.plans, i, factor, self.slots))
+        self.value += worth(self.tables, self.plans, i, self.slots)
+        return fits
+
+    def remove(self, i: int) -> None:
+        """Take job i out."""
+        self.value -= worth(self.tables, self.plans, i, self.slots)
+        occupy(self.tables, self.servers, self.plans, i, GIVE)
+        self.plans.mode[i] = -1
+
+    def construct(self, order: Sequence[int], factor: float) -> None:
+        """Insert the jobs one after the other into empty servers."""
+        self.load(no_plans(self.tables))
+        for i in order:
+            insert(self.tables, self.servers, self.plans, i, factor, self.slots)
+        self.value = sum(self._earned()[order].tolist(), 0.0)
+
+    def load(self, plans: Plans) -> None:
+        """Replace the state by ``plans``."""
+        for i in np.flatnonzero(self.plans.mode >= 0).tolist():
+            self.remove(i)
+        there = plans.mode >= 0
+        for mine, other in zip(self.plans, plans, strict=True):
+            mine[there] = other[there]
+        for i in np.flatnonzero(there).tolist():
+            occupy(self.tables, self.servers, self.plans, i, TAKE)
+        self.value = sum(self._earned().tolist(), 0.0)
+
+    def _earned(self) -> Floats:
+        """Return what every job earns, shape (J,): as `worth`, of all at once."""
+        value: Floats = self.tables.weight * np.maximum(self.slots - self.ends(self.plans), 0.0)
+        return value
+
+    def snapshot(self) -> Plans:
+        """Return a copy of the present plans."""
+        return Plans(*(array.copy() for array in self.plans))
+
+    def complete(self) -> bool:
+        """Whether all jobs are in."""
+        return bool((self.plans.mode >= 0).all())
+
+    def ends(self, plans: Plans) -> Floats:
+        """Return when jobs end, shape (J,); infinity for those that are not in."""
+        ends = plans.start + self.tables.duration[plans.mode]
+        return np.where(plans.mode >= 0, ends, np.inf)
+
+    def cost(self, plans: Plans) -> float:
+        """Return the weighted completion of ``plans``; infinity unless all jobs are in."""
+        if not (plans.mode >= 0).all():
+            return float(np.inf)
+        return float(self.jobs.weight @ self.ends(plans))
+
+    def learn(self, plans: Plans) -> None:
+        """Let room for workers of a type count as much as ``plans`` use the type."""
+        demand, tables = self.jobs.types.worker_demand, self.tables
+        runs = plans.mode[plans.mode >= 0]
+        kinds = tables.type_of[runs]
+        largest = (demand / self.jobs.cluster.whole).max(axis=1, initial=0.0)
+        area = tables.workers[runs] * tables.duration[runs] * largest[kinds]
+        use = np.bincount(kinds, weights=area, minlength=len(demand))
+        self.tables = tables._replace(share=use / max(float(use.sum()), 1e-300))
+
+    def search(
+        self, monitor: Progress | None, *, seed: int, start: int, done: Callable[[], float]
+    ) -> Plans:
+        """Search from the present state; report every better schedule; return the best plans.
+
+        Parameters
+        ----------
+        monitor : Progress, optional
+        seed, start : int
+            Fix the random numbers.
+        done : callable
+            Share of the time that has passed; the search ends at 1.
+        """
+        best, spare = self.snapshot(), no_plans(self.tables)
+        value, shown = self.value, -np.inf
+        reported = 0.0 if monitor is None else monitor.seconds()
+        state = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
+        scale = float(self.jobs.weight.sum()) * self.slots - value
+        factors = np.array(FACTORS)
+        while (passed := done()) < 1.0:
+            self.value, value = anneal(
+                *(self.tables, self.servers, self.plans, best, spare, self.value, value),
+                *(factors, self.density),
+                scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed,
+                MOVES,
+                state,
+            )
+            if monitor is not None and value > shown and monitor.seconds() > reported:
+                self.report(monitor, best)
+                shown, reported = value, monitor.seconds() + REPORT_SECONDS
+        if monitor is not None:
+            self.report(monitor, best)
+        return best
+
+    def report(self, monitor: Progress, plans: Plans) -> None:
+        """Report a state that holds all jobs."""
+        if (plans.mode >= 0).all():
+            monitor.incumbent(self.cost(plans), schedule_of(self.pieces(plans)))
+
+    def pieces(self, plans: Plans) -> list[Piece]:
+        """Return how every job runs."""
+        tables, ring = self.tables, self.jobs.types.ring
+        return [
+            Piece(
+                start=start,
+                duration=int(tables.duration[k]),
+                worker_type=int(tables.type_of[k]),
+                ps_type=None if ring else kind,
+                workers=tuple(zip(where[:parts], number[:parts], strict=True)),
+                ps=() if ring else ((host, ps),),
+            )
+            for k, start, kind, host, ps, parts, where, number in zip(
+                *(array.tolist() for array in plans), strict=True
+            )
+        ]
+
+    def plans_of(self, schedule: CompletionSchedule) -> Plans | None:
+        """Return the plans of a schedule; None where a job has no mode that is known here.
+
+        PS are on one server, no more of them than are needed, and a job lasts as long as its mode.
+        """
+        plans, tables = no_plans(self.tables), self.tables
+        for i, (piece, *_) in enumerate(schedule.jobs):
+            m, kind = piece.worker_type, piece.ps_type or 0
+            first, end = tables.first[i, m : m + 2].tolist()
+            modes = [
+                k
+                for k in range(first, end)
+                if tables.together[k] == piece.together
+                and tables.workers[k] == piece.number
+                and tables.duration[k] <= piece.duration
+                and tables.mask[k] >> kind & 1
+            ]
+            if not modes:
+                return None
+            here = dict(piece.workers)
+            host, ps = -1, 0
+            for h, number in piece.ps:
+                needed = int(tables.needed[m, kind, piece.number - here.get(h, 0)])
+                if number >= needed:
+                    host, ps = h, needed
+            plans.mode[i], plans.start[i], plans.kind[i] = modes[0], piece.start, kind
+            plans.host[i], plans.ps[i], plans.parts[i] = host, ps, len(here)
+            plans.where[i, : len(here)] = list(here)
+            plans.number[i, : len(here)] = list(here.values())
+        return plans
+
+
+def schedule_of(pieces: Sequence[Piece]) -> CompletionSchedule:
+    """Return the schedule in which every job runs in one piece."""
+    return CompletionSchedule(jobs=tuple((piece,) for piece in pieces))

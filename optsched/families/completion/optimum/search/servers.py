@@ -1,0 +1,188 @@
+"""What is free on single servers in every slot, and plans of jobs on them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.oracle.bookkeeping import MOST_ROOM, prefix_sums
+from optsched.numbers.kernels import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Small = NDArray[np.int16]
+
+TAKE, GIVE = (cast(int, np.int64(n)) for n in (1, -1))  # no literals: one kernel serves both
+
+
+class Tables(NamedTuple):
+    """What never changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
+
+    arrival: Ints  # (J,)
+    soonest: Ints  # (J,) its first possible completion
+    weight: Floats  # (J,)
+    first: Ints  # (J, M + 1) where the modes of a job with a worker type begin
+    type_of: Ints  # (G,)
+    together: Ints  # (G,) q
+    workers: Ints  # (G,)
+    duration: Ints  # (G,)
+    mask: Ints  # (G,) bit p: PS type p will do
+    class_of: Ints  # (H,)
+    e: Ints  # (M, R) of a worker
+    z: Ints  # (P, R) of a PS
+    needed: Ints  # (M, P, N) PS for workers elsewhere
+    worker_cost: Floats  # (M, L + 1, C) prefix sums
+    ps_cost: Floats  # (P, L + 1, C)
+    least: Floats  # (M, L + 1) of the cheapest class in every slot
+    share: Floats  # (M,) how much room for a worker of a type counts
+    ring: bool
+
+
+class Servers(NamedTuple):
+    """What is free on single servers."""
+
+    free: Ints  # (H, S, R)
+    room: Small  # (S, M, H) workers that a server holds
+    total: Ints  # (M, S) their sum over the servers
+
+
+class Plans(NamedTuple):
+    """How jobs run; a job that is not in has mode -1."""
+
+    mode: Ints  # (J,)
+    start: Ints  # (J,)
+    kind: Ints  # (J,) PS type
+    host: Ints  # (J,) server of the PS; ring: -1
+    ps: Ints  # (J,) how many
+    parts: Ints  # (J,) how many servers hold workers
+    where: Ints  # (J, N) these
+    number: Ints  # (J, N) workers there
+
+
+def tables_of(jobs: Jobs, prices: Floats) -> Tables:
+    """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
+    types = jobs.types
+    kinds = np.arange(len(types.worker_demand) + 1)
+    first = np.zeros((len(jobs.modes), kinds.size), np.int64)
+    rows: list[Ints] = [np.empty((5, 0), np.int64)]
+    begin = 0
+    for i, modes in enumerate(jobs.modes):
+        order = np.lexsort((modes.duration, modes.worker_type))
+        sorted_types = modes.worker_type[order]
+        first[i] = begin + np.searchsorted(sorted_types, kinds)
+        begin += order.size
+        columns = (modes.together, modes.workers, modes.duration, modes.mask)
+        rows.append(np.array([sorted_types, *(column[order] for column in columns)]))
+    worker_cost, least = prefix_sums(prices, types.worker_demand)
+    ps_cost, _ = prefix_sums(prices, types.ps_demand)
+    kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
+    return Tables(
+        arrival=jobs.arrival,
+        soonest=jobs.arrival + np.array([modes.shortest or 0 for modes in jobs.modes], np.int64),
+        weight=jobs.weight.astype(np.float64),
+        first=first,
+        type_of=kind,
+        together=together,
+        workers=workers,
+        duration=duration,
+        mask=mask,
+        class_of=jobs.class_of,
+        e=types.worker_demand,
+        z=types.ps_demand,
+        needed=types.ps_needed,
+        worker_cost=worker_cost,
+        ps_cost=ps_cost,
+        least=least,
+        share=np.zeros(len(types.worker_demand)),
+        ring=types.ring,
+    )
+
+
+def empty_servers(jobs: Jobs, slots: int) -> Servers:
+    """Return empty servers."""
+    demand, capacity = jobs.types.worker_demand, jobs.capacity
+    room = np.full((len(demand), len(capacity)), MOST_ROOM, np.int64)
+    for m, e in enumerate(demand):
+        used = np.flatnonzero(e)
+        if used.size:
+            room[m] = np.minimum((capacity[:, used] // e[used]).min(axis=1), MOST_ROOM)
+    return Servers(
+        np.repeat(capacity[:, None, :], slots, axis=1),
+        np.repeat(room[None].astype(np.int16), slots, axis=0),
+        np.repeat(room.sum(axis=1)[:, None], slots, axis=1),
+    )
+
+
+def no_plans(tables: Tables) -> Plans:
+    """Return plans in which no job is in."""
+    jobs = tables.arrival.size
+    parts = min(tables.class_of.size, int(tables.workers.max(initial=1)))
+    number = [np.zeros(jobs, np.int64) for _ in range(6)]
+    number[0] -= 1
+    return Plans(*number, *(np.zeros((jobs, parts), np.int64) for _ in range(2)))
+
+
+@kernel(nogil=True)
+def copy_plan(source: Plans, target: Plans, i: int) -> None:
+    """Copy how job i runs."""
+    target.mode[i], target.start[i] = source.mode[i], source.start[i]
+    target.kind[i], target.host[i], target.ps[i] = (source.kind[i], source.host[i], source.ps[i])
+    target.parts[i] = source.parts[i]
+    for x in range(source.parts[i]):
+        target.where[i, x], target.number[i, x] = source.where[i, x], source.number[i, x]
+
+
+@kernel(nogil=True)
+def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
+    """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
+    k = plans.mode[i]
+    if k < 0:
+        return 0.0
+    return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
+
+
+@kernel(nogil=True)
+def most_worth(tables: Tables, i: int, slots: int) -> float:
+    """Return what job i earns at most."""
+    return float(tables.weight[i] * (slots - tables.soonest[i]))
+
+
+@kernel(nogil=True)
+def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -> None:
+    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back."""
+    k, start, host = plans.mode[i], plans.start[i], plans.host[i]
+    m, end = tables.type_of[k], start + tables.duration[k]
+    e, free, room, total = tables.e, servers.free, servers.room, servers.total
+    types, resources = e.shape
+    load, fits = np.empty(resources, np.int64), np.empty(types, np.int64)
+    parts, beside = plans.parts[i], host < 0
+    for x in range(parts + 1):
+        h, n = host, 0
+        if x < parts:
+            h, n = plans.where[i, x], plans.number[i, x]
+        elif beside:
+            break
+        for r in range(resources):
+            load[r] = sign * n * e[m, r]
+        if h == host:
+            beside = True
+            s, kind = sign * plans.ps[i], plans.kind[i]
+            for r in range(resources):
+                load[r] += s * tables.z[kind, r]
+        for t in range(start, end):
+            same = t > start  # as in the slot before: no need to divide again
+            for r in range(resources):
+                free[h, t, r] -= load[r]
+                same = same and free[h, t, r] == free[h, t - 1, r]
+            if not same:
+                for a in range(types):
+                    fits[a] = MOST_ROOM
+                    for r in range(resources):
+                        if e[a, r] > 0:
+                            fits[a] = min(fits[a], free[h, t, r] // e[a, r])
+            for a in range(types):
+                total[a, t] += fits[a] - room[t, a, h]
+                room[t, a, h] = fits[a]

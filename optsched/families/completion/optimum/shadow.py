@@ -1,0 +1,26 @@
+"""What one more unit of capacity would be worth: the certificate's prices in natural units."""
+
+from __future__ import annotations
+
+from optsched.families.completion.certificate.format import CompletionCertificate
+from optsched.families.completion.instance import CompletionInstance
+from optsched.scheduling.shadow import Row, capacity_rows
+
+
+def shadow_prices(inst: CompletionInstance, certificate: CompletionCertificate) -> list[Row]:
+    """Return, for every slot, class and resource with a price, what one more unit saves at most.
+
+    ``price`` is in units of the objective for one more natural unit (one GPU, one GB) on one server
+    of the class in the slot. A certificate with several price lists, a tree, gives none.
+    """
+    if len(certificate.prices) != 1:
+        return []
+    unit = 2.0**-certificate.grid_bits
+    return capacity_rows(
+        [(t, c, r, p * unit) for t, c, r, p in certificate.prices[0]],
+        side="server",
+        classes=inst.arrays.classes,
+        machines=inst.servers,
+        resources=inst.resources,
+        scale=inst.arrays.scale.tolist(),
+    )

@@ -1,0 +1,389 @@
+"""Compiled parts of the dynamic program over time; `timeline` says what it does."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.completion.optimum.timeline.slot_kernels import (
+    Ints,
+    Items,
+    Memory,
+    Servers,
+    Small,
+    mix,
+    remembered,
+    sort_in,
+)
+from optsched.families.completion.oracle.kernels import cheapest
+from optsched.numbers.kernels import kernel
+
+Floats = NDArray[np.float64]
+
+NOTHING = 2**30  # fills the lists of what runs
+ITEM_BITS = 14  # of an entry of these lists: end << ITEM_BITS | item
+ITEM = 2**ITEM_BITS - 1
+DONE, FULL, LONG = 0, 1, 2
+
+
+class Rows(NamedTuple):
+    """What every job may do, one job after the other: an item, for so many slots."""
+
+    first: Ints  # (J + 1,)
+    item: Ints  # (C,)
+    duration: Ints  # (C,)
+    cost: Floats  # (K, C, S + 1): weight * completion + rent by start; inf: not allowed
+
+
+class Demand(NamedTuple):
+    """The jobs at K lists of prices."""
+
+    arrival: Ints  # (J,)
+    weight: Floats  # (J,)
+    least: Floats  # (K, J, S + 1): least cost from a slot on
+    worth: Floats  # (K, S + 1): of all capacity from a slot on
+    rent: Floats  # (K, I, S + 1, S + 1): least cost of an item from a slot to another
+
+
+class Pool(NamedTuple):
+    """States that were reached: what is over, and what runs on."""
+
+    slot: Ints  # (N,)
+    mask: Ints  # (N,) jobs that have started
+    value: Floats  # (N,) weight * completion of these
+    bound: Floats  # (N,) nothing that follows costs less
+    ended: NDArray[np.bool_]  # (N,) whether some job ends there
+    runs: Small  # (N, J) ascending
+    chosen: Small  # (N, J) row * (S + 1) + start
+    after: Ints  # (N,) next state of the same slot
+    head: Ints  # (S + 1,) first state of a slot
+    table: Small  # hash table of states
+    size: Ints  # (1,)
+
+
+class Steps(NamedTuple):
+    """The steps between states that were reached, in the order of the slots."""
+
+    source: Small  # (E,)
+    target: Small  # (E,) -1: all jobs have started
+    first: Small  # (E + 1,) of the rows
+    row: Small  # rows that are started
+    size: Ints  # (1,) steps; as many as there is room for: some are missing
+
+
+@kernel
+def _note(steps: Steps, source: int, target: int, rows: Small) -> None:
+    """Add a step, if there is room."""
+    n = steps.size[0]
+    if n == steps.source.size:
+        return
+    a = steps.first[n]
+    if a + rows.size > steps.row.size:
+        steps.size[0] = steps.source.size
+        return
+    steps.source[n], steps.target[n] = source, target
+    for k in range(rows.size):
+        steps.row[a + k] = rows[k]
+    steps.first[n + 1] = a + rows.size
+    steps.size[0] = n + 1
+
+
+@kernel
+def costs(rows: Rows, demand: Demand, pool: Pool, steps: Steps, job: Ints) -> tuple[Floats, Floats]:
+    """Return the cost of every step, and the least cost that follows a state (N + 1,).
+
+    The last entry stands for the end.
+    """
+    out = np.zeros(steps.size[0])
+    rest = np.full(pool.size[0] + 1, np.inf)
+    rest[-1] = 0.0
+    for n in range(out.size - 1, -1, -1):  # what follows a state begins after all that leads to it
+        s = steps.source[n]
+        for c in steps.row[steps.first[n] : steps.first[n + 1]]:
+            out[n] += demand.weight[job[c]] * (pool.slot[s] + rows.duration[c])
+        rest[s] = min(rest[s], out[n] + rest[steps.target[n]])
+    return out, rest
+
+
+@kernel
+def _reach(
+    pool: Pool,
+    slot: int,
+    ended: bool,
+    mask: int,
+    value: float,
+    bound: float,
+    runs: Small,
+    chosen: Small,
+) -> int:
+    """Add a state, or improve the one that is there; return which, -1 if the pool is full."""
+    jobs, size = runs.size, pool.table.size
+    h = mix(slot, mask)
+    for x in runs:
+        if x == NOTHING:
+            break
+        h = mix(h, x)
+    k = h & (size - 1)
+    while pool.table[k] >= 0:
+        s = pool.table[k]
+        same = pool.slot[s] == slot and pool.mask[s] == mask
+        for i in range(jobs):
+            same = same and pool.runs[s, i] == runs[i]
+        if same:
+            break
+        k = (k + 1) & (size - 1)
+    s = pool.table[k]
+    if s < 0:
+        s = pool.size[0]
+        if s == pool.mask.size:
+            return -1
+        pool.size[0] += 1
+        pool.table[k] = s
+        pool.slot[s], pool.mask[s] = slot, mask
+        for i in range(jobs):
+            pool.runs[s, i] = runs[i]
+        pool.ended[s], pool.value[s] = ended, np.inf
+        pool.after[s], pool.head[slot] = pool.head[slot], s
+    pool.ended[s] |= ended
+    if value < pool.value[s]:
+        pool.value[s], pool.bound[s] = value, bound
+        for i in range(jobs):
+            pool.chosen[s, i] = chosen[i]
+    return int(s)
+
+
+@kernel
+def _onward(runs: Small, until: int, out: Small) -> None:
+    """Fill ``out`` with what still runs in slot ``until``, ascending."""
+    for k in range(out.size):
+        out[k] = NOTHING
+    kept = 0
+    for entry in runs:
+        if entry < NOTHING and entry >> ITEM_BITS > until:
+            sort_in(out, kept, entry)
+            kept += 1
+
+
+@kernel
+def _bound(demand: Demand, k: int, slot: int, mask: int, value: float, runs: Small) -> float:
+    """Return what a schedule costs at least at list k of the prices."""
+    bound = value - demand.worth[k, slot]
+    for j in range(runs.size):
+        if not (mask >> j) & 1:
+            bound += demand.least[k, j, slot]
+    for entry in runs:
+        if entry == NOTHING:
+            break
+        bound += demand.rent[k, entry & ITEM, slot, entry >> ITEM_BITS]
+    return float(bound)
+
+
+@kernel
+def bounds(demand: Demand, pool: Pool, states: Ints) -> Floats:
+    """Return the bounds of states at all prices, shape (K, N)."""
+    out = np.empty((demand.worth.shape[0], states.size))
+    for n, s in enumerate(states):
+        for k in range(out.shape[0]):
+            out[k, n] = _bound(demand, k, pool.slot[s], pool.mask[s], pool.value[s], pool.runs[s])
+    return out
+
+
+@kernel
+def expand(
+    servers: Servers,
+    items: Items,
+    rows: Rows,
+    demand: Demand,
+    pool: Pool,
+    memory: Memory,
+    steps: Steps,
+    s: int,
+    limit: float,
+    least_found: float,
+    keep: bool,
+    most: int,
+    best: Small,
+) -> tuple[float, int]:
+    """Start jobs in a state in all ways, and go on to the next slot in which something happens.
+
+    Returns the least value of states in which all jobs have started (their choices in ``best``) or
+    ``least_found``, and how it ended: DONE; FULL, no more states; LONG, ``most`` starts were tried.
+    With ``keep`` the limit stays as it is, and the steps are noted.
+    """
+    arrival, least, worth, rent = demand.arrival, demand.least, demand.worth, demand.rent
+    lists, jobs, last = worth.shape[0], arrival.size, worth.shape[1] - 1
+    t = pool.slot[s]
+    total = servers.capacity.sum(axis=0)
+    use = np.zeros((jobs + 1, total.size), np.int64)
+    runs = np.full((jobs + 1, jobs), NOTHING, np.int32)
+    number = np.zeros(jobs + 1, np.int64)
+    mask, value = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1)
+    cost = np.zeros((jobs + 1, lists))  # of what has started and what runs, less all capacity
+    others = np.zeros(lists)  # the same, and the cheapest of all the others but one
+    job, row = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1, np.int64)
+    chosen, order = pool.chosen[s].copy(), np.zeros(jobs, np.int32)
+    onward, picked = np.zeros(jobs, np.int32), np.zeros(jobs, np.int32)
+    mask[0], value[0], runs[0] = pool.mask[s], pool.value[s], pool.runs[s]
+    cost[0] = value[0] - worth[:, t]
+    while number[0] < jobs and runs[0, number[0]] < NOTHING:
+        entry = runs[0, number[0]]
+        use[0] += items.use[entry & ITEM]
+        cost[0] += rent[:, entry & ITEM, t, entry >> ITEM_BITS]
+        number[0] += 1
+    level, taken, fresh = 0, 0, True
+    while level >= 0:
+        if fresh:  # start no more
+            fresh = False
+            row[level] = rows.first[job[level]]
+            if mask[level] == (1 << jobs) - 1:
+                if keep and value[level] < limit:
+                    _note(steps, s, -1, picked[:level])
+                if value[level] < least_found:
+                    least_found = value[level]
+                    best[:] = chosen
+                    if not keep:
+                        limit = min(limit, least_found)
+            else:
+                end = last
+                for k in range(number[level]):
+                    end = min(end, runs[level, k] >> ITEM_BITS)
+                until = end
+                for j in range(jobs):
+                    if not (mask[level] >> j) & 1 and arrival[j] > t:
+                        until = min(until, arrival[j])
+                if until < last:
+                    _onward(runs[level], until, onward)
+                    bound = -np.inf
+                    for k in range(lists):
+                        one = _bound(demand, k, until, mask[level], value[level], onward)
+                        bound = max(bound, one)
+                        if bound >= limit:
+                            break
+                    if bound < limit:
+                        target = _reach(
+                            *(pool, until, until == end, mask[level], value[level], bound),
+                            *(onward, chosen),
+                        )
+                        if target < 0:
+                            return least_found, FULL
+                        if keep:
+                            _note(steps, s, target, picked[:level])
+        # the next start
+        found = False
+        while job[level] < jobs and not found:
+            j = job[level]
+            late = arrival[j] > t or (arrival[j] < t and not pool.ended[s])
+            if not late and not (mask[level] >> j) & 1:
+                others[:] = cost[level]
+                for i in range(jobs):
+                    if i != j and not (mask[level] >> i) & 1:
+                        others += least[:, i, t + 1 if i < j else t]
+                while row[level] < rows.first[j + 1]:
+                    c = row[level]
+                    row[level] += 1
+                    dear = False
+                    for k in range(lists):
+                        if others[k] + rows.cost[k, c, t] >= limit:
+                            dear = True
+                            break
+                    if dear:
+                        continue
+                    taken += 1
+                    i = rows.item[c]
+                    large = False
+                    for r in range(total.size):
+                        use[level + 1, r] = use[level, r] + items.use[i, r]
+                        large |= use[level + 1, r] > total[r]
+                    if large:
+                        continue
+                    n = number[level]
+                    for k in range(n):
+                        sort_in(order, k, runs[level, k] & ITEM)
+                    sort_in(order, n, i)
+                    if not remembered(servers, items, memory, order[: n + 1]):
+                        continue
+                    end = t + rows.duration[c]
+                    runs[level + 1] = runs[level]
+                    runs[level + 1, n] = (end << ITEM_BITS) | i
+                    number[level + 1] = n + 1
+                    mask[level + 1] = mask[level] | (1 << j)
+                    value[level + 1] = value[level] + demand.weight[j] * end
+                    cost[level + 1] = cost[level] + rows.cost[:, c, t]
+                    chosen[j], picked[level] = c * (last + 1) + t, c
+                    found = True
+                    break
+            if not found:
+                job[level] += 1
+                row[level] = rows.first[min(job[level], jobs)]
+        if taken > most:
+            return least_found, LONG
+        if found:
+            level += 1
+            job[level] = job[level - 1] + 1
+            if job[level] == jobs:
+                row[level] = rows.first[jobs]
+            fresh = True
+        else:
+            level -= 1
+    return least_found, DONE
+
+
+class Priced(NamedTuple):
+    """Classes of empty servers at prices, as `oracle.PricedServers` has them."""
+
+    worker_cost: Floats
+    ps_cost: Floats
+    least: Floats
+    free: Ints
+    room: NDArray[np.int16]
+    total: Ints
+    top: Ints
+    number: Ints
+
+
+@kernel
+def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Priced) -> Floats:
+    """Return the least cost of every item from a slot to another, shape (I, S + 1, S + 1)."""
+    number = items.apart.size
+    out = np.zeros((number, slots + 1, slots + 1))
+    none = np.empty(0, np.int64)
+    last = min(slots, priced.worker_cost.shape[1] - 1)  # from then on all is free of charge
+    for i in range(number):
+        mask = np.array([items.apart_ps[i], items.together_ps[i]])
+        some = np.flatnonzero(mask)
+        mask, kind = mask[some], np.full(some.size, items.worker_type[i])
+        workers = np.array([items.apart[i], items.together[i]])[some]
+        for a in range(last):
+            for d in range(1, min(longest[i], last - a) + 1):
+                _, cost, _ = cheapest(
+                    kind,
+                    some,
+                    workers,
+                    np.full(some.size, d),
+                    mask,
+                    a,
+                    1.0,
+                    a + d,
+                    np.inf,
+                    True,
+                    priced.worker_cost,
+                    priced.ps_cost,
+                    priced.least,
+                    priced.free,
+                    priced.room,
+                    priced.total,
+                    priced.top,
+                    priced.number,
+                    servers.worker,
+                    servers.ps,
+                    servers.needed,
+                    servers.ring,
+                    None,
+                    none,
+                    none,
+                )
+                out[i, a, a + d] = cost
+            out[i, a, last + 1 :] = out[i, a, last]
+    return out

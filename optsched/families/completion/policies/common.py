@@ -1,0 +1,198 @@
+"""What the baselines share: the cluster, the clock, and jobs that run in pieces.
+
+The resource configuration is the "ideal" one: worker and PS type of the mode with the shortest
+duration. A baseline decides at every arrival and whenever a job ends.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from optsched.families.completion.instance import (
+    CompletionJob,
+    Ints,
+    Piece,
+    Platform,
+)
+from optsched.families.completion.modes import Cluster, Modes, Task
+from optsched.families.completion.oracle.schedule import (
+    Found,
+    PricedServers,
+    best_schedule,
+    piece_of,
+    placement,
+)
+from optsched.numbers.resources import ceil_tol, slack
+from optsched.numbers.streams import Streams
+from optsched.problem import Information, Prior
+from optsched.scheduling.jobs import Arrivals
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A job that runs, and where."""
+
+    piece: Piece
+    load: Ints  # (H, R)
+
+
+class Baseline(ABC):
+    """A policy without prior knowledge that holds servers for the jobs that run."""
+
+    name: str
+    information: Information = "after"
+    knows: tuple[str, ...] = ()
+    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    """Settings that are tried for every free parameter."""
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
+        """Begin with empty servers."""
+        self.platform, self.streams = public, streams
+        self.cluster = Cluster(public)
+        self.free = self.cluster.arrays.capacity.copy()  # (H, R)
+        self.tasks: dict[int, Task] = {}
+        self.waiting: dict[int, int] = {}  # job -> slot since which it waits, in order of arrival
+        self.running: dict[int, Held] = {}
+        self.left: dict[int, Fraction] = {}  # mini-batches
+        self.slot = 0  # of the event
+        self.out: dict[int, list[Piece]] = {}  # what jobs do from then on
+
+    def step(self, event: Arrivals) -> dict[int, list[Piece]]:
+        """Let the clock go to the slot of the event; after the last slot, until all is done."""
+        self.out = {}
+        t = self.slot = event.slot
+        changed = self._end(t)
+        for j, job in event.jobs.items():
+            self.tasks[j] = self.cluster.task(cast(CompletionJob, job))
+            self.left[j] = Fraction(self.tasks[j].job.batches)
+            self.waiting[j] = t
+            self.arrived(j)
+            changed = True
+        if changed or self.impatient(t):
+            self.decide(t)
+        while t == self.platform.horizon and self.running:
+            now = min(held.piece.end for held in self.running.values())
+            self._end(now)
+            self.decide(now)
+        return self.out
+
+    def arrived(self, j: int) -> None:  # noqa: B027
+        """Note a job that has just arrived."""
+
+    def impatient(self, t: int) -> bool:  # noqa: ARG002
+        """Whether to decide anew though nothing has come or gone."""
+        return False
+
+    @abstractmethod
+    def decide(self, t: int) -> None:
+        """Start (and stop) jobs at the beginning of slot ``t``."""
+
+    def modes(self, j: int, workers: int | None = None, *, ideal: bool = True) -> Modes:
+        """Return the modes of a job with at most so many workers, of the ideal worker type."""
+        modes = self.tasks[j].modes
+        if workers is not None:
+            few = np.flatnonzero(modes.workers <= workers)
+            modes = modes.take(few if few.size else np.flatnonzero(modes.workers == 1))
+        if ideal:
+            modes = modes.take(np.flatnonzero(modes.worker_type == modes.worker_type[0]))
+        return modes
+
+    def begin(self, j: int, t: int, modes: Modes) -> bool:
+        """Start a waiting job in the mode that ends first among those that fit now, if any."""
+        if not modes.size:
+            return False
+        servers = self._servers()
+        found = best_schedule(
+            self.cluster.types,
+            modes,
+            servers,
+            arrival=0,
+            weight=1.0,
+            starts=(np.zeros(modes.size, np.int64), np.zeros(modes.size, np.int64)),
+        )
+        if found is None:
+            return False
+        workers, ps = placement(self.cluster.types, servers, found)
+        piece = piece_of(found, workers, ps, self.platform.ring, shift=t)
+        piece = piece.model_copy(update={"duration": self._rest(j, piece)})
+        load = self._load(found, workers, ps)
+        self.free -= load
+        self._run(j, Held(piece, load))
+        return True
+
+    def stop(self, j: int, t: int) -> Held:
+        """Take a running job off its servers; what it has done counts."""
+        held = self.running.pop(j)
+        self.free += held.load
+        self.waiting[j] = t
+        self._did(j, held.piece, t - held.piece.start)
+        said = self.out.setdefault(j, [])
+        if said and said[-1].start == held.piece.start:
+            said.pop()
+        begin = max(held.piece.start, self.slot)
+        if t > begin:
+            said.append(held.piece.model_copy(update={"start": begin, "duration": t - begin}))
+        return held
+
+    def resume(self, j: int, t: int, held: Held) -> bool:
+        """Start a job again where it was, if there is room."""
+        if (held.load > self.free).any():
+            return False
+        piece = held.piece.model_copy(update={"start": t})
+        piece = piece.model_copy(update={"duration": self._rest(j, piece)})
+        self.free -= held.load
+        self._run(j, Held(piece, held.load))
+        return True
+
+    def _run(self, j: int, held: Held) -> None:
+        """Say from when to when a waiting job runs; :meth:`stop` takes back what is left."""
+        self.running[j] = held
+        self.out.setdefault(j, []).append(held.piece)
+        del self.waiting[j]
+
+    def _end(self, t: int) -> bool:
+        done = [j for j, held in self.running.items() if held.piece.end <= t]
+        for j in done:
+            held = self.running.pop(j)
+            self.free += held.load
+            self._did(j, held.piece, held.piece.duration)
+        return bool(done)
+
+    def _did(self, j: int, piece: Piece, slots: int) -> None:
+        self.left[j] -= slots * self._speed(j, piece)
+
+    def _speed(self, j: int, piece: Piece) -> Fraction:
+        """Return mini-batches per slot."""
+        n, kind = piece.number, piece.ps_type or 0
+        job = self.tasks[j].job
+        return n / self.platform.batch_slots(job, piece.worker_type, kind, piece.together, n)
+
+    def _rest(self, j: int, piece: Piece) -> int:
+        """Return how many slots the job still needs as ``piece`` runs."""
+        if self.left[j] == self.tasks[j].job.batches:  # the judge's own rounding
+            job, kind = self.tasks[j].job, piece.ps_type or 0
+            return self.platform.duration(
+                job, piece.worker_type, kind, piece.together, piece.number
+            )
+        need = self.left[j] / self._speed(j, piece)
+        whole = max(1, ceil_tol(need))
+        short = self.left[j] - whole * self._speed(j, piece)
+        return whole if short <= slack(Fraction(self.tasks[j].job.batches)) / 2 else whole + 1
+
+    def _servers(self) -> PricedServers:
+        types = self.cluster.types
+        h, r = self.free.shape
+        return PricedServers.of(types, np.zeros((0, h, r)), self.free, self.cluster.ones)
+
+    def _load(self, found: Found, workers: Ints, ps: Ints) -> Ints:
+        types = self.cluster.types
+        load: Ints = workers[:, None] * types.worker_demand[found.worker_type]
+        if not types.ring:
+            load = load + ps[:, None] * types.ps_demand[found.ps_type]
+        return load

@@ -1,0 +1,205 @@
+"""A_maxweight: the most weight that ends by a deadline, by posted prices (Algorithm 3).
+
+Problem (7), (16): jobs that are all present, empty servers, a deadline tau; maximize the weight of
+the jobs that are completed by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.completion.instance import Piece
+from optsched.families.completion.modes import Cluster, Modes, Task
+from optsched.families.completion.oracle.schedule import (
+    Found,
+    PricedServers,
+    State,
+    best_schedule,
+    piece_of,
+    placement,
+)
+from optsched.numbers.kernels import kernel
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ADMISSION = 1e-9
+Order = Literal["arrival", "density"]
+
+
+def max_weight(
+    cluster: Cluster,
+    tasks: Mapping[int, Task],
+    jobs: Sequence[int],
+    tau: int,
+    lam: float,
+    *,
+    order: Order = "arrival",
+    printed: bool = False,
+) -> dict[int, Piece]:
+    """Schedule jobs in slots 0..tau-1 of empty servers (Algorithm 3).
+
+    Parameters
+    ----------
+    cluster : Cluster
+    tasks : mapping
+        The jobs by index.
+    jobs : sequence of int
+        Who may be scheduled, in the order in which they are asked.
+    tau : int
+        Every job must have ended by the beginning of this slot.
+    lam : float
+        lambda of the price function (11).
+    order : {"arrival", "density"}
+        "density" takes the jobs by falling weight per share of the cluster and slot, and keeps
+        whoever fits, whatever it costs: a variant that is not the paper's.
+    printed : bool
+        Distributed placements as Algorithm 4 prints them.
+    """
+    block = Block(cluster, tau, lam)
+    out = {}
+    if order == "density":
+        jobs = sorted(jobs, key=lambda j: (-tasks[j].density, j))
+    for j in jobs:
+        piece = block.offer(tasks[j], reject=order == "arrival", printed=printed)
+        if piece is not None:
+            out[j] = piece
+    return out
+
+
+def jain(
+    cluster: Cluster, tasks: Mapping[int, Task], jobs: Sequence[int], tau: int
+) -> dict[int, Piece]:
+    """Schedule jobs greedily: Jain, Menache, Naor, Yaniv (Transactions on Parallel Computing 2015).
+
+    The jobs are taken by falling weight per worker-slot of their shortest mode, and each is put
+    where it ends first, if that is by the deadline; nobody pays a price.
+    """
+    block = Block(cluster, tau, 2.0)
+
+    def density(j: int) -> float:
+        modes = tasks[j].modes
+        return tasks[j].job.weight / float(modes.workers[0] * modes.duration[0])
+
+    out = {}
+    for j in sorted(jobs, key=lambda j: (-density(j), j)):
+        modes = tasks[j].modes
+        ideal = modes.take(np.flatnonzero(modes.worker_type == modes.worker_type[0]))
+        piece = block.first(ideal)
+        if piece is not None:
+            out[j] = piece
+    return out
+
+
+class Block:
+    """A window of empty servers whose prices rise with their use: (11)."""
+
+    def __init__(self, cluster: Cluster, slots: int, lam: float) -> None:
+        self.cluster, self.slots, self.log_lam = cluster, slots, float(np.log(lam))
+        types, capacity = cluster.types, cluster.arrays.capacity
+        h, r = capacity.shape
+        self.used = np.zeros((slots, h, r), np.int64)
+        self.servers = PricedServers(
+            np.zeros((len(types.worker_demand), slots + 1, h)),
+            np.zeros((len(types.ps_demand), slots + 1, h)),
+            np.zeros((len(types.worker_demand), slots + 1)),
+            State.of(types, capacity, cluster.ones, slots),
+            cluster.ones,
+        )
+
+    def offer(self, task: Task, *, reject: bool, printed: bool) -> Piece | None:
+        """Schedule a job at the lowest cost, unless it is rejected or nothing fits."""
+        types, servers = self.cluster.types, self.servers
+        modes = task.modes.at_most(self.slots)
+        found = best_schedule(
+            types, modes, servers, arrival=0, weight=0.0, deadline=self.slots, printed=printed
+        )
+        weight = task.job.weight
+        if found is None or (reject and weight - found.cost <= ADMISSION * weight):
+            return None
+        return self._book(found)
+
+    def first(self, modes: Modes) -> Piece | None:
+        """Schedule a job where it ends first, if anything fits."""
+        servers = self.servers
+        found = best_schedule(
+            self.cluster.types,
+            modes.at_most(self.slots),
+            PricedServers(
+                np.zeros_like(servers.worker_cost[:, :1]),
+                np.zeros_like(servers.ps_cost[:, :1]),
+                np.zeros_like(servers.least[:, :1]),
+                servers.state,
+                servers.count,
+            ),
+            arrival=0,
+            weight=1.0,
+            deadline=self.slots,
+        )
+        return None if found is None else self._book(found)
+
+    def _book(self, found: Found) -> Piece:
+        """Use what a schedule takes, and raise the prices."""
+        types, servers = self.cluster.types, self.servers
+        workers, ps = placement(types, servers, found)
+        load = workers[:, None] * types.worker_demand[found.worker_type]
+        if not types.ring:
+            load = load + ps[:, None] * types.ps_demand[found.ps_type]
+        hosts = np.flatnonzero(workers + ps)
+        servers.state.occupy(types, found.start, found.completion, hosts, load)
+        raise_prices(
+            found.start,
+            found.completion,
+            hosts,
+            load,
+            self.used,
+            self.cluster.natural,
+            self.log_lam,
+            types.worker_demand,
+            types.ps_demand,
+            self.cluster.arrays.scale,
+            servers.worker_cost,
+            servers.ps_cost,
+        )
+        return piece_of(found, workers, ps, types.ring)
+
+
+@kernel
+def raise_prices(
+    start: int,
+    end: int,
+    hosts: Ints,
+    load: Ints,  # (H, R)
+    used: Ints,  # (S, H, R)
+    capacity: Floats,  # (H, R) without the tolerance
+    log_lam: float,
+    e: Ints,
+    z: Ints,
+    scale: Floats,
+    worker_cost: Floats,
+    ps_cost: Floats,
+) -> None:
+    """Note the use of what a job takes, and bring the prices of its servers up to date."""
+    slots, _, resources = used.shape
+    price = np.empty((slots, resources))
+    for h in hosts:
+        for t in range(start, end):
+            for r in range(resources):
+                used[t, h, r] += load[h, r]
+        for t in range(start, slots):
+            for r in range(resources):
+                price[t, r] = 0.0
+                if used[t, h, r] > 0 and capacity[h, r] > 0:
+                    filled = used[t, h, r] / capacity[h, r]
+                    price[t, r] = np.expm1(log_lam * filled) / scale[r]
+        for demand, cost in ((e, worker_cost), (z, ps_cost)):
+            for k in range(demand.shape[0]):
+                for t in range(start, slots):
+                    unit = 0.0
+                    for r in range(resources):
+                        unit += price[t, r] * demand[k, r]
+                    cost[k, t + 1, h] = cost[k, t, h] + unit

@@ -1,0 +1,263 @@
+"""Where instances come from: generators (`presets`) and lists of jobs with measured speeds.
+
+A trace names arrival, running time and number of GPUs of a job; a profile names how many
+mini-batches per second a model trains on each kind of GPU. What neither names is drawn, and the
+instance says so in ``drawn``.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from optsched.families.completion.facts import describe, headline, warnings
+from optsched.families.completion.instance import (
+    CompletionInstance,
+    CompletionJob,
+    PsType,
+    WorkerType,
+)
+from optsched.families.completion.sources.presets import Settings, generate
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.streams import Streams
+from optsched.problem import InputError, Window
+from optsched.traces.opening import read_tables, reading, seconds
+from optsched.traces.throughputs import read_throughputs
+from optsched.traces.windows import arrival_slots, take_window
+
+__all__ = ["describe", "from_trace", "generate", "headline", "open_trace", "warnings"]
+
+RANGES = Settings()
+RESOURCES = ("k80", "p100", "v100", "cpu", "memory", "bandwidth")
+UNITS = ("GPU", "GPU", "GPU", "vCPU", "GB", "Gbps")
+GPUS = ("k80", "p100", "v100")
+MEASURED_ON = "p100"  # the GPU on which the running times of the trace are taken to be measured
+RELATIVE = {"k80": 1.0, "p100": 3.0, "v100": 5.0}  # speeds, where there is no profile
+SERVERS: tuple[tuple[str, int, tuple[float, ...]], ...] = (
+    ("8 K80", 2, (8, 0, 0, 32, 488, 10)),
+    ("4 P100", 2, (0, 4, 0, 48, 256, 25)),
+    ("4 V100", 1, (0, 0, 4, 32, 244, 10)),
+    ("8 V100", 1, (0, 0, 8, 64, 488, 25)),
+)
+WORKERS: tuple[tuple[str, tuple[float, ...]], ...] = (
+    ("k80", (1, 0, 0, 4, 16, 1)),
+    ("p100", (0, 1, 0, 8, 32, 2)),
+    ("v100", (0, 0, 1, 8, 32, 2)),
+)
+PS = ((2.0, 8.0, 5.0), (4.0, 16.0, 10.0))  # vCPU, GB, Gbps
+MOST_SERVERS = 10_000
+DRAWN = (
+    *("weight", "epochs", "chunks", "update_time", "gradient_mb", "model"),
+    *("worker_types", "ps_types", "servers"),
+)
+
+
+def open_trace(source: Path, window: Window) -> CompletionInstance:
+    """Make an instance of a window of the job list ``source``; see :func:`from_trace`.
+
+    Raises
+    ------
+    InputError
+        A file or an option is wrong.
+    """
+    chosen = window.settle(
+        "completion",
+        **{"profiles": (), "jobs": 100, "slots": 100, "slot": "1h"},
+        **{"start": "0", "load": 1.0, "min_tasks": 1, "draw_seed": 0},
+    )
+    tables = read_tables(source)
+    profiles = []
+    for path in chosen.pop("profiles"):
+        with reading(path):
+            profiles.append(read_throughputs(path))
+    return from_trace(
+        tables.jobs,
+        pd.concat(profiles) if profiles else None,
+        slot_seconds=seconds(chosen.pop("slot")),
+        seed=chosen.pop("draw_seed"),
+        **chosen,
+    )
+
+
+def from_trace(
+    jobs_table: pd.DataFrame,
+    speeds: pd.DataFrame | None = None,
+    *,
+    jobs: int = 100,
+    slots: int = 100,
+    slot_seconds: float = 3600.0,
+    start: float | str = 0.0,
+    load: float = 1.0,
+    seed: int = 0,
+    min_tasks: int = 1,
+    servers: int | None = None,
+    architecture: Literal["ps", "ring"] = "ps",
+) -> CompletionInstance:
+    """Make an instance of a window of a trace.
+
+    The window holds consecutive jobs; the time between them is scaled so that they arrive from the
+    first slot to the last. A job keeps its work, running time x GPUs on a P100, and is split into a
+    drawn number of chunks, so that it may use other numbers of workers. Its model is drawn from
+    those that the profile has measured on all kinds of GPUs.
+
+    Parameters
+    ----------
+    jobs_table : DataFrame
+        Columns as `optsched.traces.read_jobs` returns them.
+    speeds : DataFrame, optional
+        Columns as `read_throughputs` returns them; without, speeds of the GPUs are drawn around
+        1 : 3 : 5.
+    jobs, slots : int
+        Sizes of the window and of the horizon.
+    slot_seconds : float
+        Length of a slot, s.
+    start : float or str
+        Where the window begins, see `traces.windows`.
+    load : float
+        GPU time of all jobs on the best kind of GPU, over what the GPUs have until the horizon.
+    seed : int
+        Fixes all that is drawn; not negative.
+    min_tasks : int
+        Only jobs of at least so many GPUs are taken.
+    servers : int, optional
+        How many servers, whatever the load.
+    architecture : {"ps", "ring"}
+
+    Raises
+    ------
+    InputError
+        An option is wrong, or fewer than ``jobs`` jobs are left from ``start`` on.
+    """
+    for name, number in (("jobs", jobs), ("slots", slots), ("min_tasks", min_tasks)):
+        if number < 1:
+            raise InputError(f"{name} is {number}, expected a whole number of at least 1")
+    if not 0 < load < math.inf:
+        raise InputError(f"load is {load}, expected a positive number")
+    if seed < 0:
+        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    window = take_window(jobs_table, jobs, start, min_tasks)
+    streams = Streams(seed)
+    table = _speeds(speeds, streams, len(window))
+    arrival = arrival_slots(window, slots)
+    made = [
+        _job(streams, j, row, int(arrival[j]), table, slot_seconds, ring=architecture == "ring")
+        for j, row in enumerate(window.to_dict("records"))
+    ]
+    number = _number(made, slots, load) if servers is None else servers
+    ps = PS if architecture == "ps" else ()
+    return CompletionInstance(
+        architecture=architecture,
+        slot_seconds=slot_seconds,
+        horizon=slots,
+        resources=RESOURCES,
+        units=UNITS,
+        servers=_servers(number),
+        worker_types=tuple(
+            WorkerType(name=name, demand=demand, bandwidth=demand[-1]) for name, demand in WORKERS
+        ),
+        ps_types=tuple(
+            PsType(name=f"{cpu:g} vCPU", demand=(0, 0, 0, cpu, memory, rate), bandwidth=rate)
+            for cpu, memory, rate in ps
+        ),
+        jobs=tuple(made),
+        drawn=DRAWN if speeds is not None else (*DRAWN, "batch_time"),
+        source=(
+            f"{jobs_table.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} "
+            f"on, at least {min_tasks} GPUs each, {number} servers, seed {seed}"
+        ),
+    )
+
+
+def _speeds(speeds: pd.DataFrame | None, streams: Streams, jobs: int) -> pd.DataFrame:
+    """Return mini-batches per second, one row per model and a column per kind of GPU."""
+    if speeds is None:
+        rows = [
+            [RELATIVE[g] * float(streams(f"speed of {g}", j).uniform(0.7, 1.3)) for g in GPUS]
+            for j in range(jobs)
+        ]
+        return pd.DataFrame(rows, columns=list(GPUS), index=[f"drawn {j}" for j in range(jobs)])
+    table = speeds.pivot_table(index="model", columns="gpu", values="batches_per_second")
+    missing = [g for g in GPUS if g not in table]
+    if missing:
+        raise InputError(f"the profile has no speeds on {missing[0]}, expected {', '.join(GPUS)}")
+    table = table[list(GPUS)].dropna()
+    if table.empty:
+        raise InputError(f"no model has speeds on all of {', '.join(GPUS)}, expected at least one")
+    return table
+
+
+def _job(
+    streams: Streams,
+    j: int,
+    row: dict[Any, Any],
+    arrival: int,
+    table: pd.DataFrame,
+    slot_seconds: float,
+    *,
+    ring: bool,
+) -> CompletionJob:
+    model = table.iloc[int(streams("model", j).integers(len(table)))]
+    batches = max(1.0, float(row["run_seconds"]) * int(row["tasks"]) * float(model[MEASURED_ON]))
+    chunks = max(int(row["tasks"]), _whole(streams, "chunks", j, RANGES.chunks))
+    epochs = min(_whole(streams, "epochs", j, RANGES.epochs), max(1, int(batches // chunks)))
+    low, high = RANGES.update_ms
+    updates = 1 if ring else len(PS)
+    ms = streams("update_time", j).uniform(low, high, size=updates)
+    # an update is part of a measured step: the larger part of it is left to the worker
+    fastest = 1000.0 / float(model.max())
+    ms = np.minimum(ms, 0.2 * fastest)
+    return CompletionJob(
+        arrival=arrival,
+        weight=_whole(streams, "weight", j, RANGES.weight),
+        epochs=epochs,
+        chunks=chunks,
+        batches_per_chunk=max(1, round(batches / (epochs * chunks))),
+        batch_time=tuple(round(1.0 / float(model[g]) / slot_seconds, 12) for g in GPUS),
+        update_time=tuple(round(float(x) / 1000 / slot_seconds, 12) for x in ms),
+        gradient_mb=round(_gradient(streams, j, fastest), 3),
+    )
+
+
+def _gradient(streams: Streams, j: int, fastest_ms: float) -> float:
+    """Draw the size of the gradients, at most what a worker sends in twice the time of a step."""
+    most = 2 * fastest_ms / 1000 * 1.0 / 8 * 1000 / 2  # MB in that time at 1 Gbit/s, both ways
+    return min(float(_whole(streams, "gradient", j, RANGES.gradient_mb)), max(most, 0.001))
+
+
+def _whole(streams: Streams, name: str, j: int, limits: tuple[float, float]) -> int:
+    return int(streams(name, j).integers(int(limits[0]), int(limits[1]) + 1))
+
+
+def _number(jobs: list[CompletionJob], slots: int, load: float) -> int:
+    """Return how many servers, in the proportions of the list, bring the load to ``load``."""
+    whole = sum(share for _, share, _ in SERVERS)
+    each = np.array([sum(n * c[g] for _, n, c in SERVERS) / whole for g in range(len(GPUS))])
+    work = [min(job.batches * v / e for v, e in zip(job.batch_time, each, strict=True))
+            for job in jobs]  # fmt: skip
+    number: int = max(1, round(sum(work) / len(GPUS) / slots / load))
+    if number > MOST_SERVERS:
+        raise InputError(
+            f"load {load:g} asks for {number} servers, expected at most {MOST_SERVERS}; raise the "
+            "load"
+        )
+    return number
+
+
+def _servers(number: int) -> tuple[MachineClass, ...]:
+    """Split a number in the proportions of the list: largest remainder, ties to the first."""
+    if number < 1:
+        raise InputError(f"servers is {number}, expected a whole number of at least 1")
+    weights = np.array([share for _, share, _ in SERVERS])
+    shares = weights * number // weights.sum()
+    rest = weights * number % weights.sum()
+    for c in np.argsort(-rest, kind="stable")[: number - int(shares.sum())]:
+        shares[c] += 1
+    return tuple(
+        MachineClass(name=name, count=int(n), capacity=capacity)
+        for (name, _, capacity), n in zip(SERVERS, shares, strict=True)
+        if n
+    )

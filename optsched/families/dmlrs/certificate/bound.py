@@ -1,0 +1,290 @@
+"""The bound of one leaf of a certificate of family `dmlrs`: integers only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.dmlrs.certificate.kernels import (
+    NONE,
+    best_load,
+    best_payoff,
+    inner_costs,
+    outer_costs,
+    slot_options,
+)
+from optsched.families.dmlrs.certificate.limits import (
+    Limits,
+    PackingPriced,
+    Priced,
+    Scale,
+    UnitPriced,
+    charged,
+    coarser,
+    demands,
+)
+from optsched.families.dmlrs.certificate.links import linked_costs, linked_options
+from optsched.families.dmlrs.certificate.packings import Packings
+from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
+
+Ints = NDArray[np.int64]
+
+MEMORY = 2**28  # bytes of results that are kept for leaves to come
+MOST_LINKED = 2**20  # numbers of workers beside PS, times numbers of workers elsewhere
+
+
+class LeafBounds:
+    """Computes the bounds of leaves of one instance.
+
+    Prices are integers, in value units times 2**grid_bits. Costs are added up on the grid of
+    `Scale`, which is coarser if need be, so that nothing leaves 64 bits; they only fall by that.
+    """
+
+    def __init__(self, inst: DmlrsInstance, grid_bits: int) -> None:
+        self.inst = inst
+        a = inst.arrays
+        self.scale = Scale(inst, grid_bits)
+        self.linked = inst.locality == "link"
+        self.alpha, self.beta = demands(inst)  # (I, R)
+        self.capacity = a.capacity[[c[0] for c in a.classes]]  # (C, R)
+        self.count = np.array([len(c) for c in a.classes], np.int64)
+        self.tables = [
+            (np.array(n.ps_inner, np.int64), np.array(n.ps_outer, np.int64)) for n in inst.needs
+        ]
+        # (I,) workers in a slot: more than do the whole work change nothing on one machine, or more
+        self.cap = a.chunks.copy()
+        served = self.cap
+        if not self.linked:
+            pairs = [(self._most(i, 0), self._most(i, 1)) for i in range(len(inst.jobs))]
+            self.cap = np.array([max(p) for p in pairs], np.int64)
+            most = [max(0, *(int(t.max()) for t in tables)) for tables in self.tables]
+            served = np.array(most, np.int64)
+        self.most = np.concatenate([self.cap, served])  # (2 I,), and PS
+        self.room = self._rooms()  # (2 I, C)
+        # results that are kept: their names have a few numbers per slot
+        self.memory = max(100, MEMORY // (64 + 32 * max(inst.horizon, len(inst.jobs))))
+        self._loads: dict[tuple[object, ...], int] = {}
+        self._payoffs: dict[tuple[object, ...], int | None] = {}
+        self._costs: dict[tuple[int, int], list[tuple[Ints, ...]]] = {}
+
+    def _rooms(self) -> Ints:
+        """Return how many workers (PS) of each job one empty machine of each class holds."""
+        demand = np.concatenate([self.alpha, self.beta])
+        holds = np.repeat(self.most[:, None], len(self.capacity), axis=1)
+        for r in range(self.capacity.shape[1]):
+            needs = demand[:, r] > 0
+            held = self.capacity[None, :, r] // demand[needs, r][:, None]
+            holds[needs] = np.minimum(holds[needs], held)
+        return holds
+
+    @cached_property
+    def worth(self) -> list[list[int]]:
+        """Utility of completing in slots arrival, arrival + 1, ..., rounded up to the grid."""
+        unit = Fraction(2) ** self.scale.grid
+        return [
+            [math.ceil(job.utility.upper(d) * unit) for d in range(self.inst.horizon - job.arrival)]
+            for job in self.inst.jobs
+        ]
+
+    def unrestricted(self) -> Limits:
+        """Return the limits at the root of a tree."""
+        jobs, horizon = len(self.inst.jobs), self.inst.horizon
+        return Limits(
+            first=self.inst.arrays.arrival.copy(),
+            last=np.full(jobs, horizon - 1, np.int64),
+            never=np.ones(jobs, np.bool_),
+            low=np.zeros((jobs, horizon), np.int64),
+            high=np.repeat(self.cap[:, None], horizon, axis=1),
+            mode=np.zeros((jobs, horizon), np.int64),
+        )
+
+    def bound(self, limits: Limits, priced: Priced) -> int | None:
+        """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
+        limits.never &= ~limits.low.any(axis=1)  # who has workers, completes
+        if np.any(limits.low > limits.high):
+            return None
+        total = 0
+        for i in range(len(self.inst.jobs)):
+            payoff = self._payoff(i, limits, priced)
+            if payoff is None:
+                return None
+            total += payoff
+        if isinstance(priced, PackingPriced):
+            packings = self.packings.worth(limits, priced)
+            if packings is None:
+                return None
+            total += packings
+        if not isinstance(priced, UnitPriced):
+            return (total << self.scale.shift) + self._capacity_worth(priced.prices)
+        return (total + self._loads_worth(limits, priced.prices)) << self.scale.shift
+
+    @cached_property
+    def packings(self) -> Packings:
+        """What slots are worth at prices of packings."""
+        return Packings(self.scale, self.capacity, self.count, self.tables)
+
+    def _capacity_worth(self, prices: Ints) -> int:
+        """Return the sum of price * capacity."""
+        return sum(
+            int(prices[t, c, r]) * int(self.capacity[c, r]) * int(self.count[c])
+            for t, c, r in zip(*np.nonzero(prices), strict=True)
+        )
+
+    def _loads_worth(self, limits: Limits, prices: Ints) -> int:
+        """Return the worth of the most expensive loads of all machines in all slots."""
+        horizon = self.inst.horizon
+        value = self._lowered(
+            np.concatenate([prices[0], prices[1]])
+        )  # (2 I, T, C), as in the costs
+        slots = np.arange(horizon)[None, :]
+        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
+        most = np.where(runs, limits.high, 0)  # of workers; never more PS than workers
+        self.scale.loads(value)
+        demand = np.concatenate([self.alpha, self.beta])
+        total = 0
+        for t in range(horizon):
+            upper = np.concatenate([most[:, t], most[:, t]])
+            for c in range(len(self.capacity)):
+                worth = np.ascontiguousarray(value[:, t, c])
+                if not worth.any():
+                    continue
+                held = np.where(worth > 0, np.minimum(upper, self.room[:, c]), 0)
+                key = (c, worth.tobytes(), held.tobytes())
+                if key not in self._loads:
+                    if len(self._loads) >= self.memory:
+                        self._loads.clear()
+                    self._loads[key] = int(best_load(worth, held, demand, self.capacity[c]))
+                total += int(self.count[c]) * self._loads[key]
+        return total
+
+    def _payoff(self, i: int, limits: Limits, priced: Priced) -> int | None:
+        """Return what job ``i`` earns at most; None if it must complete and cannot."""
+        arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
+        first, never = int(limits.first[i]), bool(limits.never[i])
+        if first > last:
+            return 0 if never else None
+        low, high, mode = (x[i, arrival:] for x in (limits.low, limits.high, limits.mode))
+        name = (priced.key, i, first, last, never, low.tobytes(), high.tobytes(), mode.tobytes())
+        if name not in self._payoffs:
+            if len(self._payoffs) >= self.memory:
+                self._payoffs.clear()
+            self._payoffs[name] = self._best(
+                i, self._slots(i, priced), low, high, mode, first - arrival, last - arrival,
+                never,
+            )  # fmt: skip
+        return self._payoffs[name]
+
+    def _best(
+        self,
+        i: int,
+        slots: list[tuple[Ints, ...]],
+        low: Ints,
+        high: Ints,
+        mode: Ints,
+        first: int,
+        last: int,
+        never: bool,
+    ) -> int | None:
+        if low[last + 1 :].any():
+            return None  # workers are forced after the last slot allowed
+        needs = self.inst.needs[i]
+        options = [
+            self._options(needs, costs, int(low[t]), int(high[t]), int(mode[t]))
+            for t, costs in enumerate(slots[: last + 1])
+        ]
+        width = max(1, max(len(w) for w, _ in options))
+        work = np.zeros((last + 1, width), np.int64)
+        cost = np.zeros((last + 1, width), np.int64)
+        for t, (w, c) in enumerate(options):
+            work[t, : len(w)], cost[t, : len(c)] = w, c
+        size = np.array([len(w) for w, _ in options], np.int64)
+        forced = (low[: last + 1] > 0).astype(np.int64)
+        worth = np.array([min(w, self.scale.room) for w in self.worth[i]], np.int64)
+        floor = 0 if never else -NONE
+        best = int(best_payoff(work, cost, size, forced, needs.work, worth, first, last, floor))
+        return None if best == -NONE else best
+
+    def _options(
+        self, needs: Needs, costs: tuple[Ints, ...], low: int, high: int, mode: int
+    ) -> tuple[Ints, Ints]:
+        """Return the work and cost of what a job may run in a slot within its limits."""
+        rates = np.array([needs.inner, needs.outer], np.int64)
+        if self.linked:
+            work, cost = linked_options(costs[0], rates, needs.work, low, high)
+        else:
+            inner, outer = costs
+            work, cost = slot_options(inner, outer, rates, needs.work, low, high, mode)
+        return work, cost
+
+    def _slots(self, i: int, priced: Priced) -> list[tuple[Ints, ...]]:
+        """Return what workers cost in each slot from arrival.
+
+        In the reading "job" n workers on one machine and on more; link by link, workers beside
+        their PS and elsewhere.
+        """
+        key = (priced.key, i)
+        if key not in self._costs:
+            if len(self._costs) >= len(self.inst.jobs):
+                self._costs.clear()  # price sets come one after the other
+            arrival = self.inst.jobs[i].arrival
+            if isinstance(priced, UnitPriced):
+                worker, ps = (self._lowered(p[i, arrival:]) for p in priced.prices)
+            else:
+                worker, ps = (
+                    charged(priced.prices[arrival:], d, self.scale.shift, self.scale.dearest)
+                    for d in (self.alpha[i], self.beta[i])
+                )
+            slot = self._linked(i) if self.linked else self._placed(i)
+            costs = [slot(w, s) for w, s in zip(worker, ps, strict=True)]
+            if isinstance(priced, PackingPriced):
+                own = self.packings.together(priced)[i, arrival:, : self._most(i, 0) + 1]
+                costs = [
+                    (np.where(inner < NONE, o, NONE), outer)
+                    for (inner, outer), o in zip(costs, own, strict=True)
+                ]
+            self._costs[key] = costs
+        return self._costs[key]
+
+    def _placed(self, i: int) -> Callable[[Ints, Ints], tuple[Ints, ...]]:
+        """Return what prices a job's workers in a slot, at the prices of a worker and a PS (C,)."""
+        inner, outer = self.tables[i]
+        most = [self._most(i, 0), self._most(i, 1)]
+        demand = (self.alpha[i], self.beta[i])
+
+        def costs(worker: Ints, ps: Ints) -> tuple[Ints, ...]:
+            return (
+                inner_costs(worker, ps, self.capacity, *demand, inner, most[0]),
+                outer_costs(worker, ps, self.capacity, self.count, *demand, outer, most[1]),
+            )
+
+        return costs
+
+    def _linked(self, i: int) -> Callable[[Ints, Ints], tuple[Ints, ...]]:
+        """Return the same in the reading "link"."""
+        size = (self.inst.jobs[i].chunks + 1) ** 2
+        if size > MOST_LINKED:
+            raise ValueError(
+                f"job {i}: {size} numbers of workers beside their PS and elsewhere, expected at "
+                f"most {MOST_LINKED}"
+            )
+        needed = np.array(linked_table(self.inst.jobs[i]), np.int64)
+        demand = (self.alpha[i], self.beta[i])
+        return lambda worker, ps: (
+            linked_costs(worker, ps, self.capacity, self.count, *demand, needed),
+        )
+
+    def _lowered(self, prices: Ints) -> Ints:
+        """Return prices of workers and PS on the grid: other prices, the same for all."""
+        return np.minimum(coarser(prices, self.scale.shift), self.scale.dearest)
+
+    def _most(self, i: int, side: int) -> int:
+        """Return the most workers of a placement; more than do the whole work change nothing."""
+        needs, table = self.inst.needs[i], self.tables[i][side]
+        rate = needs.outer if side else needs.inner
+        possible = np.flatnonzero(table != IMPOSSIBLE)
+        return min(int(possible[-1]), -(-needs.work // rate))

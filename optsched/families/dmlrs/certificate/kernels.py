@@ -1,0 +1,416 @@
+"""Integer kernels of the certificate's checker: cheapest placements and schedules, best loads.
+
+All numbers are ``int64``. `certificate_limits.Scale` chooses units so that no sum of costs here
+reaches ``NONE`` (2**62), and an entry ``NONE`` plus any cost stays below 2**63. A job's work is
+below 2**56, that of one slot's workers below twice that; amounts of resources are at most 2**50.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.numbers.kernels import kernel
+
+Ints = NDArray[np.int64]
+
+NONE = 2**62  # the cost of a schedule that does not exist
+INNER_ONLY, OUTER_ONLY = 1, 2
+MOST_LABELS = 50_000  # above it, neighbours are joined into one that is better than both
+COARSE = 36  # binary digits of work that the prices of missing work leave out
+STEEPEST = 2**38  # the greatest price of missing work, of all slots together
+SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bounds a load
+NARROW = 2**42  # capacities from here on are measured without their last digits
+
+
+@kernel(error_model="numpy")
+def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
+    """Whether n workers and m PS fit; by division, since products might be too large."""
+    for r in range(free.size):
+        left = free[r]
+        if beta[r] > 0:
+            if m > left // beta[r]:
+                return False
+            left -= m * beta[r]
+        if alpha[r] > 0 and n > left // alpha[r]:
+            return False
+    return True
+
+
+@kernel(error_model="numpy")
+def share(demand: int, capacity: int) -> int:
+    """Return ``demand`` as a part of ``capacity``, in units of 1 / SURROGATE, rounded down.
+
+    Of numbers above 2**42 the last digits do not count, so that no product reaches 2**63.
+    """
+    drop = 0
+    while capacity >> drop >= NARROW:
+        drop += 1
+    return int((demand >> drop) * SURROGATE // ((capacity >> drop) + min(drop, 1)))
+
+
+# Numba compiles a kernel anew for every literal that another one hands to it, also where a variable
+# that begins as one is meant. So the numbers that are handed on begin as ``zero``.
+
+
+@kernel
+def rank(key: Ints, order: Ints, n: int) -> None:
+    """Sort ``order[:n]``, different numbers, by ``key`` of them; equals by number. A shell sort."""
+    gap = 1
+    while gap < n // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for k in range(gap, n):
+            i, at = order[k], k
+            while at >= gap:
+                j = order[at - gap]
+                if key[j] < key[i] or (key[j] == key[i] and j < i):
+                    break
+                order[at] = j
+                at -= gap
+            order[at] = i
+        gap //= 3
+
+
+@kernel
+def inner_costs(
+    worker: Ints, ps: Ints, free: Ints, alpha: Ints, beta: Ints, needed: Ints, most: int
+) -> Ints:
+    """Return the least cost of n workers and their PS on one machine, n = 0..most.
+
+    Parameters
+    ----------
+    worker, ps : shape (C,)
+        Price of one worker, one PS, on a machine of each class.
+    free : shape (C, R)
+    alpha, beta : shape (R,)
+    needed : shape (N + 1,)
+        PS that n workers need, below 0: impossible.
+    """
+    cost = np.empty(most + 1, np.int64)
+    for n in range(most + 1):
+        cost[n] = NONE if n > 0 else 0
+        m = needed[n]
+        if n == 0 or m < 0:
+            continue
+        for c in range(worker.size):
+            if holds(free[c], alpha, beta, n, m):
+                cost[n] = min(cost[n], n * worker[c] + m * ps[c])
+    return cost
+
+
+@kernel(error_model="numpy")
+def outer_costs(
+    worker: Ints,
+    ps: Ints,
+    free: Ints,
+    count: Ints,
+    alpha: Ints,
+    beta: Ints,
+    needed: Ints,
+    most: int,
+) -> Ints:
+    """Return the least cost of n workers and their PS on two machines or more, n = 0..most.
+
+    A dynamic program over the machines, ``count[c]`` of each class. ``one[n, m]``: n workers and m
+    PS on exactly one machine; ``more[n, m]``: on two or more.
+    """
+    servers = 0
+    for n in range(most + 1):
+        servers = max(servers, needed[n])
+    one = np.empty((most + 1, servers + 1), np.int64)
+    more = np.empty((most + 1, servers + 1), np.int64)
+    for n in range(most + 1):
+        for m in range(servers + 1):
+            one[n, m], more[n, m] = NONE, NONE
+    room, cost = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
+    for c in range(worker.size):
+        top = -1  # workers that fit
+        for w in range(most + 1):
+            room[w] = servers
+            for r in range(alpha.size):
+                left = free[c, r] - w * alpha[r]
+                if left < 0:
+                    room[w] = -1
+                    break
+                if beta[r] > 0:
+                    room[w] = min(room[w], left // beta[r])
+            if room[w] < 0:
+                break
+            top = w
+        if top < 0 or (top == 0 and room[0] == 0):
+            continue
+        for _ in range(min(count[c], most + servers)):
+            for n in range(most, -1, -1):
+                for m in range(servers, -1, -1):
+                    best = more[n, m]
+                    for w in range(min(n, top) + 1):
+                        for s in range(min(m, room[w]) + 1):
+                            if w + s == 0 or (w == n and s == m):
+                                continue
+                            before = min(one[n - w, m - s], more[n - w, m - s])
+                            best = min(best, before + w * worker[c] + s * ps[c])
+                    more[n, m] = best
+                    if n + m > 0 and n <= top and m <= room[n]:
+                        one[n, m] = min(one[n, m], n * worker[c] + m * ps[c])
+    for n in range(most + 1):
+        cost[n] = min(NONE, more[n, needed[n]]) if needed[n] >= 0 else NONE
+    cost[0] = 0
+    return cost
+
+
+@kernel
+def slot_options(
+    inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int, mode: int
+) -> tuple[Ints, Ints]:
+    """Return the work and cost of what a slot may run, both rising; dominated options left out."""
+    i, j = inner.size - 1, outer.size - 1
+    first = i + j  # of the options so far, which are written from the last on
+    work, cost = np.empty(first, np.int64), np.empty(first, np.int64)
+    least = NONE
+    while i > 0 or j > 0:  # from the most work to the least
+        a = min(total, i * rates[0]) if i > 0 else -1
+        b = min(total, j * rates[1]) if j > 0 else -1
+        take = a >= b
+        n, w, c = (i, a, inner[i]) if take else (j, b, outer[j])
+        allowed = low <= n <= high and mode != (OUTER_ONLY if take else INNER_ONLY)
+        if allowed and c < least:
+            if first == work.size or work[first] != w:
+                first -= 1
+            work[first], cost[first] = w, c
+            least = c
+        if take:
+            i -= 1
+        else:
+            j -= 1
+    return work[first:], cost[first:]
+
+
+@kernel(error_model="numpy")
+def best_payoff(
+    work: Ints,
+    cost: Ints,
+    size: Ints,
+    forced: Ints,
+    total: int,
+    worth: Ints,
+    first: int,
+    last: int,
+    floor: int,
+) -> int:
+    """Return the greatest worth - cost of a schedule that completes in first..last.
+
+    Parameters
+    ----------
+    work, cost : shape (S, options)
+        What each slot may run.
+    size : shape (S,)
+        How many options.
+    forced : shape (S,)
+        1 where one of them must run; none after ``last``.
+    total : int
+        Work of the job; a schedule may do more.
+    worth : shape (S,)
+        Utility of completing in each slot; never rises.
+    floor : int
+        Only greater payoffs count (-NONE: all); returned if there is none.
+    """
+    slots = last + 1
+    best, until = floor, first
+    for t in range(forced.size):
+        if forced[t] == 1:
+            until = max(until, t)
+    # a price of 2**COARSE units of work: that of the dearest slot which has to be used
+    price, amount = np.empty(slots, np.int64), np.empty(slots, np.int64)
+    order, surplus = np.empty(slots, np.int64), np.empty(slots + 1, np.int64)
+    for t in range(slots):
+        price[t], amount[t], order[t] = NONE, 0, t
+        for k in range(size[t]):
+            each = cost[t, k] // max(1, work[t, k] >> COARSE)
+            if each < price[t]:
+                price[t], amount[t] = each, work[t, k]
+    rank(price, order, slots)
+    rate, reached = 0, 0
+    for k in range(slots):
+        t = order[k]
+        if price[t] == NONE:
+            break
+        reached += amount[t]
+        if reached >= total:
+            rate = min(price[t], 2**40)
+            break
+    # a lower bound on the cost of what is still missing, and of the slots from t on
+    rate = min(rate, STEEPEST // slots)  # no sum overflows; any price is valid
+    surplus[slots] = 0
+    for t in range(last, -1, -1):
+        least = 0
+        for k in range(size[t]):
+            least = min(least, cost[t, k] - rate * ((work[t, k] >> COARSE) + 1))
+        surplus[t] = surplus[t + 1] + least
+    done, paid, labels = np.empty(1, np.int64), np.empty(1, np.int64), 1  # work falling
+    done[0], paid[0] = 0, 0
+    for t in range(slots):
+        if worth[t] <= best:
+            break
+        new_done, new_paid, n = done, paid, 0
+        for o in range(0 if forced[t] == 1 else -1, size[t]):  # -1: nothing runs
+            step, dearer = (work[t, o], cost[t, o]) if o >= 0 else (0, 0)
+            for j in range(labels if o >= 0 and t >= until else 0):
+                if done[j] + step < total:
+                    break
+                best = max(best, worth[t] - paid[j] - dearer)
+            # merge what runs this option; labels that another dominates are left out
+            out, cheap = np.empty(n + labels, np.int64), np.empty(n + labels, np.int64)
+            i, j, m, least = 0, 0, 0, NONE
+            while i < n or j < labels:
+                w = min(total, done[j] + step) if j < labels else -1
+                if i < n and new_done[i] >= w:
+                    w, c = new_done[i], new_paid[i]
+                    i += 1
+                else:
+                    c = paid[j] + dearer
+                    j += 1
+                if c < least:
+                    if m > 0 and out[m - 1] == w:
+                        m -= 1
+                    out[m], cheap[m] = w, c
+                    least = c
+                    m += 1
+            new_done, new_paid, n = out, cheap, m
+        if t == last:
+            break
+        labels = 0
+        for j in range(n):
+            missing = rate * ((total - new_done[j]) >> COARSE) + surplus[t + 1]
+            if worth[t + 1] - new_paid[j] - max(0, missing) > best:
+                new_done[labels], new_paid[labels] = new_done[j], new_paid[j]
+                labels += 1
+        if labels == 0:
+            break
+        while labels > MOST_LABELS:  # join neighbours, as more work for the lower cost
+            half = (labels + 1) // 2
+            for k in range(half):
+                new_done[k] = new_done[2 * k]
+                new_paid[k] = new_paid[min(2 * k + 1, labels - 1)]
+            labels = half
+        done, paid = new_done, new_paid
+    return best
+
+
+MOST_STEPS = 20_000  # of the search for the best load of one machine
+
+
+@kernel(error_model="numpy")
+def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
+    """Return the greatest ``value @ y`` with 0 <= y <= most and ``demand.T @ y <= capacity``.
+
+    Depth first, densest items first; cut where the fractional knapsack of one surrogate resource
+    promises no more. After ``MOST_STEPS`` that knapsack is the answer, which is no less.
+
+    Parameters
+    ----------
+    value, most : shape (n,)
+        Values of at least 0.
+    demand : shape (n, R)
+    capacity : shape (R,)
+    """
+    resources, width, zero = capacity.size, value.size + 1, int(np.int64(0))
+    order, size = np.empty(width, np.int64), np.empty(width, np.int64)
+    ranked, measure = np.empty(width, np.int64), np.empty(width, np.int64)
+    key, n = np.empty(width, np.int64), zero
+    for i in range(value.size):
+        fits = value[i] > 0 and most[i] > 0
+        for r in range(resources):
+            fits = fits and demand[i, r] <= capacity[r]
+        if fits:
+            order[n], ranked[n] = i, i
+            n += 1
+    # one surrogate resource: whose fractional knapsack is the tightest (the last: all together)
+    relaxed, whole = NONE, 0
+    for q in range(resources + 1):
+        limit = zero
+        for i in range(value.size):
+            measure[i] = 0
+        for r in range(resources):
+            counts = q == resources or r == q
+            if counts and capacity[r] > 0:
+                limit += SURROGATE
+                for k in range(n):
+                    i = ranked[k]
+                    measure[i] += share(demand[i, r], capacity[r])
+        if limit == 0:
+            continue
+        for k in range(n):
+            i = ranked[k]
+            key[i] = -(value[i] // measure[i]) - 1 if measure[i] > 0 else -NONE
+        rank(key, ranked, n)
+        promise = fractional(value, measure, most, ranked, zero, n, limit)
+        if promise < relaxed:
+            relaxed, whole = promise, limit
+            for k in range(n):
+                order[k], size[ranked[k]] = ranked[k], measure[ranked[k]]
+    if relaxed == NONE:  # no capacity at all: what fits asks for nothing
+        relaxed = 0
+        for k in range(n):
+            relaxed += most[order[k]] * value[order[k]]
+        return relaxed
+    free = np.empty((width, resources), np.int64)
+    for r in range(resources):
+        free[0, r] = capacity[r]
+    number, left, earned = key, measure, np.empty(width, np.int64)  # these are free again
+    left[0], earned[0] = whole, 0
+    best, k, down = 0, zero, True
+    steps = 0
+    while k >= 0:
+        steps += 1
+        if steps > MOST_STEPS:
+            return max(best, relaxed)
+        if k == n:
+            best = max(best, earned[n])
+            k, down = k - 1, False
+            continue
+        i = order[k]
+        if down:
+            number[k] = most[i]
+            for r in range(resources):
+                if demand[i, r] > 0:
+                    number[k] = min(number[k], free[k, r] // demand[i, r])
+        else:
+            number[k] -= 1
+        if number[k] < 0:
+            k, down = k - 1, False
+            continue
+        for r in range(resources):
+            free[k + 1, r] = free[k, r] - number[k] * demand[i, r]
+        left[k + 1] = left[k] - number[k] * size[i]
+        earned[k + 1] = earned[k] + number[k] * value[i]
+        promise = earned[k + 1] + fractional(value, size, most, order, k + 1, n, left[k + 1])
+        if promise <= best:
+            # fewer of this item leave no more than its density, but for the rounding of densities
+            if promise + most[i] * size[i] <= best:
+                k -= 1
+            down = False
+            continue
+        k, down = k + 1, True
+    return best
+
+
+@kernel(error_model="numpy")
+def fractional(
+    value: Ints, size: Ints, most: Ints, order: Ints, first: int, last: int, left: int
+) -> int:
+    """Return a bound on the worth of the items in positions ``first``..``last`` - 1 of ``order``.
+
+    The fractional knapsack, with every density rounded up to a whole number, by which ``order`` is
+    sorted: so it is one of items that are worth no less.
+    """
+    total = 0
+    for k in range(first, last):
+        j = order[k]
+        if size[j] == 0:
+            total += most[j] * value[j]
+            continue
+        taken = min(max(0, left), most[j] * size[j])
+        total += taken * (value[j] // size[j] + 1)
+        left -= taken
+    return int(total)

@@ -1,0 +1,184 @@
+"""What the checker of a certificate counts in: limits of a leaf, prices, and how large all can be.
+
+The kernels of the checker are compiled, and count in 64 bits. Here is why nothing leaves them:
+`Scale` chooses the grid of values so that it cannot happen, whatever the instance and the prices,
+and states the largest of every sum that the kernels form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, SURROGATE
+from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
+from optsched.numbers.magnitudes import Magnitude
+
+Ints = NDArray[np.int64]
+
+LARGEST_PRICE = 2**62
+MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
+WORK = 2**56  # of a job, at most: `instance_work`
+ROOM = 2**58  # of the greatest utility, times the workers of a job in all slots
+
+
+@dataclass
+class Limits:
+    """What the path to a leaf says of each job."""
+
+    first: Ints  # (I,) earliest and
+    last: Ints  # (I,) latest slot in which it may complete
+    never: NDArray[np.bool_]  # (I,) whether it may stay out
+    low: Ints  # (I, T) numbers of workers
+    high: Ints  # (I, T)
+    mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run
+
+    def copy(self) -> Limits:
+        """Return a copy that may be changed."""
+        return Limits(
+            self.first.copy(),
+            self.last.copy(),
+            self.never.copy(),
+            self.low.copy(),
+            self.high.copy(),
+            self.mode.copy(),
+        )
+
+
+@dataclass(frozen=True)
+class CapacityPriced:
+    """Prices of capacity, shape (T, C, R); ``key`` tells price sets apart."""
+
+    key: int
+    prices: Ints
+
+
+@dataclass(frozen=True)
+class UnitPriced:
+    """Prices of workers and PS, shape (2, I, T, C)."""
+
+    key: int
+    prices: Ints
+
+
+@dataclass(frozen=True)
+class PackingPriced:
+    """Marginal prices of workers that sit together (I, T, N); of capacity (T, C, R)."""
+
+    key: int
+    together: Ints
+    prices: Ints
+
+
+Priced = CapacityPriced | UnitPriced | PackingPriced
+
+
+class Scale:
+    """The grid on which values and costs are added up, and how large they are on it.
+
+    Attributes
+    ----------
+    grid : int
+        Values are counted in units of 2**-grid: no finer than the certificate's prices, and no
+        finer than 64 bits allow. Costs are rounded down to it, utilities up; both are valid.
+    shift : int
+        Binary digits of the certificate's prices that the grid leaves out.
+    room : int
+        The greatest utility that can be earned, on the grid, at most; a greater one counts as that.
+    dearest : int
+        Of a worker or PS; dearer ones are lowered to this, which no job can pay.
+    """
+
+    def __init__(self, inst: DmlrsInstance, grid_bits: int) -> None:
+        self.inst = inst
+        self.most = max((job.chunks for job in inst.jobs), default=1)
+        workers = Magnitude("workers of a job in all slots", inst.horizon * self.most)
+        self.room = room = ROOM // workers.most  # at least 2**31
+        richest = richest_end(inst)
+        self.grid = min(grid_bits, _bits(room / richest)) if richest else grid_bits
+        self.shift = grid_bits - self.grid
+        self.dearest = 2 * room
+        worth = Magnitude("utility", room)
+        self.price = Magnitude("price of a worker or PS", self.dearest)
+        # never more PS than workers
+        paid = (workers * (self.price + self.price)).named("cost of a schedule")
+        (Magnitude("the cost of what does not exist", NONE) + paid).fits()
+        # work that is done, and that of one slot more: each option does at most the whole, and that
+        # of one worker more
+        work = Magnitude("work of a job", WORK)
+        (work + work + work).fits()
+        # best_payoff: a price of missing work, and what it brings below 0 in all slots
+        slope = Magnitude("price of missing work", STEEPEST)
+        missing = slope * Magnitude("missing work", (2 * WORK >> COARSE) + 1)
+        (worth + paid + paid + missing + missing).named("payoff of a job").fits(NONE)
+
+    def loads(self, value: Ints) -> None:
+        """Refuse prices of workers and PS, shape (2 I, T, C), whose loads leave the range.
+
+        The fractional knapsack rounds a density up: as if every item were worth its size more.
+        """
+        number = 2 * sum(job.chunks for job in self.inst.jobs)
+        worth = Magnitude.of("price of a worker or PS", value) + self._sizes()
+        worth.total(number).named("worth of the workers and PS of a slot").fits(NONE - 1)
+
+    def packings(self, together: Ints) -> Magnitude:
+        """Refuse prices of workers that sit together, shape (I, T, N + 1), that are too large.
+
+        Each job is worth that once, and once more where a density is rounded up; less what it pays
+        for capacity, which is cut off at the magnitude that is returned.
+        """
+        jobs = max(1, len(together))
+        each = Magnitude.of("price of workers that sit together", together)
+        each.total(jobs).named("prices of workers that sit together").fits(NONE // 4 - 1)
+        charged = Magnitude("price of capacity", NONE // (4 * jobs))
+        one = Magnitude("1", 1)
+        worth = (each + each + one + charged).total(jobs)
+        (worth + self._sizes()).named("worth of a packing").fits(NONE - 1)
+        return charged
+
+    def _sizes(self) -> Magnitude:
+        """Return the size of a machine: of all its resources together."""
+        return Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
+
+
+def richest_end(inst: DmlrsInstance) -> Fraction:
+    """Return the most that a job can earn: when it completes as early as can be."""
+    ends = zip(inst.jobs, inst.earliest, strict=True)
+    earned = (job.utility.upper(end - job.arrival) for job, end in ends if end is not None)
+    return max(earned, default=Fraction(0))
+
+
+def demands(inst: DmlrsInstance) -> tuple[Ints, Ints]:
+    """Return demands of workers and PS (I, R), those above every capacity lowered to 2**50."""
+    a = inst.arrays
+    Magnitude.of("capacity of a machine in units", a.capacity).fits(LARGEST_UNITS - 1)
+    return np.minimum(a.worker_demand, LARGEST_UNITS), np.minimum(a.ps_demand, LARGEST_UNITS)
+
+
+def coarser(prices: Ints, shift: int) -> Ints:
+    """Return numbers >= 0 with ``shift`` binary digits less, rounded down."""
+    lowered: Ints = prices >> min(shift, 63)
+    return lowered
+
+
+def charged(prices: Ints, demand: Ints, shift: int, most: int) -> Ints:
+    """Return ``prices @ demand``, rounded down by ``shift`` bits, at most ``most``.
+
+    Sums that might leave 64 bits are formed of Python's integers.
+    """
+    price, amount = Magnitude.of("price", prices), Magnitude.of("demand", demand)
+    if (price * amount).total(prices.shape[-1]).inside():
+        total: Ints = np.minimum(coarser(prices @ demand, shift), most)
+        return total
+    exact = (prices.astype(object) @ demand.astype(object)) >> shift
+    counted: Ints = np.minimum(exact, most).astype(np.int64)
+    return counted
+
+
+def _bits(x: Fraction) -> int:
+    """Return the greatest g with 2**g <= x."""
+    g = x.numerator.bit_length() - x.denominator.bit_length()
+    return g if Fraction(2) ** g <= x else g - 1

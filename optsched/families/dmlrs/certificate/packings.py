@@ -1,0 +1,102 @@
+"""What the machines of a slot are worth at prices of workers that sit together."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.dmlrs.certificate.kernels import INNER_ONLY, NONE
+from optsched.families.dmlrs.certificate.limits import (
+    Limits,
+    PackingPriced,
+    Scale,
+    charged,
+    coarser,
+    demands,
+)
+from optsched.families.dmlrs.certificate.slots import MOST_JOBS, best_packing
+from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS
+
+Ints = NDArray[np.int64]
+
+MEMORY = 2**28  # bytes of results that are kept
+
+
+class Packings:
+    """What all machines of a slot are worth, where every job sits on one of them."""
+
+    def __init__(
+        self,
+        scale: Scale,
+        capacity: Ints,
+        count: Ints,
+        tables: list[tuple[Ints, Ints]],
+    ) -> None:
+        self.scale, self.inst = scale, scale.inst
+        self.capacity, self.count = capacity, count
+        jobs, most = len(tables), max((len(inner) for inner, _ in tables), default=1)
+        alpha, beta = demands(self.inst)
+        self.load = np.zeros((jobs, most, capacity.shape[1]), np.int64)
+        self.fits = np.zeros((len(capacity), jobs, most), np.bool_)
+        for i, (inner, _) in enumerate(tables):
+            for n in np.flatnonzero(inner != IMPOSSIBLE).tolist():
+                load = n * alpha[i].astype(object) + int(inner[n]) * beta[i].astype(object)
+                self.load[i, n] = np.minimum(load, LARGEST_UNITS)  # which fits nowhere
+                self.fits[:, i, n] = (self.load[i, n] <= capacity).all(axis=1)
+        self._prices: tuple[int, Ints] | None = None
+        self._known: dict[tuple[object, ...], int] = {}
+
+    def together(self, priced: PackingPriced) -> Ints:
+        """Return the price of n workers that sit together, shape (I, T, N + 1)."""
+        if self._prices is None or self._prices[0] != priced.key:
+            each = np.minimum(coarser(priced.together, self.scale.shift), self.scale.dearest)
+            total = np.pad(each.cumsum(axis=2), ((0, 0), (0, 0), (1, 0)))
+            self.charged = self.scale.packings(total).most
+            self._prices = (priced.key, total)
+        return self._prices[1]
+
+    def worth(self, limits: Limits, priced: PackingPriced) -> int | None:
+        """Return the worth of all slots beyond that of capacity; None: one has no packing."""
+        together = self.together(priced)
+        slots = np.arange(self.inst.horizon)[None, :]
+        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
+        inner = (limits.mode == INNER_ONLY) | (limits.mode == 0)
+        most = np.where(runs & inner, limits.high, 0)
+        least = np.where(limits.mode == INNER_ONLY, limits.low, 0)
+        total = 0
+        for t in range(self.inst.horizon):
+            best = self._slot(t, together[:, t], priced.prices[t], least[:, t], most[:, t])
+            if best == -NONE:
+                return None
+            total += best
+        return total
+
+    def _slot(self, t: int, together: Ints, prices: Ints, least: Ints, most: Ints) -> int:
+        here = np.flatnonzero((most > 0) & (together[:, -1] > 0) | (least > 0))
+        if here.size > MOST_JOBS:
+            raise ValueError(
+                f"slot {t}: {here.size} jobs have prices of workers that sit together, expected at "
+                f"most {MOST_JOBS}"
+            )
+        name = (
+            together[here].tobytes(),
+            prices.tobytes(),
+            here.tobytes(),
+            least[here].tobytes(),
+            most[here].tobytes(),
+        )
+        if name not in self._known:
+            if len(self._known) * sum(map(len, name[:2])) >= MEMORY:
+                self._known.clear()
+            number = np.arange(self.load.shape[1])[None, :]
+            allowed = (least[here, None] <= number) & (number <= most[here, None])
+            worth = np.full((len(self.capacity), *allowed.shape), -NONE, np.int64)
+            for c, price in enumerate(prices):
+                cost = charged(self.load[here], price, self.scale.shift, self.charged)
+                gain = together[here] - cost
+                worth[c] = np.where(allowed & self.fits[c, here], gain, -NONE)
+            forced = sum(1 << k for k in np.flatnonzero(least[here]).tolist())
+            self._known[name] = int(
+                best_packing(worth, self.load[here], self.capacity, self.count, forced)
+            )
+        return self._known[name]

@@ -1,0 +1,203 @@
+"""Integer kernel of the certificate's checker: the best packing of one slot.
+
+Every job sits on at most one machine, beside its parameter servers (PS). All numbers are ``int64``;
+`certificate_limits.Scale` refuses worths of which a sum here would reach ``NONE`` (2**62).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, share
+from optsched.numbers.kernels import kernel
+
+Ints = NDArray[np.int64]
+
+MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
+MOST_STEPS = 1_000_000  # of the searches on one class of machines
+
+
+@kernel
+def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: int) -> int:
+    """Return the greatest worth of inner placements on all machines of a slot, -NONE without any.
+
+    Parameters
+    ----------
+    worth : shape (C, n, N + 1)
+        Of n workers of each job on a machine of each class; -NONE: not allowed. No workers are
+        worth nothing.
+    load : shape (n, N + 1, R)
+    capacity : shape (C, R)
+    count : shape (C,)
+    forced : int
+        The set of jobs, as bits, that must have a place.
+    """
+    classes, n = worth.shape[:2]
+    sets = 1 << n
+    total = np.zeros(sets, np.int64)  # of the best packing of a set of jobs on the machines so far
+    for s in range(sets):
+        if s & forced:
+            total[s] = -NONE
+    after, useful = np.empty(sets, np.int64), np.empty(sets, np.int64)
+    for c in range(classes):
+        value = set_worths(worth[c], load, capacity[c], forced)
+        used = 0
+        for s in range(1, sets):
+            if value[s] > -NONE:
+                useful[used] = s
+                used += 1
+        for _ in range(min(count[c], n)):
+            for s in range(sets):
+                best = total[s]
+                for k in range(used):
+                    a = useful[k]
+                    if a & ~s == 0 and total[s ^ a] > -NONE:
+                        best = max(best, total[s ^ a] + value[a])
+                after[s] = best
+            total[:] = after
+    return int(total[sets - 1])
+
+
+@kernel
+def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
+    """Return for every set of jobs the worth of the best load of one machine, or a bound on it.
+
+    -NONE if there is none, or if a part of the set that lacks no forced job is worth as much.
+    """
+    n = worth.shape[0]
+    most = np.zeros(n, np.int64)
+    for j in range(n):
+        most[j] = max(0, worth[j, 1:].max())
+    size, density, order, whole = measured(worth, load, capacity, most)
+    value, closure = np.full(1 << n, -NONE, np.int64), np.empty(1 << n, np.int64)
+    value[0] = closure[0] = 0
+    steps = MOST_STEPS
+    for s in range(1, value.size):
+        floor = -NONE
+        for j in range(n):
+            if (s >> j) & 1 and not (forced >> j) & 1:
+                floor = max(floor, closure[s ^ (1 << j)])
+        closure[s] = floor
+        members = np.array([j for j in order if (s >> j) & 1], np.int64)
+        promise = promised(most, density, members, 0, whole)
+        if promise <= floor:
+            continue
+        found, steps = best_of_set(
+            worth, load, capacity, size, most, density, members, whole, floor, steps
+        )
+        if steps <= 0:
+            found = promise
+        if found > floor:
+            value[s] = closure[s] = found
+    return value
+
+
+@kernel
+def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints, Ints, Ints, int]:
+    """Choose the resource, or all of them added up, whose fractional knapsack is the tightest.
+
+    Returns the size of every option, rounded down, the greatest density of every job, rounded up,
+    the jobs by falling density, and the size of the machine.
+    """
+    n, numbers = worth.shape
+    resources = capacity.size
+    size, density = np.zeros((n, numbers), np.int64), np.full(n, NONE, np.int64)
+    order, whole, tightest = np.arange(n), 0, NONE
+    for q in range(resources + 1):
+        measure, limit = np.zeros((n, numbers), np.int64), 0
+        for r in range(resources):
+            if capacity[r] > 0 and q in (r, resources):
+                limit += SURROGATE
+                for j in range(n):
+                    for w in range(1, numbers):
+                        if worth[j, w] > -NONE:
+                            measure[j, w] += share(load[j, w, r], capacity[r])
+        if limit == 0:
+            continue
+        dense = np.zeros(n, np.int64)
+        for j in range(n):
+            for w in range(1, numbers):
+                if worth[j, w] > 0:
+                    each = worth[j, w] // measure[j, w] + 1 if measure[j, w] else NONE
+                    dense[j] = max(dense[j], each)
+        ranked = np.argsort(-dense)
+        promise = promised(most, dense, ranked, 0, limit)
+        if promise < tightest:
+            size, density, order, whole, tightest = measure, dense, ranked, limit, promise
+    return size, density, order, whole
+
+
+@kernel
+def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) -> int:
+    """Return a bound on the worth of the jobs from position ``first`` of ``members`` on.
+
+    The fractional knapsack, where a job is worth at most ``most``, and ``density`` per unit of its
+    size. Sizes are rounded up to whole units; what is lost by that is no more than a density.
+    """
+    total = 0
+    for k in range(first, members.size):
+        j = members[k]
+        if most[j] <= 0:
+            continue
+        if density[j] == NONE:
+            total += most[j]
+            continue
+        needed = -(-most[j] // density[j])
+        if needed > left:
+            return int(total + max(0, left) * density[j])
+        total += most[j] + density[j]
+        left -= needed
+    return int(total)
+
+
+@kernel
+def best_of_set(
+    worth: Ints,
+    load: Ints,
+    capacity: Ints,
+    size: Ints,
+    most: Ints,
+    density: Ints,
+    members: Ints,
+    whole: int,
+    floor: int,
+    steps: int,
+) -> tuple[int, int]:
+    """Return the greatest worth above ``floor`` with workers of all ``members``, else ``floor``.
+
+    Depth first, densest first; also returns how many steps are left: the search is complete if
+    there are any.
+    """
+    n, resources, numbers = members.size, capacity.size, worth.shape[1]
+    free = np.empty((n + 1, resources), np.int64)
+    free[0] = capacity
+    left, earned = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    left[0] = whole
+    now = np.full(n, numbers, np.int64)
+    best, k = floor, 0
+    while k >= 0:
+        now[k] -= 1
+        w, j = now[k], members[k]
+        if w == 0:
+            now[k] = numbers
+            k -= 1
+            continue
+        fits = worth[j, w] > -NONE
+        for r in range(resources):
+            free[k + 1, r] = free[k, r] - load[j, w, r]
+            fits = fits and free[k + 1, r] >= 0
+        if not fits:
+            continue
+        steps -= 1
+        if steps <= 0:
+            break
+        left[k + 1] = left[k] - size[j, w]
+        earned[k + 1] = earned[k] + worth[j, w]
+        if earned[k + 1] + promised(most, density, members, k + 1, left[k + 1]) <= best:
+            continue
+        if k + 1 == n:
+            best = earned[n]
+        else:
+            k += 1
+    return int(best), steps

@@ -1,0 +1,84 @@
+"""From prices and branching trees in floats to certificates on a grid of integers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.colgen import Floats
+from optsched.families.dmlrs.certificate.format import (
+    CapacityPrices,
+    CompletionSplit,
+    DmlrsCertificate,
+    Leaf,
+    ModeSplit,
+    PackingPrices,
+    Split,
+    UnitPrices,
+    WorkersSplit,
+    to_grid,
+)
+from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
+from optsched.families.dmlrs.optimum.tree.nodes import Completion, Workers
+
+UNIT_BITS = 40  # the grid of prices per worker, at the finest
+CAPACITY_BITS = 36  # the same for the price of all capacity of a class
+
+
+def certify_capacity(problem: CapacityBlocks, prices: Floats) -> DmlrsCertificate:
+    """Certify by one set of prices on capacity."""
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
+    largest = max(float(problem.rhs.max(initial=1.0)), 1.0)
+    bits = int(np.clip(round(math.log2(largest)) + CAPACITY_BITS, 40, 90))
+    by_class = np.ascontiguousarray(prices.reshape(problem.shape).transpose(0, 2, 1))
+    return DmlrsCertificate.root(problem.inst, CapacityPrices.of(to_grid(by_class, bits)), bits)
+
+
+def certify_tree(problem: UnitTree | SlotTree, tree: Tree) -> DmlrsCertificate:
+    """Certify by a branching tree whose leaves price workers and PS, or packings."""
+    inst = problem.inst
+    # a job that must complete may have to pay a lot: the whole schedule stays below 2**59
+    dearest = max(float(node.prices.max(initial=0.0)) for node in tree.nodes)
+    most = max((job.chunks for job in inst.jobs), default=1)
+    room = 59 - math.ceil(math.log2(max(1.0, 4.0 * inst.horizon * most * dearest)))
+    bits = max(0, min(UNIT_BITS, room))
+    nodes: list[Leaf | Split] = []
+    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
+    here = problem.node
+    for k, node in enumerate(tree.nodes):
+        key = node.prices.tobytes()
+        prices: UnitPrices | PackingPrices | None = None
+        if held.get(k) != key:
+            prices = _prices(problem, node.prices, bits)
+        for child in node.children or ():
+            held[child] = key
+        nodes.append(_node(problem, node, prices))
+    problem.at(here)
+    return DmlrsCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+def _prices(problem: UnitTree | SlotTree, prices: Floats, bits: int) -> UnitPrices | PackingPrices:
+    if isinstance(problem, UnitTree):
+        return UnitPrices.of(to_grid(problem.by_job(prices), bits))
+    together = np.diff(problem.by_job(prices), axis=2)
+    capacity = np.ascontiguousarray(problem.by_class(prices).transpose(0, 2, 1))
+    return PackingPrices.of(to_grid(together, bits), to_grid(capacity, bits))
+
+
+def _node(
+    problem: UnitTree | SlotTree, node: TreeNode, prices: UnitPrices | PackingPrices | None
+) -> Leaf | Split:
+    if node.children is None:
+        slot = problem.at(node.restrictions).unpackable_slot()
+        return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)
+    left, right = node.children
+    what = node.split
+    where = {"job": what.job, "slot": what.slot, "left": left, "right": right, "prices": prices}
+    if isinstance(what, Completion):
+        return CompletionSplit(**where)
+    if isinstance(what, Workers):
+        return WorkersSplit(at=what.at, **where)
+    return ModeSplit(**where)

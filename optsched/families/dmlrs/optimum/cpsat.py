@@ -1,0 +1,229 @@
+"""The optimum by constraint programming: CP-SAT on the definition itself.
+
+A second way to the optimum that shares neither code nor solver with the compact program, so that
+the two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
+(PS) by table, utilities in a unit so fine that rounding them up does not show, work in the smallest
+whole numbers that say what the judge says. The bound is that of the rounded utilities, so no
+schedule is better. Link by link, all PS of a job sit on one machine in a slot: `certificate_links`
+says why that is enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from optsched.engine.progress import Progress
+from optsched.families.dmlrs.certificate.format import float_above
+from optsched.families.dmlrs.instance import (
+    IMPOSSIBLE,
+    DmlrsInstance,
+    DmlrsSchedule,
+    JobSchedule,
+    linked_table,
+    room,
+)
+from optsched.families.dmlrs.verify import verify
+from optsched.problem import Implementation
+from optsched.scheduling.declared import unless_stopped
+from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
+
+UNITS = 10**10  # of the largest utility
+
+
+def cpsat(
+    inst: DmlrsInstance,
+    monitor: Progress,
+    *,
+    threads: int,
+    seed: int,
+    seconds: float = math.inf,
+) -> None:
+    """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
+
+    Parameters
+    ----------
+    inst : DmlrsInstance
+    monitor : Progress
+    threads, seed : int
+        Of the solver.
+    seconds : float
+        It stops after these, or when the monitor's time is up.
+    """
+    program = unless_stopped(lambda: Program(inst), monitor)
+    if program is None:
+        return
+
+    def report(value_of: Callable[[Any], int]) -> None:
+        schedule = program.schedule(value_of)
+        verdict = verify(inst, schedule)
+        if verdict.value is None:
+            raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
+        monitor.incumbent(verdict.value, schedule)
+
+    limit = min(seconds, monitor.left())
+    solver = cp_solver(time_limit=limit, threads=threads, seed=seed, gap=monitor.gap_limit)
+    try:
+        run_cp(solver, program.model, on_improve=report)
+    finally:  # also after Ctrl-C
+        bound = cp_bound(solver)
+        if bound is not None:
+            monitor.claim(Implementation.CP_SAT, float_above(Fraction(bound) * program.unit))
+
+
+Places = dict[tuple[int, int, int], tuple[Any, ...]]
+"""(job, slot, machine) -> numbers at the inner and at the outer rate"""
+
+
+class Program:
+    """The definition as constraints between integers.
+
+    Attributes
+    ----------
+    model : ortools.sat.python.cp_model.CpModel
+    unit : Fraction
+        What one unit of its objective is worth.
+    """
+
+    def __init__(self, inst: DmlrsInstance) -> None:
+        self.inst = inst
+        self.by_job = inst.locality == "job"
+        self.model = cp_program()
+        self.completes: dict[tuple[int, int], Any] = {}
+        self.workers: Places = {}
+        self.ps: Places = {}
+        for i, first in enumerate(inst.earliest):
+            if first is not None:
+                self._job(i, first)
+        self._capacity()
+        self.unit = self._objective()
+
+    def _job(self, i: int, first: int) -> None:
+        """Say that a job that completes in a slot is trained by then, and has no worker later."""
+        model, job, needs = self.model, self.inst.jobs[i], self.inst.needs[i]
+        ends = {t: model.new_bool_var(f"v{i},{t}") for t in range(first, self.inst.horizon)}
+        self.completes.update({(i, t): v for t, v in ends.items()})
+        model.add_at_most_one(ends.values())
+        inner_total, outer_total = [], []
+        for t in range(job.arrival, self.inst.horizon):
+            ahead = sum(v for u, v in ends.items() if u >= t)
+            inside, outside = self._slot(i, t) if self.by_job else self._linked_slot(i, t)
+            inner_total.append(inside)
+            outer_total.append(outside)
+            model.add(inside + outside <= job.chunks * ahead)
+        least, inner, outer = needs.smallest(job.chunks * len(inner_total))
+        done = sum(ends.values())
+        trained = cp_dot([(inner, sum(inner_total)), (outer, sum(outer_total))])
+        model.add(trained >= least * done)
+
+    def _slot(self, i: int, t: int) -> tuple[Any, Any]:
+        """Make what job i has in slot t; return its workers on one machine, and on more."""
+        model, inst = self.model, self.inst
+        job, needs = inst.jobs[i], inst.needs[i]
+        machines = range(len(inst.capacity))
+        outer = model.new_bool_var("")
+        here = []  # per machine: whether all sits on it
+        inside, outside, servers_out, some = [], [], [], []
+        for h in machines:
+            c = inst.capacity[h]
+            most = (room(c, job.worker_demand, job.chunks), room(c, job.ps_demand, job.chunks))
+            w, s = (model.new_int_var(0, n, "") for n in most)
+            n, m = (model.new_int_var(0, k, "") for k in most)  # all of it, if it is the only one
+            only = model.new_bool_var("")
+            model.add(n == 0).only_enforce_if(~only)
+            model.add(m == 0).only_enforce_if(~only)
+            model.add(w == 0).only_enforce_if(~outer)
+            model.add(s == 0).only_enforce_if(~outer)
+            self._serve(needs.ps_inner, n, m)
+            here.append(only)
+            inside.append(n)
+            outside.append(w)
+            servers_out.append(s)
+            some.append((w, s))
+            self.workers[i, t, h], self.ps[i, t, h] = (n, w), (m, s)
+        model.add_at_most_one([*here, outer])
+        total = model.new_int_var(0, job.chunks, "")
+        model.add(total == sum(outside))
+        self._serve(needs.ps_outer, total, sum(servers_out))
+        for h in machines:
+            elsewhere = sum(w + s for p, (w, s) in enumerate(some) if p != h)
+            model.add(elsewhere >= 1).only_enforce_if(outer)
+        return sum(inside), total
+
+    def _linked_slot(self, i: int, t: int) -> tuple[Any, Any]:
+        """Make what job i has in slot t; return its workers beside its PS, and elsewhere."""
+        model, job = self.model, self.inst.jobs[i]
+        hosts, beside, elsewhere, servers = [], [], [], []
+        for h, c in enumerate(self.inst.capacity):
+            workers = room(c, job.worker_demand, job.chunks)
+            near, far = (model.new_int_var(0, workers, "") for _ in range(2))
+            m = model.new_int_var(0, room(c, job.ps_demand, job.chunks), "")
+            host = model.new_bool_var("")  # of all PS
+            model.add(near == 0).only_enforce_if(~host)
+            model.add(m == 0).only_enforce_if(~host)
+            model.add(far == 0).only_enforce_if(host)
+            hosts.append(host)
+            beside.append(near)
+            elsewhere.append(far)
+            servers.append(m)
+            self.workers[i, t, h], self.ps[i, t, h] = (near, far), (m,)
+        model.add_at_most_one(hosts)
+        most = job.chunks
+        near, far, needed = (model.new_int_var(0, n, "") for n in (most, most, most + 1))
+        model.add(near == sum(beside))
+        model.add(far == sum(elsewhere))
+        model.add(near + far <= most)
+        table = [most + 1 if m == IMPOSSIBLE else m for row in linked_table(job) for m in row]
+        table[0] = 0
+        row = model.new_int_var(0, len(table) - 1, "")
+        model.add(row == near * (most + 1) + far)
+        model.add_element(row, table, needed)
+        model.add(needed <= sum(servers))
+        model.add(sum(servers) <= near + far)
+        return near, far
+
+    def _serve(self, table: tuple[int, ...], workers: Any, ps: Any) -> None:
+        """Say that there are as many PS as the workers need, and no more PS than workers."""
+        most = len(table) - 1
+        needed = self.model.new_int_var(0, most + 1, "")
+        numbers = [most + 1 if m == IMPOSSIBLE else m for m in table]
+        self.model.add_element(workers, numbers, needed)
+        self.model.add(needed <= ps)
+        self.model.add(ps <= workers)
+
+    def _capacity(self) -> None:
+        a = self.inst.arrays
+        users: dict[tuple[int, int], list[tuple[int, Any, Any]]] = {}
+        for (i, t, h), n in self.workers.items():
+            users.setdefault((t, h), []).append((i, n, self.ps[i, t, h]))
+        for (_, h), here in users.items():
+            for r, limit in enumerate(a.capacity[h].tolist()):
+                workers = [(a.worker_demand[i, r], sum(n)) for i, n, _ in here]
+                servers = [(a.ps_demand[i, r], sum(m)) for i, _, m in here]
+                self.model.add(cp_dot([*workers, *servers]) <= limit)
+
+    def _objective(self) -> Fraction:
+        """Maximize the utilities, rounded up to whole units; return the unit."""
+        worth = {
+            (i, t): self.inst.jobs[i].utility.upper(t - self.inst.jobs[i].arrival)
+            for i, t in self.completes
+        }
+        unit = (max(worth.values(), default=Fraction(0)) or Fraction(1)) / UNITS
+        self.model.maximize(sum(math.ceil(worth[k] / unit) * v for k, v in self.completes.items()))
+        return unit
+
+    def schedule(self, value_of: Callable[[Any], int]) -> DmlrsSchedule:
+        """Return the schedule that a solution means."""
+        jobs: list[JobSchedule | None] = [None] * len(self.inst.jobs)
+        for (i, _), v in self.completes.items():
+            if value_of(v):
+                workers, ps = (
+                    tuple((t, h, sum(map(value_of, x))) for (j, t, h), x in side.items() if j == i)
+                    for side in (self.workers, self.ps)
+                )
+                jobs[i] = JobSchedule(
+                    workers=tuple(e for e in workers if e[2]), ps=tuple(e for e in ps if e[2])
+                )
+        return DmlrsSchedule(jobs=tuple(jobs))

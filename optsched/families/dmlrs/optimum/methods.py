@@ -1,0 +1,263 @@
+"""How family `dmlrs` finds its optimum: the engine's parts put together.
+
+- `column_generation`: prices on capacity, from the columns of a short search;
+- `branch_and_price`: the same prices in a branching tree;
+- `neighbourhood`: schedules only;
+- `auto`: the tree where it is small, else prices and search in turns; CP-SAT for a while where the
+  whole program is small; what time is left goes to the programs of single solvers;
+- `compact`, `cpsat`: the whole program in one solver.
+
+The tree knows the reading "job" of locality only, everything else both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.engine.branch import BranchAndPrice, Tree
+from optsched.engine.colgen import Column, Floats, Relaxation, generate_columns
+from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.progress import Progress
+from optsched.engine.search import short_search
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.optimum.certify import certify_capacity, certify_tree
+from optsched.families.dmlrs.optimum.cpsat import cpsat
+from optsched.families.dmlrs.optimum.declared import compact
+from optsched.families.dmlrs.optimum.opening import in_units
+from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.prices.slot_packing import MOST_JOBS
+from optsched.families.dmlrs.optimum.search.neighbourhood import (
+    Neighbourhood,
+    flat_prices,
+    plan_column,
+)
+from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
+from optsched.problem import InputError, Method, Schedule
+from optsched.process import clock
+from optsched.scheduling.board import Plan
+
+SMALL = 400  # job-slots up to which the branching tree pays
+PROGRAM = 5000  # job-slots times machines up to which a whole program is soon written down
+EARLY = 2.0  # seconds of CP-SAT before the tree is grown
+CONVERGED = 1e-5  # of column generation, relatively
+FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
+RESTART_SECONDS = 60.0  # one annealing run of the search
+SMOOTHING = 0.9
+FAR = 4  # an outer rate this far below the inner one is the exception
+SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
+
+
+class _Search:
+    """The best prices and schedules so far, and who may use the time."""
+
+    def __init__(self, inst: DmlrsInstance, monitor: Progress, threads: int, seed: int) -> None:
+        self.inst, self.monitor = inst, monitor
+        self.threads, self.seed = threads, seed
+        self.capacity = CapacityBlocks(inst)
+        self.prices: Floats | None = None
+        self.starts = 0
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
+        self.columns: list[Column] = []  # of plans that a search met
+        self.master: InteriorMaster | None = None
+        self.known: Schedule | None = None  # of the monitor, as far as it was looked at
+        self.best: dict[int, Plan] = {}
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report a bound at prices on capacity."""
+        self.prices = prices
+        self.monitor.proved(bound, lambda: certify_capacity(self.capacity, prices))
+
+    def generate(self, seconds: float) -> None:
+        """Improve the prices by column generation."""
+        until = min(clock.now() + seconds, self.monitor.deadline)
+
+        def stop(relaxation: Relaxation) -> bool:
+            if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
+                self.prove(relaxation.bound, relaxation.prices)
+            return self.monitor.stop() or clock.now() > until
+
+        if self.master is None:
+            self.master = InteriorMaster(self.capacity, threads=self.threads)
+        self.master.add(self.columns)
+        self.columns.clear()
+        relaxation = generate_columns(
+            self.capacity,
+            self.master,
+            stop=stop,
+            center=self.prices,
+            tolerance=lambda _: CONVERGED,
+            smoothing=SMOOTHING,
+        )
+        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+
+    def unit_prices(self, problem: UnitTree | SlotTree) -> Floats:
+        """Return the best prices as prices of workers and PS."""
+        assert self.prices is not None
+        return problem.from_capacity(self.prices.reshape(self.capacity.shape))
+
+    def unit_columns(self, problem: UnitTree | SlotTree) -> list[Column]:
+        """Return the schedules that are known, and the patterns of the best of them."""
+        columns = [] if self.master is None else self.master.columns
+        found = [
+            problem.job_column(c.block, c.choice[0], c.choice[1], c.choice[2]) for c in columns
+        ]
+        return found + problem.patterns_of(self.best)
+
+    def improve(self, seconds: float) -> None:
+        """Search for schedules at the best prices, from the best plans known."""
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
+        area = Neighbourhood(self.inst, spread)
+        self._look(area)
+        if not self.best or self.starts % 2:
+            area.start(self.monitor.stop)
+        if area.board.value < _worth(self.best) and self.starts % 2 == 0:
+            area.load(self.best)
+        began = clock.now()
+        seconds = max(1e-3, min(seconds, self.monitor.left()))
+
+        def done() -> float:
+            share = (clock.now() - began) / seconds
+            return 1.0 if self.monitor.stop() else share
+
+        def met(plans: Mapping[int, Plan]) -> None:
+            self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
+
+        found = area.search(self.monitor, seed=self.seed, start=self.starts, done=done, met=met)
+        if _worth(found) > _worth(self.best):
+            self.best = found
+        self.starts += 1
+
+    def _look(self, area: Neighbourhood) -> None:
+        """Take over the schedule that the monitor knows, if it is better: others have found it."""
+        if self.monitor.schedule is None or self.monitor.schedule is self.known:
+            return
+        self.known = self.monitor.schedule
+        plans = area.plans_of(self.known)
+        if _worth(plans) > _worth(self.best):
+            self.best = plans
+            self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
+
+
+def neighbourhood(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Search for schedules until the time is up, restarting every minute; proves nothing."""
+    search = _Search(inst, monitor, threads, seed)
+    while not monitor.stop():
+        search.improve(RESTART_SECONDS)
+
+
+def column_generation(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Solve the relaxation at prices on capacity, between two short searches for a schedule."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(search.short)
+    search.generate(monitor.left())
+    search.improve(search.short)
+
+
+def branch_and_price(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Branch and price, after column generation and two short searches for a schedule."""
+    refuse_links(inst)
+    search = _Search(inst, monitor, threads, seed)
+    _prepare(search)
+    if not monitor.stop():
+        _branch(search)
+
+
+def auto(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Combine the methods by size and reading; go on while there is time."""
+    search = _Search(inst, monitor, threads, seed)
+    small = len(inst.jobs) * inst.horizon <= SMALL
+    programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
+    if small or programs:
+        _prepare(search)
+        if programs and not monitor.stop():
+            cpsat(inst, monitor, threads=threads, seed=seed, seconds=min(EARLY, monitor.left() / 8))
+        if small and inst.locality == "job" and not monitor.stop():
+            _branch(search)
+        if programs:
+            for method in (cpsat, compact):
+                if not monitor.stop():
+                    method(inst, monitor, threads=threads, seed=seed)
+            return
+    search.improve(min(search.short, monitor.left() / 8))
+    search.generate(SHARE * monitor.left())
+    while not monitor.stop():
+        search.improve(monitor.left())
+
+
+def _prepare(search: _Search) -> None:
+    """Generate columns between two short searches for a schedule."""
+    monitor = search.monitor
+    search.improve(min(search.short, monitor.left() / 8))
+    search.generate(monitor.left() / 4)
+    search.improve(min(2 * search.short, monitor.left() / 8))
+
+
+def _worth(plans: Mapping[int, Plan]) -> float:
+    return sum(plan.value for plan in plans.values())
+
+
+def _branch(search: _Search) -> None:
+    """Run the tree that fits; the other one only if searches for packings had to be cut short."""
+    if _together(search.inst):
+        _run_tree(search, SlotTree(search.capacity))
+    if not search.monitor.stop():
+        _run_tree(search, UnitTree(search.capacity))
+
+
+def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
+    """Run the tree; a relaxation that is a schedule is reported."""
+    inst, monitor = search.inst, search.monitor
+
+    def target() -> float:
+        return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
+
+    def proved(tree: Tree) -> None:
+        monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
+
+    def relaxed(relaxation: Relaxation) -> None:
+        schedule = problem.schedule(relaxation)
+        if schedule is not None:
+            verdict = monitor.family.verify(inst, schedule)
+            if verdict.value is not None:
+                monitor.incumbent(verdict.value, schedule)
+
+    tree = BranchAndPrice(
+        problem,
+        target=target,
+        stop=monitor.stop,
+        proved=proved,
+        relaxed=relaxed,
+        threads=search.threads,
+        start=None if search.prices is None else search.unit_prices(problem),
+    )
+    tree.master.add(search.unit_columns(problem))
+    tree.run()
+
+
+def refuse_links(inst: DmlrsInstance) -> None:
+    """Raise an error where the reading is per link: the tree's prices know the other one."""
+    if inst.locality == "link":
+        raise InputError(
+            'locality is "link": branch and price knows the reading per job only, expected "job", '
+            "or the method auto, colgen, cpsat or compact"
+        )
+
+
+def _together(inst: DmlrsInstance) -> bool:
+    """Whether there are few jobs, whose workers are far better off beside their PS."""
+    near = [needs.inner >= FAR * needs.outer for needs in inst.needs]
+    return len(near) <= MOST_JOBS and 2 * sum(near) >= len(near)
+
+
+METHODS: Mapping[str, Method] = {
+    "auto": in_units(auto),
+    "compact": in_units(compact),
+    "cpsat": cpsat,
+    "colgen": in_units(column_generation),
+    "branch-and-price": in_units(branch_and_price),
+    "search": in_units(neighbourhood),
+}

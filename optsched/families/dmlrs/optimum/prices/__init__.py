@@ -1,0 +1,1 @@
+"""Decompositions: prices, and what answers them."""

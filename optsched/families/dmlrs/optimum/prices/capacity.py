@@ -1,0 +1,90 @@
+"""Prices on capacity: the decomposition of family `dmlrs`.
+
+Rows are the capacities of every class of equal machines, slot and resource; blocks are the jobs,
+and the oracle is the one that serves the online algorithm, on the empty cluster. In bounds, a class
+is one machine of `count` times the capacity, whose single machines limit what fits where.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.oracle.linked import oracle_for
+from optsched.families.dmlrs.oracle.schedule import Best, requests
+from optsched.scheduling.oracle.schedule import Machines
+
+NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
+
+
+def over_slots(capacity: Floats, slots: int) -> Floats:
+    """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
+    return np.ascontiguousarray(np.broadcast_to(capacity.T, (slots, *capacity.T.shape)))
+
+
+class CapacityBlocks:
+    """The blocks and their oracle."""
+
+    penalty = 1.0  # no block asks for equality
+
+    def __init__(self, inst: DmlrsInstance) -> None:
+        self.inst = inst
+        arrays = inst.arrays
+        self.jobs, self.slots = len(inst.jobs), inst.horizon
+        self.requests = requests(inst)
+        self.classes = arrays.classes
+        whole = arrays.capacity.astype(float)
+        self.capacity = np.array([whole[members[0]] for members in self.classes])  # (C, R)
+        self.count = np.array([len(m) for m in self.classes], np.int64)
+        self.free = over_slots(self.capacity, self.slots)
+        self.shape = self.free.shape  # (T, R, C)
+        self.rhs = (self.free * self.count[None, None, :]).ravel()
+        self.copies = np.ones(self.jobs)
+        self.equality = np.zeros(self.jobs, bool)
+        self.oracle = oracle_for(inst, len(self.classes))
+
+    def machines(self, prices: Floats) -> Machines:
+        """Return the empty cluster at the prices of all rows."""
+        return Machines(np.ascontiguousarray(prices.reshape(self.shape)), self.free, self.count)
+
+    def by_machine(self, prices: Floats) -> Floats:
+        """Spread class prices over single machines: shape (T, R, H)."""
+        spread = np.zeros((*self.shape[:2], int(self.count.sum())))
+        for c, members in enumerate(self.classes):
+            spread[:, :, members] = prices.reshape(self.shape)[:, :, c, None]
+        return spread
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Ask the oracle for every job; see `colgen.Decomposition`."""
+        machines = self.machines(prices)
+        best = np.zeros(self.jobs)
+        columns = []
+        for i, request in enumerate(self.requests):
+            cutoff = max(0.0, float(duals[i]))
+            found = self.oracle.best(request, machines, cutoff)
+            if found is None:
+                best[i] = cutoff  # no payoff is greater
+                continue
+            best[i] = found.payoff
+            columns.append(self.column(i, found, machines))
+        return Pricing(best, columns)
+
+    def column(self, i: int, best: Best, machines: Machines) -> Column:
+        """Return the column of a schedule, placed on the cheapest classes."""
+        entries = self.oracle.places(self.requests[i], machines, best)
+        return self.placed_column(i, best.completion, best.amount, entries)
+
+    def placed_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
+        """Return the column of a schedule with rows [side, slot, class, number]."""
+        request = self.requests[i]
+        use = np.zeros(self.shape)
+        for side, demand in enumerate((request.worker_demand, request.ps_demand)):
+            mine = entries[entries[:, 0] == side]
+            amounts = mine[:, 3, None] * demand[None, :]
+            for (_, t, c, _), load in zip(mine.tolist(), amounts, strict=True):
+                use[t, :, c] += load
+        flat = use.ravel()
+        rows = np.flatnonzero(flat)
+        choice = (completion, amount, entries)
+        return Column(i, float(request.utility[completion]), rows, flat[rows], choice)

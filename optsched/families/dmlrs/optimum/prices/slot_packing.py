@@ -1,0 +1,323 @@
+"""Kernel: the most valuable way to pack inner placements on all machines of one slot.
+
+A job sits on one machine at most. So every machine gets a set of jobs: the best load for every set
+is found depth first, and a dynamic program over the machines hands the sets out.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import Floats, Ints
+
+MOST_JOBS = 12  # above it, there are too many sets
+MOST_STEPS = 200_000  # of all searches on one class of machines
+LOOSE = 1.0 + 1e-9
+
+
+class Machine(NamedTuple):
+    """What one machine may host: jobs, their worth and loads, the prices it charges."""
+
+    value: Floats  # (I, N + 1)
+    price: Floats  # (R,)
+    load: Floats  # (I, N + 1, R)
+    capacity: Floats  # (R,)
+    lower: Ints  # (I,)
+    upper: Ints  # (I,)
+    item: Ints  # (n,): the jobs that sets consist of
+
+
+class Knapsack(NamedTuple):
+    """One resource, or all of them added up, of a `Machine`: a relaxation that is fast to solve."""
+
+    size: Floats  # (n, N + 1): of so many workers; the machine's is 1
+    density: Floats  # (n,): the greatest of every item
+    most: Floats  # (n,): the greatest worth of every item
+    order: Ints  # (n,): items by falling density
+
+
+@kernel
+def pack_slots(
+    value: Floats,
+    price: Floats,
+    load: Floats,
+    capacity: Floats,
+    count: Ints,
+    lower: Ints,
+    upper: Ints,
+    bound: Floats,
+    number: Ints,
+    group: Ints,
+) -> None:
+    """Solve `pack_slot` for T slots.
+
+    ``value`` (T, I, N + 1), ``price`` (T, R, C); the other arrays of jobs (T, I).
+    """
+    for t in range(value.shape[0]):
+        bound[t] = pack_slot(
+            value[t], price[t], load, capacity, count, lower[t], upper[t], number[t], group[t]
+        )
+
+
+@kernel
+def pack_slot(
+    value: Floats,
+    price: Floats,
+    load: Floats,
+    capacity: Floats,
+    count: Ints,
+    lower: Ints,
+    upper: Ints,
+    number: Ints,
+    group: Ints,
+) -> float:
+    """Maximize what workers are worth less what their machines charge.
+
+    Parameters
+    ----------
+    value : array of shape (I, N + 1)
+        Of n workers together; never falls with n.
+    price : array of shape (R, C)
+        Of a unit of capacity.
+    load : array of shape (I, N + 1, R)
+        Of n workers and their parameter servers; below 0: impossible.
+    capacity : array of shape (C, R)
+    count : array of shape (C,)
+    lower, upper : arrays of shape (I,)
+        Limits on the workers of each job; who has none may stay away if ``lower`` is 0.
+    number, group : arrays of shape (I,)
+        Receive the workers of each job, and the class of its machine.
+
+    Returns
+    -------
+    float
+        No packing is worth more; -inf if there is none. That of ``number`` unless a search had to
+        be cut short.
+    """
+    jobs, classes = upper.size, count.size
+    number[:], group[:] = 0, 0
+    item = np.empty(jobs, np.int64)
+    n, forced = 0, 0
+    for i in range(jobs):
+        if lower[i] > upper[i]:
+            return -np.inf
+        if upper[i] > 0 and (value[i, -1] > 0.0 or lower[i] > 0):
+            if lower[i] > 0:
+                forced |= 1 << n
+            item[n] = i
+            n += 1
+    if n == 0:
+        return 0.0
+    sets, machines = 1 << n, 0
+    for c in range(classes):
+        machines += min(count[c], n)
+    total = np.zeros(sets)
+    for s in range(sets):
+        total[s] = -np.inf if s & forced else 0.0
+    after = np.empty(sets)
+    chosen = np.zeros((machines, sets), np.int64)
+    at = np.empty(machines, np.int64)
+    worth, closure = np.empty((classes, sets)), np.empty(sets)
+    list_of = np.empty(sets, np.int64)
+    m, excess = 0, 0.0
+    for c in range(classes):
+        machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        sack = surrogate(machine)
+        excess += min(count[c], n) * set_values(machine, sack, forced, worth[c], closure)
+        used = 0
+        for s in range(1, sets):
+            if worth[c, s] > -np.inf:
+                list_of[used] = s
+                used += 1
+        for _ in range(min(count[c], n)):
+            for s in range(sets):
+                best, take = total[s], 0
+                for k in range(used):
+                    a = list_of[k]
+                    if a & ~s == 0 and total[s ^ a] + worth[c, a] > best:
+                        best, take = total[s ^ a] + worth[c, a], a
+                after[s], chosen[m, s] = best, take
+            total[:] = after
+            at[m] = c
+            m += 1
+    if total[sets - 1] == -np.inf:
+        return -np.inf
+    left = sets - 1
+    y = np.empty(n, np.int64)
+    for k in range(m - 1, -1, -1):
+        a, c = chosen[k, left], at[k]
+        left ^= a
+        if a == 0:
+            continue
+        machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
+        best_of_set(machine, surrogate(machine), a, -np.inf, MOST_STEPS, y)
+        for j in range(n):
+            if (a >> j) & 1:
+                number[item[j]], group[item[j]] = y[j], c
+    return float(total[sets - 1] + excess)
+
+
+@kernel
+def net(value: float, price: Floats, load: Floats) -> float:
+    """Return what workers are worth beyond the price of their ``load``, shape (R,)."""
+    worth = value
+    for r in range(price.size):
+        worth -= price[r] * load[r]
+    return worth
+
+
+@kernel
+def holds(load: Floats, free: Floats) -> bool:
+    """Whether a load, which is below 0 if it is impossible, fits."""
+    fits = True
+    for r in range(free.size):
+        fits = fits and 0.0 <= load[r] <= free[r]
+    return fits
+
+
+@kernel
+def surrogate(machine: Machine) -> Knapsack:
+    """Choose the resource, or all of them added up, whose fractional knapsack is the tightest."""
+    value, price, load, capacity, lower, upper, item = machine
+    n, resources = item.size, capacity.size
+    numbers = load.shape[1]
+    most = np.zeros(n)
+    worth = np.full((n, numbers), -np.inf)
+    for k in range(n):
+        i = item[k]
+        for w in range(max(1, lower[i]), min(upper[i], numbers - 1) + 1):
+            if not holds(load[i, w], capacity):
+                break
+            worth[k, w] = net(value[i, w], price, load[i, w])
+            most[k] = max(most[k], worth[k, w])
+    best = Knapsack(np.zeros((n, numbers)), np.full(n, np.inf), most, np.arange(n))
+    tightest = np.inf
+    for q in range(resources + 1):
+        size, room = np.zeros((n, numbers)), 0.0
+        for r in range(resources):
+            if capacity[r] > 0.0 and q in (r, resources):
+                room += 1.0
+                for k in range(n):
+                    for w in range(1, numbers):
+                        if worth[k, w] > -np.inf:
+                            size[k, w] += load[item[k], w, r] / capacity[r]
+        if room == 0.0:
+            continue
+        size /= room
+        density = np.zeros(n)
+        for k in range(n):
+            for w in range(1, numbers):
+                if worth[k, w] > 0.0:
+                    each = worth[k, w] / size[k, w] if size[k, w] > 0.0 else np.inf
+                    density[k] = max(density[k], each)
+        order = np.argsort(-density)
+        promise = promised(most, density, order, (1 << n) - 1, 0, LOOSE)
+        if promise < tightest:
+            tightest, best = promise, Knapsack(size, density, most, order)
+    return best
+
+
+@kernel
+def promised(
+    most: Floats, density: Floats, order: Ints, items: int, first: int, left: float
+) -> float:
+    """Return the fractional knapsack of the items of a set from position ``first`` on."""
+    total = 0.0
+    for k in range(first, order.size):
+        j = order[k]
+        if not (items >> j) & 1 or most[j] <= 0.0:
+            continue
+        needed = most[j] / density[j]
+        if needed > left:
+            return float(total + max(0.0, left) * density[j])
+        total += most[j]
+        left -= needed
+    return total
+
+
+@kernel
+def set_values(
+    machine: Machine, sack: Knapsack, forced: int, worth: Floats, closure: Floats
+) -> float:
+    """Fill ``worth`` of every set of items: its best load, -inf if a part of it is as good.
+
+    ``closure`` is scratch memory. Returns how much more any set might be worth, if a search had to
+    be cut short.
+    """
+    n, steps, excess = machine.item.size, MOST_STEPS, 0.0
+    worth[0], closure[0] = 0.0, 0.0
+    y = np.empty(n, np.int64)
+    for s in range(1, worth.size):
+        floor, worth[s] = -np.inf, -np.inf
+        for j in range(n):  # without one that may stay away
+            if (s >> j) & 1 and not (forced >> j) & 1:
+                floor = max(floor, closure[s ^ (1 << j)])
+        closure[s] = floor
+        promise = promised(sack.most, sack.density, sack.order, s, 0, LOOSE)
+        if promise <= floor:
+            continue
+        found, steps = best_of_set(machine, sack, s, floor, steps, y)
+        if steps <= 0:
+            excess = max(excess, promise - max(found, floor, -promise))
+        if found > floor:
+            worth[s] = closure[s] = found
+    return excess
+
+
+@kernel
+def best_of_set(
+    machine: Machine, sack: Knapsack, items: int, floor: float, steps: int, y: Ints
+) -> tuple[float, int]:
+    """Search the best load with some workers of every item of a set, above ``floor``.
+
+    Returns its worth, -inf if there is none, and how many steps are left.
+    """
+    value, price, load, capacity, lower, upper, item = machine
+    size, density, most, order = sack
+    resources = capacity.size
+    path = np.empty(order.size, np.int64)
+    n = 0
+    for k in range(order.size):
+        if (items >> order[k]) & 1:
+            path[n] = order[k]
+            n += 1
+    free = np.empty((n + 1, resources))
+    free[0] = capacity
+    left, earned = np.empty(n + 1), np.zeros(n + 1)
+    left[0] = LOOSE
+    now = np.zeros(n + 1, np.int64)
+    best, found = floor, -np.inf
+    k = 0
+    now[0] = -1
+    while k >= 0:
+        j = path[k]
+        i = item[j]
+        if now[k] < 0:
+            now[k] = min(upper[i], load.shape[1] - 1) + 1
+        now[k] -= 1
+        w = now[k]
+        if w < max(1, lower[i]):
+            k -= 1
+            continue
+        if not holds(load[i, w], free[k]):
+            continue
+        steps -= 1
+        if steps <= 0:
+            break
+        left[k + 1] = left[k] - size[j, w]
+        earned[k + 1] = earned[k] + net(value[i, w], price, load[i, w])
+        if earned[k + 1] + promised(most, density, path[:n], items, k + 1, left[k + 1]) <= best:
+            continue
+        if k + 1 == n:
+            best = found = earned[n]
+            for q in range(n):
+                y[path[q]] = now[q]
+            continue
+        for r in range(resources):
+            free[k + 1, r] = free[k, r] - load[i, w, r]
+        k += 1
+        now[k] = -1
+    return found, steps

@@ -1,0 +1,203 @@
+"""Prices per worker and parameter server (PS): the decomposition that knows how they pack.
+
+Rows say that the workers (and PS) of a job in a slot sit on machines of a class. Blocks are the
+jobs, with their schedules as columns, and every class of machines in every slot, with *patterns* as
+columns: what one machine hosts. Its bound is at least as tight as prices on capacity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
+from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
+from optsched.families.dmlrs.optimum.prices.machine_loads import best_loads
+from optsched.families.dmlrs.oracle.schedule import Request
+from optsched.scheduling.board import Plan
+from optsched.scheduling.oracle.schedule import Machines
+
+SIDES = (0, 1)  # workers, PS
+PLENTY = 1e15  # of the two stand-in resources, whose prices are those of a worker and of a PS
+
+
+class UnitBlocks(NodeBlocks):
+    """The blocks and their oracles, at one node.
+
+    Parameters
+    ----------
+    capacity : CapacityBlocks
+        The same instance by prices on capacity, whose data are shared.
+    """
+
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        arrays = self.inst.arrays
+        demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)
+        self.demand = demand  # (2 I, R)
+        items, resources = demand.shape
+        self.scratch = (
+            np.empty((5, items + 1)),
+            np.empty((4, items + 1), np.int64),
+            np.empty((items + 1, resources)),
+        )
+        self.room = self._rooms()  # (2 I, C)
+        worth = arrays.utility.max(initial=0.0)
+        self.row = np.full((2, self.jobs, self.slots, len(self.classes)), -1)
+        rows = 0
+        for i, end in enumerate(self.inst.earliest):
+            for t in range(self.inst.jobs[i].arrival, self.slots):
+                if end is None or arrays.utility[i, max(t, end)] <= NEGLIGIBLE * worth:
+                    continue
+                for c, s in ((c, s) for c in range(len(self.classes)) for s in SIDES):
+                    if self.room[s * self.jobs + i, c]:
+                        self.row[s, i, t, c] = rows
+                        rows += 1
+        self.rows = rows
+        self.rhs = np.zeros(rows)
+        self.hosts = [
+            (t, c)
+            for t in range(self.slots)
+            for c in range(len(self.classes))
+            if (self.row[:, :, t, c] >= 0).any()
+        ]
+        self.host_slot = np.array([t for t, _ in self.hosts], np.int64)
+        self.host_class = np.array([c for _, c in self.hosts], np.int64)
+        self.copies = np.concatenate([np.ones(self.jobs), self.count[self.host_class]])
+        self.extended = [self._extended(q) for q in self.requests]
+        resources = capacity.shape[1]
+        self.free = np.full((self.slots, resources + 2, len(self.classes)), PLENTY)
+        self.free[:, :resources] = capacity.free
+        self.at(self.root())
+
+    def _rooms(self) -> Ints:
+        """Return how many workers (PS) of each job one empty machine of each class holds."""
+        most = np.array(
+            [
+                max(table[-1] if side else len(table) - 1 for table in (n.ps_inner, n.ps_outer))
+                for side in SIDES
+                for n in self.inst.needs
+            ],
+            float,
+        )
+        fits = np.repeat(np.maximum(most, 0.0)[:, None], len(self.classes), axis=1)
+        for r in range(self.capacity.shape[1]):
+            needs = self.demand[:, r] > 0
+            held = np.floor(self.capacity[None, :, r] / self.demand[needs, r][:, None])
+            fits[needs] = np.minimum(fits[needs], held)
+        return fits.astype(np.int64)
+
+    @staticmethod
+    def _extended(q: Request) -> Request:
+        """Return the request with two more resources: a worker itself, and a PS itself."""
+        return Request(
+            q.arrival,
+            q.work,
+            q.inner,
+            q.outer,
+            np.append(q.worker_demand, [1.0, 0.0]),
+            np.append(q.ps_demand, [0.0, 1.0]),
+            q.ps_inner,
+            q.ps_outer,
+            q.utility,
+        )
+
+    def _limits(self) -> tuple[Ints, Ints]:
+        """Return the fewest and most workers and PS on one machine of every host, (B, 2 I)."""
+        node, jobs = self.node, self.jobs
+        runs = node.upper[:, self.host_slot].T * (
+            self.host_slot[:, None] <= np.minimum(node.last, self.slots - 1)[None, :]
+        )
+        upper = self.room[:, self.host_class].T.copy()
+        there = np.concatenate([self.row[s][:, self.host_slot, self.host_class] for s in SIDES])
+        upper[there.T < 0] = 0
+        upper[:, :jobs] = np.minimum(upper[:, :jobs], runs)
+        upper[:, jobs:] = np.minimum(upper[:, jobs:], runs)  # never more PS than workers
+        return np.zeros_like(upper), upper
+
+    def by_job(self, prices: Floats) -> Floats:
+        """Return prices of workers and PS, shape (2, I, T, C)."""
+        out = np.zeros(self.row.shape)
+        there = self.row >= 0
+        out[there] = prices[self.row[there]]
+        return out
+
+    def from_capacity(self, prices: Floats) -> Floats:
+        """Return what prices on capacity, shape (T, R, C), ask for each worker and PS."""
+        out = np.zeros(self.rows)
+        for s in SIDES:
+            part = self.demand[s * self.jobs : (s + 1) * self.jobs]
+            unit = np.einsum("ir,trc->itc", part, prices)
+            there = self.row[s] >= 0
+            out[self.row[s][there]] = unit[there]
+        return out
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Ask every oracle; see `colgen.Decomposition`."""
+        best = np.full(self.copies.size, -np.inf)
+        columns: list[Column] = []
+        if self.impossible:
+            return Pricing(best, columns)
+        units = self.by_job(prices)
+        charged = np.zeros(self.free.shape)
+        for i in range(self.jobs):
+            charged[:, -2], charged[:, -1] = units[0, i], units[1, i]
+            machines = Machines(charged, self.free, self.count)
+            best[i], found = self.best_schedule(i, self.extended[i], machines, float(duals[i]))
+            if found is not None:
+                entries = self.oracle.places(self.extended[i], machines, found)
+                columns.append(self.job_column(i, found.completion, found.amount, entries))
+        self._patterns(units, duals, best, columns)
+        return Pricing(best, columns)
+
+    def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
+        """Return the column of a schedule with rows [side, slot, class, number]."""
+        use = np.zeros(self.rows + 1)
+        np.add.at(use, self.row[entries[:, 0], i, entries[:, 1], entries[:, 2]], entries[:, 3])
+        rows = np.flatnonzero(use[:-1])
+        value = float(self.requests[i].utility[completion])
+        # one worker beside its PS uses what the two on equal machines use, but is another mode
+        return Column(i, value, rows, use[rows], (completion, amount), amount.tobytes())
+
+    def _patterns(self, units: Floats, duals: Floats, best: Floats, columns: list[Column]) -> None:
+        """Ask for the best pattern of every host; fill ``best`` and ``columns``."""
+        if not self.hosts:
+            return
+        value = np.concatenate(
+            [units[s][:, self.host_slot, self.host_class] for s in SIDES]
+        ).T.copy()
+        out = np.zeros(value.shape, np.int64)
+        top = np.zeros(len(self.hosts))
+        capacity = self.capacity[self.host_class]
+        best_loads(value, self.demand, capacity, self.upper, top, out, *self.scratch)
+        best[self.jobs :] = top
+        worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
+        for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():
+            columns.append(self.host_column(b, out[b]))
+
+    def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:
+        """Return what the machines host in ``plans``, as columns."""
+        group = {h: c for c, members in enumerate(self.classes) for h in members}
+        hosted: dict[tuple[int, int], Ints] = {}
+        for i, plan in plans.items():
+            for side, t, h, n in plan.entries.tolist():
+                pattern = hosted.setdefault((t, h), np.zeros(2 * self.jobs, np.int64))
+                pattern[side * self.jobs + i] += n
+        index = {host: b for b, host in enumerate(self.hosts)}
+        return [
+            self.host_column(index[t, group[h]], np.minimum(p, self.upper[index[t, group[h]]]))
+            for (t, h), p in hosted.items()
+            if (t, group[h]) in index
+        ]
+
+    def host_column(self, b: int, pattern: Ints) -> Column:
+        """Return the column of a machine of host b with ``pattern``, shape (2 I,)."""
+        k = np.flatnonzero(pattern)
+        side, i = k // self.jobs, k % self.jobs
+        rows = self.row[side, i, self.host_slot[b], self.host_class[b]]
+        order = np.argsort(rows)
+        return Column(
+            self.jobs + b, 0.0, rows[order], -pattern[k][order].astype(float), pattern.copy()
+        )

@@ -1,0 +1,201 @@
+"""Neighbourhood search of family `dmlrs`: jobs go in and out of single machines at dual prices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Floats, Ints
+from optsched.engine.progress import Progress
+from optsched.engine.search import construct, improve
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
+from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks, over_slots
+from optsched.families.dmlrs.oracle.linked import oracle_for
+from optsched.families.dmlrs.oracle.schedule import requests
+from optsched.numbers.streams import Streams
+from optsched.problem import Schedule
+from optsched.scheduling.board import Plan, PlanBoard
+from optsched.scheduling.oracle.schedule import Machines
+
+FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
+    (0.0, 0.0),
+    (0.1, 0.0),
+    (0.3, 0.0),
+    (0.6, 0.0),
+    (1.0, 0.0),
+    (0.3, 1.0),
+    (0.6, 1.0),
+    (1.0, 1.0),
+)
+REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
+
+
+class SharedBoard(PlanBoard):
+    """Jobs on machines that workers and parameter servers share.
+
+    Parameters
+    ----------
+    inst : DmlrsInstance
+    free : array of shape (T, R, H)
+        The empty cluster; the board works on a copy.
+    prices : array of the same shape
+        Prices per unit, by which inserted jobs choose among slots and machines.
+    """
+
+    def __init__(self, inst: DmlrsInstance, free: Floats, prices: Floats) -> None:
+        shared = free.copy()
+        super().__init__(requests(inst), (shared, shared))
+        ones = np.ones(free.shape[2], np.int64)
+        self.machines = [
+            Machines(np.ascontiguousarray(prices * x), shared, ones, stranded)
+            for x, stranded in FACTORS
+        ]
+        self.oracle = oracle_for(inst, free.shape[2])
+
+    def insert(self, i: int, factor: int) -> bool:
+        """Insert job i by its best schedule at the prices times ``FACTORS[factor]``, if it pays."""
+        request, machines = self.requests[i], self.machines[factor]
+        best = self.oracle.best(request, machines)
+        if best is None:
+            return False
+        entries = self.oracle.places(request, machines, best)
+        value = float(request.utility[best.completion])
+        self.restore(i, Plan(value, best.completion, entries))
+        return True
+
+
+class Neighbourhood:
+    """A board for an instance at given prices, and the search on it.
+
+    Parameters
+    ----------
+    inst : DmlrsInstance
+    prices : array of shape (T, R, H)
+        Per unit of demand, on single machines.
+    """
+
+    def __init__(self, inst: DmlrsInstance, prices: Floats) -> None:
+        self.inst = inst
+        arrays = inst.arrays
+        free = over_slots(arrays.capacity.astype(float), inst.horizon)
+        self.board = SharedBoard(inst, free, prices)
+        best = arrays.utility.max(axis=1, initial=0.0)
+        self.worth = np.where(best > NEGLIGIBLE * best.max(initial=0.0), best, 0.0)
+        useful = arrays.utility > NEAR * best[:, None]
+        last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
+        self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
+
+    def start(self, stop: Callable[[], bool]) -> None:
+        """Insert the jobs at the full prices, the most valuable first, until told to stop."""
+        order = np.argsort(-self.worth, kind="stable").tolist()
+        construct(self.board, order, len(FACTORS) - 1, stop)
+
+    def load(self, plans: Mapping[int, Plan]) -> None:
+        """Replace the state by ``plans``."""
+        for i in list(self.board.plans):
+            self.board.remove(i)
+        for i, plan in plans.items():
+            self.board.restore(i, plan)
+
+    def plans_of(self, schedule: Schedule) -> dict[int, Plan]:
+        """Return the plans of a schedule that the judge has accepted, of jobs that earn."""
+        assert isinstance(schedule, DmlrsSchedule)
+        plans = {}
+        for i, job in enumerate(schedule.jobs):
+            if job is None:
+                continue
+            completion = max(t for t, _, _ in job.workers)
+            value = float(self.board.requests[i].utility[completion])
+            number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
+            for side, part in enumerate((job.workers, job.ps)):
+                for t, h, n in part:
+                    number[side, t, h] += n
+            if value > 0 and self.worth[i] > 0:
+                rows = [(*where, n) for where, n in sorted(number.items())]
+                plans[i] = Plan(value, completion, np.array(rows, np.int64))
+        return plans
+
+    def search(
+        self,
+        monitor: Progress,
+        *,
+        seed: int,
+        start: int,
+        done: Callable[[], float],
+        met: Callable[[Mapping[int, Plan]], None],
+    ) -> dict[int, Plan]:
+        """Search from the present state; report every better schedule; return the best plans.
+
+        ``met`` is called with every better state, whether it is reported or not.
+        """
+        best = dict(self.board.plans)
+        value = self.board.value
+        monitor.incumbent(value, self.schedule(best))
+        reported = monitor.seconds()
+        met(best)
+
+        def found() -> None:
+            nonlocal best, value, reported
+            best, value = dict(self.board.plans), self.board.value
+            met(best)
+            if monitor.seconds() > reported + REPORT_SECONDS:
+                monitor.incumbent(value, self.schedule(best))
+                reported = monitor.seconds()
+
+        improve(
+            self.board,
+            self.worth.tolist(),
+            self.windows,
+            len(FACTORS),
+            Streams(seed)("neighbourhood", start),
+            done=done,
+            found=found,
+        )
+        monitor.incumbent(value, self.schedule(best))
+        return best
+
+    def schedule(self, plans: Mapping[int, Plan]) -> DmlrsSchedule:
+        """Turn plans into a schedule."""
+        jobs: list[JobSchedule | None] = [None] * len(self.inst.jobs)
+        for i, plan in plans.items():
+            rows = plan.entries.tolist()
+            jobs[i] = JobSchedule(
+                workers=tuple((t, h, n) for side, t, h, n in rows if side == 0),
+                ps=tuple((t, h, n) for side, t, h, n in rows if side == 1),
+            )
+        return DmlrsSchedule(jobs=tuple(jobs))
+
+
+def plan_column(problem: CapacityBlocks, i: int, plan: Plan) -> Column:
+    """Return the column of a plan on single machines."""
+    group = np.empty(int(problem.count.sum()), np.int64)
+    for c, members in enumerate(problem.classes):
+        group[members] = c
+    entries = plan.entries.copy()
+    entries[:, 2] = group[entries[:, 2]]
+    return problem.placed_column(i, plan.completion, kinds(plan.entries, problem.slots), entries)
+
+
+def kinds(entries: Ints, slots: int) -> Ints:
+    """Return what a plan runs in each slot: 2 workers + (0 one machine | 1 more), 0: nothing."""
+    amount = np.zeros(slots, np.int64)
+    machines: dict[int, set[int]] = {}
+    for side, t, h, n in entries.tolist():
+        amount[t] += 2 * n if side == 0 else 0
+        machines.setdefault(t, set()).add(h)
+    for t, used in machines.items():
+        amount[t] += len(used) > 1
+    return amount
+
+
+def flat_prices(inst: DmlrsInstance) -> Floats:
+    """Return prices that say nothing but "use little": before any dual prices are known."""
+    capacity = inst.arrays.capacity
+    whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
+    price = 1.0 / (whole * capacity.shape[1] * inst.horizon)
+    return np.ascontiguousarray(
+        np.broadcast_to(price[None, :, None], (inst.horizon, *capacity.T.shape))
+    )

@@ -1,0 +1,28 @@
+"""What one more unit of capacity would be worth: the certificate's prices in natural units."""
+
+from __future__ import annotations
+
+from optsched.families.dmlrs.certificate.format import CapacityPrices, DmlrsCertificate
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.scheduling.shadow import Row, capacity_rows
+
+
+def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Row]:
+    """Return what one more natural unit in a slot earns at most, the dearest first.
+
+    A row for every slot, class of machines and resource with a price; ``price`` is for one more GPU
+    or GB on one machine of the class. Only prices on capacity alone have that meaning: a
+    certificate whose root prices workers gives none.
+    """
+    root = certificate.nodes[0].prices
+    if not isinstance(root, CapacityPrices):
+        return []
+    unit = 2.0**-certificate.grid_bits
+    return capacity_rows(
+        [(t, c, r, p * unit) for t, c, r, p in root.entries],
+        side="machine",
+        classes=inst.arrays.classes,
+        machines=inst.machines,
+        resources=inst.resources,
+        scale=inst.arrays.scale.tolist(),
+    )

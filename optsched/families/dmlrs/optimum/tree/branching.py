@@ -1,0 +1,195 @@
+"""Branching on prices per worker and PS: what to split, and when a relaxation is a schedule.
+
+First completion slots are split, then whether a job sits on one machine in a slot or on more, then
+numbers of workers. Where whole numbers do not pack on single machines, the numbers of that slot are
+split on, until what is forced is enough to show that it does not pack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from optsched.engine.branch import Split
+from optsched.engine.colgen import Ints, Relaxation
+from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
+from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
+from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.prices.slots import SlotBlocks
+from optsched.families.dmlrs.optimum.prices.workers import UnitBlocks
+from optsched.families.dmlrs.optimum.tree.nodes import (
+    ANY,
+    INNER_ONLY,
+    OUTER_ONLY,
+    Completion,
+    Mode,
+    Workers,
+)
+from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
+
+INTEGRAL = 1e-6
+MOST_SPLITS = 6  # of modes and of numbers of workers that are offered
+
+Used = Sequence[tuple[int, int, Ints, float]]  # (job, completion, kinds by slot, share)
+
+
+class Branching(NodeBlocks):
+    """What is split where, whatever the prices are put on."""
+
+    packed: dict[tuple[Wish, ...], Placed | None]
+
+    def pack(self, wishes: tuple[Wish, ...]) -> Placed | None:
+        """Place wishes on single machines; None if no way was found."""
+        if wishes not in self.packed:
+            self.packed[wishes] = pack(self.inst, wishes)
+        return self.packed[wishes]
+
+    def used(self, relaxation: Relaxation) -> Used:
+        """Return the schedules in a relaxation."""
+        return [
+            (c.block, *c.choice, x)
+            for c, x in zip(relaxation.columns, relaxation.x, strict=False)
+            if c.block < self.jobs and x > INTEGRAL
+        ]
+
+    def schedule(self, relaxation: Relaxation) -> DmlrsSchedule | None:
+        """Return the schedule that a relaxation is, if its numbers are whole and pack."""
+        used = self.used(relaxation)
+        if self._split_completions(used) or self._split_modes(used) or self._split_workers(used):
+            return None
+        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
+        for t in range(self.slots):
+            found = self.pack(self.wishes(used, t))
+            if found is None:
+                return None
+            for i, spots in found.items():
+                placed[i][0].extend((t, h, w) for h, w, _ in spots if w)
+                placed[i][1].extend((t, h, s) for h, _, s in spots if s)
+        runs = {i for i, _, _, _ in used}
+        return DmlrsSchedule(
+            jobs=tuple(
+                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in runs else None
+                for i, (w, s) in enumerate(placed)
+            )
+        )
+
+    def wishes(self, used: Used, t: int) -> tuple[Wish, ...]:
+        """Return what the jobs want in slot ``t``, where all schedules of a job agree."""
+        kinds = {i: int(amount[t]) for i, _, amount, _ in used}
+        return tuple(Wish(i, kind // 2, kind % 2 == 1) for i, kind in sorted(kinds.items()) if kind)
+
+    def splits(self, relaxation: Relaxation) -> list[Split]:
+        """Return splits of completion slots, else of modes, else of numbers of workers."""
+        used = self.used(relaxation)
+        return (
+            self._split_completions(used)
+            or self._split_modes(used)
+            or self._split_workers(used)
+            or self._split_unpacked(used)
+        )
+
+    def _split_completions(self, used: Used) -> list[Split]:
+        """Return the most balanced split of every job that completes in part, worth first."""
+        done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
+        for i, completion, _, x in used:
+            done[i, completion:] += x
+        balance = np.minimum(done, 1 - done)
+        balance[balance < INTEGRAL] = 0.0
+        score = balance * self.inst.arrays.utility.max(axis=1, initial=0.0)[:, None]
+        out = []
+        for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
+            t = int(score[i].argmax())
+            if score[i, t] > 0:
+                out.append(self._completion(i, t))
+                if t < self.slots - 1 and balance[i, -1] > 0:
+                    out.append(self._completion(i, self.slots - 1))
+        return out
+
+    def _completion(self, i: int, t: int) -> Split:
+        last, first = self.node.last.copy(), self.node.first.copy()
+        last[i], first[i] = min(last[i], t), max(first[i], t + 1)
+        return Split(
+            Completion(i, t), replace(self.node, last=last), replace(self.node, first=first)
+        )
+
+    def _split_modes(self, used: Used) -> list[Split]:
+        """Return splits of (job, slot) where both kinds of placement are used."""
+        inner, outer = np.zeros((2, self.jobs, self.slots))
+        for i, _, kind, x in used:
+            inner[i] += x * ((kind > 0) & (kind % 2 == 0))
+            outer[i] += x * (kind % 2 == 1)
+        score = np.minimum(inner, outer)
+        out = []
+        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
+            i, t = divmod(where, self.slots)
+            if score[i, t] > INTEGRAL:
+                out.append(self._mode(i, t))
+        return out
+
+    def _mode(self, i: int, t: int) -> Split:
+        one, more = self.node.mode.copy(), self.node.mode.copy()
+        one[i, t], more[i, t] = INNER_ONLY, OUTER_ONLY
+        return Split(Mode(i, t), replace(self.node, mode=one), replace(self.node, mode=more))
+
+    def _split_workers(self, used: Used) -> list[Split]:
+        """Return splits of numbers of workers on which schedules disagree, broken means first."""
+        mean, low, high, weight = (np.zeros((self.jobs, self.slots)) for _ in range(4))
+        low[:] = np.inf
+        for i, _, kind, x in used:
+            number = kind // 2
+            mean[i] += x * number
+            low[i] = np.minimum(low[i], number)
+            high[i] = np.maximum(high[i], number)
+            weight[i] += x
+        low[~np.isfinite(low)] = 0.0
+        spread = high - low
+        share = mean / np.maximum(weight, INTEGRAL)
+        score = np.where(spread > 0, np.abs(share - np.rint(share)) + 1e-3 * spread, 0.0)
+        out = []
+        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
+            i, t = divmod(where, self.slots)
+            if score[i, t] > 0:
+                at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
+                out.append(self._workers(i, t, at))
+        return out
+
+    def _workers(self, i: int, t: int, at: int) -> Split:
+        upper, lower = self.node.upper.copy(), self.node.lower.copy()
+        upper[i, t], lower[i, t] = at, at + 1
+        return Split(
+            Workers(i, t, at), replace(self.node, upper=upper), replace(self.node, lower=lower)
+        )
+
+    def _split_unpacked(self, used: Used) -> list[Split]:
+        """Force the numbers of a slot that do not pack, one job after the other, or less of them.
+
+        A wish whose mode is open is settled first, for what fits one way may not fit the other.
+        """
+        for t in range(self.slots):
+            wishes = self.wishes(used, t)
+            if self.pack(wishes) is not None:
+                continue
+            for i, number, _ in sorted(wishes, key=lambda w: -w.workers):
+                if self.node.mode[i, t] == ANY:
+                    return [self._mode(i, t)]
+                if self.node.lower[i, t] < number:
+                    return [self._workers(i, t, number - 1)]
+        return []
+
+
+class UnitTree(Branching, UnitBlocks):
+    """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
+
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        self.packed = {}
+
+
+class SlotTree(Branching, SlotBlocks):
+    """Prices per worker and slot as a problem for `branch.BranchAndPrice`."""
+
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        self.packed = {}

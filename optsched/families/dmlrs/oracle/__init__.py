@@ -1,0 +1,1 @@
+"""The best schedule of one job at prices."""

@@ -1,0 +1,229 @@
+"""Kernel: the cheapest placements of one job in one slot, theta(t, .) for all amounts at once.
+
+n workers either sit on one machine with all their parameter servers (PS), at the inner rate, or
+are spread over two or more, at the outer rate. The first is a scan; the second a dynamic program
+over machines whose state is (workers placed, PS placed, one machine used | two or more), since a
+placement that lands on one machine is inner. Machines are visited from the cheapest, until the
+lower bounds of those that are left show that nothing gets cheaper.
+
+Demands and free amounts are integers in `resources.Units`, held as floats. A *machine* may stand
+for ``count`` equal ones; they are visited one by one.
+
+Every function that a kernel calls is compiled, and then once more inside that kernel. So this is
+one function, and not one for each step.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from optsched.families.dmlrs.oracle.ranking import rank
+from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import (
+    Floats,
+    Ints,
+    charge_leftovers,
+    cheapest,
+    rooms,
+    unit_prices,
+)
+
+LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found before
+
+
+@kernel(error_model="numpy")
+def open_slot(
+    price: Floats,
+    free: Floats,
+    count: Ints,
+    alpha: Floats,
+    beta: Floats,
+    ps_inner: Ints,
+    ps_outer: Ints,
+    most_inner: int,
+    most_outer: int,
+    stranded: float,
+    machine_floats: Floats,
+    machine_ints: Ints,
+    parts: Floats,
+    numbers: Ints,
+    one: Floats,
+    more: Floats,
+    keep: bool,
+    chosen: Ints,
+    visited: Ints,
+) -> tuple[int, int, int]:
+    """Fill ``parts[0, n]`` and ``parts[1, n]`` with the least cost of n workers and their PS.
+
+    Parameters
+    ----------
+    price, free : arrays of shape (R, H)
+    count : array of shape (H,)
+        How many equal machines each entry stands for.
+    alpha, beta : arrays of shape (R,)
+        Demand of a worker and of a PS.
+    ps_inner, ps_outer : arrays
+        PS that n workers need; below 0: n is impossible.
+    most_inner, most_outer : int
+        The most workers of interest, on one machine and on more.
+    stranded : float
+        How much of what a filled machine leaves over is charged.
+    machine_floats, machine_ints, parts, numbers, one, more : scratch
+        See `oracle.new_scratch`. ``numbers[0, n]`` receives the host of n inner workers.
+    keep : bool
+        Whether ``chosen[v]`` of shape (2, N + 1, M + 1) and ``visited[v]``, for the v-th visit of a
+        machine, are filled: ``chosen[v, 0]`` and ``chosen[v, 1]`` say what the machine hosts in the
+        best ways over one machine and over more: -1 nothing, else 2 (w (M + 1) + s) + (1: the rest
+        sits on more than one machine), with M the PS of the most workers.
+
+    Returns
+    -------
+    inner_last, outer_last, visits : int
+        The largest n for which there may be a placement of either kind (beyond it, costs are inf up
+        to the most); how many machines were visited.
+    """
+    machines, resources = count.size, alpha.size
+    worker, ps = machine_floats[0, :machines], machine_floats[1, :machines]
+    room, ps_room = machine_floats[2, :machines], machine_floats[3, :machines]
+    unit_prices(price, alpha, worker)
+    unit_prices(price, beta, ps)
+    rooms(free, alpha, max(most_inner, most_outer), room)
+    if stranded > 0.0:
+        charge_leftovers(price, free, room, stranded, worker)
+    # on one machine
+    for n in range(most_inner + 1):
+        parts[0, n] = np.inf
+        numbers[0, n] = -1
+    parts[0, 0], parts[1, 0] = 0.0, 0.0
+    inner_last = 0
+    for h in range(machines):
+        n = min(most_inner, int(room[h]))
+        fits = False  # what is less than fits, fits
+        while n > 0:
+            m = ps_inner[n]
+            if m >= 0 and not fits:
+                fits = True
+                for r in range(resources):
+                    if n * alpha[r] + m * beta[r] > free[r, h]:
+                        fits = False
+                        break
+                if fits:
+                    inner_last = max(inner_last, n)
+            if m >= 0 and fits:
+                c = n * worker[h] + m * ps[h]
+                if c < parts[0, n] * LESS:
+                    parts[0, n] = c
+                    numbers[0, n] = h
+            n -= 1
+    if most_outer == 0:
+        return inner_last, 0, 0
+    # on more
+    rooms(free, beta, max(0, ps_outer[most_outer]), ps_room)
+    for n in range(1, most_outer + 1):
+        parts[1, n] = np.inf
+    n_max = cheapest(worker, room, count, most_outer, machine_ints, parts[2])
+    while n_max > 0 and ps_outer[n_max] < 0:
+        n_max -= 1
+    if n_max == 0:
+        return inner_last, 0, 0
+    m_max = cheapest(ps, ps_room, count, ps_outer[n_max], machine_ints, parts[3])
+    while n_max > 0 and (ps_outer[n_max] < 0 or ps_outer[n_max] > m_max):
+        n_max -= 1
+    if n_max == 0:
+        return inner_last, 0, 0
+    m_max = ps_outer[n_max]
+    for n in range(n_max + 1):
+        for m in range(m_max + 1):
+            one[n, m], more[n, m] = np.inf, np.inf
+    order, both = machine_ints, machine_floats[4]  # machines by the price of a worker and a PS
+    for h in range(machines):
+        both[h] = worker[h] + ps[h]
+        order[h] = h
+    rank(both, order, machines)
+    least_w, least_s = np.inf, np.inf  # cheapest single worker and PS on machines not yet visited
+    for k in range(machines - 1, -1, -1):
+        h = order[k]
+        machine_floats[5, k], machine_floats[6, k] = least_w, least_s  # after the k-th was visited
+        if room[h] >= 1.0:
+            least_w = min(least_w, worker[h])
+        if ps_room[h] >= 1.0:
+            least_s = min(least_s, ps[h])
+    visits, reach_w, reach_s = 0, 0, 0  # workers and PS that the machines visited before can hold
+    enough = False
+    for k in range(machines):
+        h = order[k]
+        if enough or (room[h] < 1.0 and ps_room[h] < 1.0):
+            continue
+        most, w_price, s_price = min(n_max, int(room[h])), worker[h], ps[h]
+        for w in range(most + 1):  # PS that fit beside w workers
+            top = m_max
+            for r in range(resources):
+                left = free[r, h] - w * alpha[r]
+                if left < 0.0:
+                    top = -1
+                    break
+                if beta[r] > 0.0 and left < top * beta[r]:
+                    top = math.floor(left / beta[r])
+            numbers[1, w] = top
+        copies = min(count[h], n_max + m_max)
+        for copy in range(copies):
+            if keep:
+                visited[visits] = h
+                for n in range(n_max + 1):
+                    for m in range(m_max + 1):
+                        chosen[visits, 0, n, m], chosen[visits, 1, n, m] = -1, -1
+            for n in range(min(n_max, reach_w + most), -1, -1):
+                for m in range(min(m_max, reach_s + max(0, numbers[1, 0])), -1, -1):
+                    best = more[n, m]
+                    limit = best * LESS
+                    code = -1
+                    for w in range(max(0, n - reach_w), min(n, most) + 1):
+                        base = w * w_price
+                        first = max(0 if w > 0 else 1, m - reach_s)
+                        for s in range(first, min(m, numbers[1, w]) + 1):
+                            c = base + s * s_price
+                            if w == n and s == m:
+                                if c < one[n, m] * LESS:
+                                    one[n, m] = c
+                                    if keep:
+                                        chosen[visits, 0, n, m] = 2 * (w * (m_max + 1) + s)
+                                continue
+                            x, y = one[n - w, m - s], more[n - w, m - s]
+                            z = (x if x <= y else y) + c
+                            if z < limit:
+                                best = z
+                                limit = z * LESS
+                                code = 2 * (w * (m_max + 1) + s) + (0 if x <= y else 1)
+                    if code >= 0:
+                        more[n, m] = best
+                        if keep:
+                            chosen[visits, 1, n, m] = code
+            visits += 1
+            reach_w = min(n_max, reach_w + int(room[h]))
+            reach_s = min(m_max, reach_s + int(ps_room[h]))
+            w_left, s_left = machine_floats[5, k], machine_floats[6, k]
+            if copy + 1 < copies:
+                if room[h] >= 1.0:
+                    w_left = min(w_left, w_price)
+                if ps_room[h] >= 1.0:
+                    s_left = min(s_left, s_price)
+            enough = True
+            for n in range(n_max, 0, -1):
+                m = ps_outer[n]
+                bound = min(
+                    parts[2, n - 1] + w_left + parts[3, m],
+                    parts[2, n] + parts[3, m - 1] + s_left,
+                )
+                if not more[n, m] * LESS <= bound:
+                    enough = False
+                    break
+            if enough:
+                break
+    outer_last = 0
+    for n in range(1, n_max + 1):
+        parts[1, n] = more[n, ps_outer[n]]
+        if parts[1, n] < np.inf:
+            outer_last = n
+    return inner_last, outer_last, visits

@@ -1,0 +1,268 @@
+"""Kernels: how a job spreads its work over slots, exactly, by labels.
+
+Every slot offers *options* (work, cost), of which only those matter that no other dominates (at
+least as much work for at most the cost). A *label* is the work done so far and its least cost;
+only labels that no other dominates are kept, and only those from which a completion can still pay:
+what is missing costs at least its hull price (see `Candidates`).
+
+Work is counted in whole units (``Needs.work``); whoever has at least the job's work is done.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import Floats, Ints
+from optsched.scheduling.oracle.workload import EQUAL
+
+
+@kernel
+def slot_options(
+    inner_cost: Floats,
+    inner_last: int,
+    inner: int,
+    outer_cost: Floats,
+    outer_last: int,
+    outer: int,
+    total: int,
+    work: Ints,
+    cost: Floats,
+    kind: Ints,
+) -> int:
+    """Merge the two ways to work in a slot into options with rising work and rising cost.
+
+    Parameters
+    ----------
+    inner_cost, outer_cost : arrays
+        Cost of n workers; up to ``inner_last`` and ``outer_last``.
+    inner, outer : int
+        Work of one worker.
+    total : int
+        The job's whole work; more counts as this.
+    work, cost, kind : arrays
+        Receive the options; ``kind`` is 2 n + (0 inner | 1 outer).
+
+    Returns
+    -------
+    int
+        How many; equal options: the inner one.
+    """
+    size = 0
+    i, j = inner_last, outer_last
+    least = np.inf
+    while i > 0 or j > 0:  # from the most work to the least
+        a = min(total, i * inner) if i > 0 else -1
+        b = min(total, j * outer) if j > 0 else -1
+        take_inner = a > b or (a == b and inner_cost[i] <= outer_cost[j])
+        c = inner_cost[i] if take_inner else outer_cost[j]
+        w = a if take_inner else b
+        if size > 0 and w == work[size - 1] and c < least:  # as much work for less
+            size -= 1
+            least = np.inf
+        if c < least:
+            least = c
+            work[size], cost[size] = w, c
+            kind[size] = 2 * i if take_inner else 2 * j + 1
+            size += 1
+        if take_inner:
+            i -= 1
+        else:
+            j -= 1
+    for k in range(size // 2):
+        o = size - 1 - k
+        work[k], work[o] = work[o], work[k]
+        cost[k], cost[o] = cost[o], cost[k]
+        kind[k], kind[o] = kind[o], kind[k]
+    return size
+
+
+@kernel(error_model="numpy")
+def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Ints) -> int:
+    """Return the number of segments of the lower convex hull of (0, 0) and the options."""
+    used = 0
+    at, height = 0, 0.0
+    for k in range(size):
+        width, rise = work[k] - at, cost[k] - height
+        while used > 0 and rise <= slope[used - 1] * width:
+            rise += slope[used - 1] * length[used - 1]
+            width += length[used - 1]
+            used -= 1
+        slope[used] = rise / width
+        length[used] = width
+        used += 1
+        at, height = work[k], cost[k]
+    return used
+
+
+NO_ROOM = -2  # instead of a completion slot: more room for labels is needed
+
+
+@kernel
+def search(
+    arrival: int,
+    first: int,
+    last: int,
+    total: int,
+    utility: Floats,
+    options: Ints,
+    cost: Floats,
+    size: Ints,
+    limits: Ints,
+    found: int,
+    ends: Ints,
+    promise: Floats,
+    surplus: Floats,
+    certain: float,
+    cutoff: float,
+    start: Ints,
+    label: Ints,
+    paid: Floats,
+    amount: Ints,
+) -> tuple[float, int]:
+    """Find the completion slot and the options of greatest payoff; return (payoff, completion).
+
+    All slots but those of ``utility``, ``limits`` and ``amount`` count from the arrival on.
+
+    Parameters
+    ----------
+    first, last : int
+        Slots in which the job may complete, if ``found`` is 0.
+    total : int
+        The job's work; it may do more.
+    utility : array of shape (T,)
+    options : array of shape (2, slots, options)
+        Work and kind.
+    cost : array of shape (slots, options)
+    size : array of shape (slots,)
+        How many options there are.
+    limits : array of shape (3, T) or (3, 0)
+        Where the first of them is above 0, one of the options must be used.
+    found : int
+        If above 0: in how many slots a completion may be best. Labels from which none of them can
+        pay are left out, and payoffs within 1e-9, relative, are equal: the earliest counts.
+    ends : array of at least ``found``
+        These slots, ascending.
+    promise : array of shape (2, slots)
+        ``promise[1, t]``: a price of work for a completion in slot t: any will do, the hull's is
+        the best.
+    surplus : scratch of at least (found, slots + 1)
+    certain : float
+        A payoff that is known to be possible, or the cutoff.
+    cutoff : float
+        Only a greater payoff is of interest, if ``found`` is above 0.
+    start, label, paid : scratch
+        Of at least slots + 2; of shapes (L, 3) and (L,): room for labels.
+    amount : array of shape (T,)
+        Receives the kinds of the options that are used, 0 where there is none.
+
+    Returns
+    -------
+    payoff, completion : float, int
+        Completion -1 if there is no such schedule, `NO_ROOM` if there is no room for all labels.
+    """
+    pruning = found > 0
+    best = cutoff if pruning else -np.inf
+    completion, best_label, best_option = -1, -1, -1
+    for e in range(found):  # the least cost - price * work of the slots from t on, at most 0
+        surplus[e, ends[e] + 1] = 0.0
+        for t in range(ends[e], -1, -1):
+            spared = 0.0
+            for k in range(size[t]):
+                spared = min(spared, cost[t, k] - promise[1, ends[e]] * options[0, t, k])
+            surplus[e, t] = surplus[e, t + 1] + spared
+    until = 0  # no completion before the last slot that is forced
+    for t in range(arrival, limits.shape[1]):
+        if limits[0, t] > 0:
+            until = t - arrival
+    if pruning:
+        last = ends[found - 1]
+    if until > last:
+        return -np.inf, -1
+    label[0, 0], label[0, 1], label[0, 2], paid[0] = 0, -1, -1, 0.0  # work, label before, option
+    start[0], start[1] = 0, 1
+    later = 0
+    for t in range(last + 1):
+        low, high = start[t], start[t + 1]  # labels before this slot, work falling
+        worth = utility[arrival + t]
+        enough = certain - EQUAL * abs(certain)
+        forced = limits.shape[1] > 0 and limits[0, arrival + t] > 0
+        while later < found and ends[later] <= t:
+            later += 1
+        at, n = high, 0  # labels after it, so far
+        for o in range(0 if forced else -1, size[t]):  # -1: nothing is done
+            step, price = (options[0, t, o], cost[t, o]) if o >= 0 else (0, 0.0)
+            to = high if at - high >= n + high - low else at + n  # those with option o merged in
+            if to + n + high - low > paid.size:
+                return -np.inf, NO_ROOM
+            i, k, m, least = at, low, 0, np.inf
+            w, c, before = 0, 0.0, -1  # the next label of option o, if there is one
+            while True:
+                while k < high:
+                    if before >= 0 and label[k, 0] + step < total:
+                        break
+                    x, y = min(total, label[k, 0] + step), paid[k] + price
+                    good = True
+                    if pruning and x >= total:
+                        good = o < 0 or (label[k, 0] < total and worth - y >= enough)
+                    elif pruning:
+                        good = False
+                        for e in range(later, found):
+                            end = utility[arrival + ends[e]]
+                            missing = promise[1, ends[e]] * (total - x) + surplus[e, t + 1]
+                            if end - y - max(0.0, missing) >= certain - EQUAL * max(
+                                abs(certain), end
+                            ):
+                                good = True
+                                break
+                    elif o >= 0 and x >= total and t >= first and t >= until and worth - y > best:
+                        best, completion, best_label, best_option = worth - y, t, k, o
+                    if good and (before < 0 or y < c):  # of those that complete, the cheapest
+                        w, c, before = x, y, k
+                    k += 1
+                    if before >= 0 and w < total:
+                        break
+                if before < 0 and i == at + n:
+                    break
+                old = before < 0 or (
+                    i < at + n
+                    and (label[i, 0] > w or (label[i, 0] == w and paid[i] * (1.0 - EQUAL) <= c))
+                )
+                work, y = (label[i, 0], paid[i]) if old else (w, c)
+                same = m > 0 and label[to + m - 1, 0] == work
+                if y < (least * (1.0 - EQUAL) if same else least):
+                    m += 0 if same else 1
+                    least = y
+                    new = to + m - 1
+                    paid[new], label[new, 0] = y, work
+                    label[new, 1] = label[i, 1] if old else before
+                    label[new, 2] = label[i, 2] if old else o
+                if old:
+                    i += 1
+                else:
+                    before = -1
+            at, n = to, m
+        if at > high:
+            for k in range(n):
+                paid[high + k] = paid[at + k]
+                for j in range(3):
+                    label[high + k, j] = label[at + k, j]
+        start[t + 2] = high + n
+        if n == 0:
+            break
+        if pruning and label[high, 0] >= total and label[high, 2] >= 0:
+            payoff = worth - paid[high]
+            if payoff > best + (EQUAL * abs(best) if completion >= 0 else 0.0):
+                best, completion = payoff, t
+                best_label, best_option = label[high, 1], label[high, 2]
+                certain = max(certain, payoff)
+    if completion < 0:
+        return -np.inf, -1
+    for t in range(amount.size):
+        amount[t] = 0
+    amount[arrival + completion] = options[1, completion, best_option]
+    for t in range(completion - 1, -1, -1):
+        if label[best_label, 2] >= 0:
+            amount[arrival + t] = options[1, t, label[best_label, 2]]
+        best_label = label[best_label, 1]
+    return best, completion

@@ -1,0 +1,191 @@
+"""What the baselines share: the machines, the jobs' needs, and the course of a slot."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsJob, Needs, Platform
+from optsched.numbers.streams import Streams
+from optsched.problem import Information, Prior
+from optsched.scheduling.jobs import Arrivals
+from optsched.scheduling.online.filling import Request, compile_kernels
+from optsched.scheduling.online.pool import Counts, Pool, in_units
+from optsched.scheduling.online.queues import Backlog
+from optsched.scheduling.placement import Placement
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The machines that a job holds until it gives them back."""
+
+    workers: Counts  # (H,)
+    ps: Counts  # (H,)
+
+    @property
+    def placement(self) -> Placement:
+        """The same, without the machines that are not used."""
+        return Placement(_used(self.workers), _used(self.ps))
+
+    @property
+    def only(self) -> int | None:
+        """The machine that everything sits on; None if there are more."""
+        used = np.flatnonzero(self.workers + self.ps)
+        return int(used[0]) if len(used) == 1 else None
+
+
+def _used(counts: Counts) -> dict[int, int]:
+    return {int(h): int(counts[h]) for h in np.flatnonzero(counts)}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """An arrived job, as the scheduler sees it."""
+
+    job: DmlrsJob
+    needs: Needs
+    worker_demand: Counts  # (R,) units of the pool
+    ps_demand: Counts
+
+    @classmethod
+    def of(cls, job: DmlrsJob, slot_seconds: float) -> Task:
+        """Compute what ``job`` needs."""
+        needs = Needs.of(job, slot_seconds)
+        return cls(job, needs, in_units(job.worker_demand), in_units(job.ps_demand))
+
+    def work(self, held: Held) -> int:
+        """Return the work done in a slot on the machines that are held."""
+        rate = self.needs.outer if held.only is None else self.needs.inner
+        return int(held.workers.sum()) * rate
+
+    def request(self) -> Request | None:
+        """Return what progressive filling hands out; None if no placement can spread."""
+        table = np.array(self.needs.ps_outer, np.int64)
+        if IMPOSSIBLE in table:
+            return None
+        return Request(self.worker_demand, self.ps_demand, table, self.job.chunks)
+
+
+class Machines(Pool):
+    """The machines, shared by workers and parameter servers (PS)."""
+
+    def take_held(self, task: Task, held: Held) -> None:
+        """Put a job where ``held`` says; it must fit."""
+        self.take(task.worker_demand, held.workers)
+        self.take(task.ps_demand, held.ps)
+
+    def give_held(self, task: Task, held: Held) -> None:
+        """Take a job off its machines."""
+        self.give(task.worker_demand, held.workers)
+        self.give(task.ps_demand, held.ps)
+
+    def deal(self, task: Task, number: int) -> Held | None:
+        """Place ``number`` workers and their PS round robin; None, and nothing, if not all fit."""
+        m = task.needs.ps_outer[number]
+        if m == IMPOSSIBLE or self.room(task.worker_demand, number).sum() < number:
+            return None
+        before, start = self.free.copy(), self.next
+        workers = self.place(task.worker_demand, number)
+        if self.room(task.ps_demand, m).sum() >= m:
+            held = self.settle(task, Held(workers, self.place(task.ps_demand, m)))
+            if held is not None:
+                return held
+        self.free, self.next = before, start
+        return None
+
+    def settle(self, task: Task, held: Held) -> Held | None:
+        """Mend what happens to sit on one machine, at the inner rate, which may need more PS.
+
+        PS are added if there is room for them, else workers are taken away; None (and everything
+        taken off) if not one worker is left.
+        """
+        h = held.only
+        if h is None:
+            return held
+        n, m = int(held.workers[h]), int(held.ps[h])
+        room = int(self.room(task.ps_demand, task.job.chunks)[h])
+        while n and not 0 <= task.needs.ps_inner[n] <= m + room:
+            n -= 1
+        self.give_held(task, held)
+        if n == 0:
+            return None
+        workers, ps = np.zeros_like(held.workers), np.zeros_like(held.ps)
+        workers[h], ps[h] = n, task.needs.ps_inner[n]
+        mended = Held(workers, ps)
+        self.take_held(task, mended)
+        return mended
+
+    def alone(self, task: Task, fewest: int, most: int) -> Held | None:
+        """Place as many workers as one machine holds with their PS, on that which holds most.
+
+        None, and nothing, if no machine holds ``fewest``; ties go to the lowest number.
+        """
+        best, where = 0, -1
+        for n in range(most, fewest - 1, -1):
+            m = task.needs.ps_inner[n]
+            if m == IMPOSSIBLE:
+                continue
+            load = n * task.worker_demand + m * task.ps_demand
+            fits = np.flatnonzero((self.free >= load).all(axis=1))
+            if len(fits):
+                best, where = n, int(fits[0])
+                break
+        if where < 0:
+            return None
+        workers, ps = np.zeros(len(self.free), np.int64), np.zeros(len(self.free), np.int64)
+        workers[where], ps[where] = best, task.needs.ps_inner[best]
+        held = Held(workers, ps)
+        self.take_held(task, held)
+        return held
+
+
+class Baseline(ABC):
+    """A policy without prior knowledge that holds machines until it decides anew.
+
+    The course of a slot: jobs arrive; :meth:`decide`; all that is held runs. A job that has been
+    completed gives back its machines at the end of the slot.
+    """
+
+    name: str
+    information: Information = "after"
+    knows: tuple[str, ...] = ()
+    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
+    """Settings that are tried for every free parameter."""
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
+        """Begin with an empty cluster."""
+        compile_kernels()
+        self.platform, self.streams = public, streams
+        self.machines = Machines(public.capacity)
+        self.tasks: dict[int, Task] = {}
+        self.backlog = Backlog()
+        self.held: dict[int, Held] = {}
+
+    def step(self, event: Arrivals) -> dict[int, Placement]:
+        """Place the workers and PS of one slot."""
+        for i, job in event.jobs.items():
+            task = Task.of(cast(DmlrsJob, job), self.platform.slot_seconds)
+            if self.admit(i, task):
+                self.tasks[i] = task
+                self.backlog.arrive(i, task.needs.work)
+        if self.backlog.changed:
+            self.decide()
+        self.backlog.settle()
+        running = {i: held.placement for i, held in self.held.items()}
+        for i, held in list(self.held.items()):
+            if self.backlog.work(i, self.tasks[i].work(held)):
+                self.machines.give_held(self.tasks[i], held)
+                del self.held[i], self.tasks[i]
+        return running
+
+    def admit(self, i: int, task: Task) -> bool:  # noqa: ARG002
+        """Decide, for good, whether job ``i`` is taken on in the slot of its arrival."""
+        return True
+
+    @abstractmethod
+    def decide(self) -> None:
+        """Change ``held``; asked whenever a job has come or gone."""

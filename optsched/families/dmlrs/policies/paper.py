@@ -1,0 +1,216 @@
+"""PD-ORS, Algorithm 1: posted prices, and for every arriving job its best schedule at them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from optsched.families.dmlrs.instance import (
+    DmlrsInstance,
+    DmlrsJob,
+    Needs,
+    Platform,
+)
+from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
+from optsched.families.dmlrs.policies.find_schedule import RandomizedOracle
+from optsched.families.dmlrs.policies.guarantee import proved
+from optsched.families.dmlrs.policies.prior import PRINTED, SAFE, ln_bounds, theorem_ratio
+from optsched.numbers.streams import Streams
+from optsched.policies.knowledge import asked
+from optsched.problem import Information, InputError, Prior
+from optsched.scheduling.jobs import Arrivals
+from optsched.scheduling.online.ledger import Ledger
+from optsched.scheduling.online.posted_prices import PostedPrices
+from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.slots import Ints
+from optsched.scheduling.placement import Placement
+
+ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility
+
+
+class PdOrs:
+    """The online algorithm of the thesis. Guarantee (Theorem 3): OPT / ALG <= 2 alpha.
+
+    With ``oracle="randomized"`` it is (6 G / delta) alpha, for G of Theorem 2 and not for the much
+    smaller gains that work in practice.
+
+    Parameters
+    ----------
+    oracle : {"exact", "randomized"}
+        How the cheapest outer placements are found: by dynamic programming, or by Algorithm 4.
+    U : {"safe", "printed"}
+        Whether U makes a full machine too expensive for everybody, or follows (3.13).
+    L_scale : float
+        Multiplies L. Above 1 the guarantee is lost, and contended clusters earn far more.
+    gain, most_rounds : float, int
+        G of the randomized rounding, and how many roundings are tried before the exact placement.
+    delta : float
+        Of Theorem 3, in (0, 1].
+
+    Attributes
+    ----------
+    tally : rounding.Tally or None
+        How often the last run rounded.
+    """
+
+    name = "pd-ors"
+    information: Information = "after"
+
+    def __init__(
+        self,
+        oracle: str = "exact",
+        U: str = SAFE,  # noqa: N803
+        L_scale: float = 1.0,  # noqa: N803
+        gain: float = 1.006,
+        most_rounds: int = 2000,
+        delta: float = 1.0,
+    ) -> None:
+        if oracle not in ("exact", "randomized"):
+            raise ValueError(f"oracle is {oracle!r}, expected 'exact' or 'randomized'")
+        if U not in (SAFE, PRINTED):
+            raise ValueError(f"U is {U!r}, expected 'safe' or 'printed'")
+        if not (0 < L_scale < math.inf and 0 < delta <= 1):
+            raise ValueError(
+                f"L_scale {L_scale}, delta {delta}: expected a factor above 0, and 0 < delta <= 1"
+            )
+        if not (1 <= gain < math.inf and most_rounds >= 1):
+            raise ValueError(f"gain {gain}, most_rounds {most_rounds}: expected at least 1 of both")
+        self.how, self.upper_price, self.shift_lower = oracle, U, math.log(L_scale)
+        self.gain, self.most_rounds, self.delta = gain, most_rounds, delta
+        self.oracle: Oracle
+        price = {} if U == SAFE else {"price": U}
+        self.asks = {"ln_U": asked("ln_U", **price), "ln_L": "ln_L", "most_workers": "most_workers"}
+        if L_scale == 1 and U == SAFE:
+            rounding = {"gain": gain, "delta": delta} if oracle == "randomized" else {}
+            self.asks["theorem_3"] = asked("theorem_3", **rounding)
+
+    @property
+    def knows(self) -> tuple[str, ...]:
+        """U and L of (3.13), (3.14) as logarithms, the most workers; Theorem 3 if it holds."""
+        return tuple(self.asks.values())
+
+    def start(self, public: Platform, prior: Prior, streams: Streams) -> None:
+        """Open the prices at L."""
+        self.platform, self.streams = public, streams
+        upper, lower = prior[self.asks["ln_U"]], prior["ln_L"]
+        if lower is not None:
+            lower = min([lower + self.shift_lower, *(u for u in upper if u is not None)])
+        self.ledger = Ledger(public.capacity, public.horizon)
+        self.prices = PostedPrices(self.ledger, upper, lower)
+        self.ones = np.ones(len(public.capacity), np.int64)
+        size = (public.horizon, len(public.capacity), prior["most_workers"])
+        if self.how == "exact":
+            self.oracle = Oracle(*size)
+            self.tally = None
+        else:
+            self.oracle = RandomizedOracle(*size, gain=self.gain, most_rounds=self.most_rounds)
+            self.tally = self.oracle.tally
+        self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
+
+    def step(self, event: Arrivals) -> dict[int, Placement]:
+        """Decide on the arrivals; run what was planned for this slot."""
+        for i, job in event.jobs.items():
+            self.admit(i, job)  # type: ignore[arg-type]
+        return self.plans.pop(event.slot, {})
+
+    def admit(self, i: int, job: DmlrsJob) -> float | None:
+        """Plan job i if its best schedule pays; return its payoff, None if it is rejected."""
+        request = self.request(job)
+        machines = Machines(self.prices.per_unit(), self.ledger.free, self.ones)
+        found = self.find(i, request, machines)
+        if found is None:
+            return None
+        best, entries = found
+        if best.payoff <= ADMISSION * request.utility[best.completion]:
+            return None
+        self._book(i, entries, request)
+        return best.payoff
+
+    def find(self, i: int, request: Request, machines: Machines) -> tuple[Best, Ints] | None:
+        """Return the best schedule of a job and its entries, if one has a payoff above 0."""
+        if isinstance(self.oracle, RandomizedOracle):
+            return self.oracle.find(request, machines, self.streams("rounding", i))
+        best = self.oracle.best(request, machines)
+        return None if best is None else (best, self.oracle.places(request, machines, best))
+
+    def _book(self, i: int, entries: Ints, request: Request) -> None:
+        """Take what a plan uses, raise the prices, and note its placements."""
+        for side, demand in enumerate((request.worker_demand, request.ps_demand)):
+            mine = entries[entries[:, 0] == side]
+            self.ledger.take(mine[:, 1], mine[:, 2], mine[:, 3, None] * demand[None, :])
+        if entries.size:
+            self.prices.refresh_at(entries[:, 1:3])
+        placed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
+        for side, t, h, number in entries.tolist():
+            placed.setdefault(t, ({}, {}))[side][h] = number
+        for t, (workers, ps) in placed.items():
+            self.plans.setdefault(t, {})[i] = Placement(workers, ps)
+
+    def request(self, job: DmlrsJob) -> Request:
+        """Translate a job into the oracle's terms."""
+        platform = self.platform
+        needs = Needs.of(job, platform.slot_seconds)
+        utility = np.zeros(platform.horizon)
+        for t in range(job.arrival, platform.horizon):
+            utility[t] = job.utility(t - job.arrival)
+        self.ledger.units(job.worker_demand)  # a finer decimal of either changes the units of both
+        beta = self.ledger.units(job.ps_demand)
+        return Request(
+            arrival=job.arrival,
+            work=needs.work,
+            inner=needs.inner,
+            outer=needs.outer,
+            worker_demand=self.ledger.units(job.worker_demand),
+            ps_demand=beta,
+            ps_inner=np.array(needs.ps_inner, np.int64),
+            ps_outer=np.array(needs.ps_outer, np.int64),
+            utility=utility,
+        )
+
+
+class PdOrsRandomized(PdOrs):
+    """PD-ORS with Algorithm 4, as in the thesis."""
+
+    name = "pd-ors-randomized"
+
+    def __init__(
+        self,
+        U: str = SAFE,  # noqa: N803
+        L_scale: float = 1.0,  # noqa: N803
+        gain: float = 1.006,
+        most_rounds: int = 2000,
+        delta: float = 1.0,
+    ) -> None:
+        super().__init__("randomized", U, L_scale, gain, most_rounds, delta)
+
+
+def refuse_links(platform: Platform) -> None:
+    """Raise an error where the reading is per link: no online algorithm is known for it."""
+    if platform.locality == "link":
+        raise InputError(
+            'locality is "link": policies know the reading per job only, expected "job", or `solve`'
+        )
+
+
+KNOWLEDGE: Mapping[str, Callable[..., Any]] = {
+    "ln_U": lambda inst, price=SAFE: ln_bounds(inst, price)[0],
+    "ln_L": lambda inst: ln_bounds(inst, SAFE)[1],
+    "theorem_3": theorem_ratio,
+    "most_workers": lambda inst: max((job.chunks for job in inst.jobs), default=1),
+    "jobs": lambda inst: len(inst.jobs),
+}
+"""ln U and ln L of (3.13), (3.14), the ratio of Theorem 3, sizes."""
+
+
+def guarantee(inst: DmlrsInstance, policy: str, prior: Prior) -> float | None:
+    """Return what a run of PD-ORS with the true U and L guarantees; None if nothing is proved.
+
+    That is Theorem 3's ratio where demands are small enough for its proof, and else what the proof
+    says of demands as large as they are. With rounding, the theorem is about most runs, and so is
+    no guarantee of one.
+    """
+    theorem = prior.get("theorem_3") if policy == PdOrs.name else None
+    return None if theorem is None else proved(inst, theorem)

@@ -1,0 +1,77 @@
+"""The prior knowledge of PD-ORS: ln U^r of (3.13), ln L of (3.14), and Theorem 3.
+
+Mended, as in family `oasis`: the fastest completion is D - 1 slots after the arrival, D = ceil(E M
+(tau + 2 g / b_in)); L uses the smallest positive utility that a completion within the horizon can
+earn; a job without any demand is skipped in L; 1 / mu is the smallest of the stated fractions.
+"""
+
+from __future__ import annotations
+
+import math
+
+from optsched.families.dmlrs.instance import DmlrsInstance, batch_slots, worker_slots
+from optsched.numbers.resources import ceil_tol
+from optsched.scheduling.online.posted_prices import ln_or_none
+
+SAFE, PRINTED = "safe", "printed"
+
+
+def ln_bounds(inst: DmlrsInstance, upper_price: str) -> tuple[list[float | None], float | None]:
+    """Return ln U^r for every resource (None: nobody demands it), and ln L (None: nobody pays).
+
+    Parameters
+    ----------
+    inst : DmlrsInstance
+    upper_price : {"safe", "printed"}
+        Whether U divides the utility by the smaller positive demand of a worker and a PS, so that
+        nobody can afford a machine that is full, or by their sum, as in (3.13).
+    """
+    upper = [-math.inf] * len(inst.resources)
+    least, fraction = math.inf, math.inf
+    for job in inst.jobs:
+        inner = batch_slots(job, job.inner_bandwidth, inst.slot_seconds)
+        shortest = max(1, ceil_tol(job.epochs * job.batches_per_chunk * inner))
+        first = job.utility.log(shortest - 1)
+        both = list(zip(job.worker_demand, job.ps_demand, strict=True))
+        for r, demands in enumerate(both):
+            some = [d for d in demands if d > 0]
+            if some:
+                divisor = min(some) if upper_price == SAFE else sum(demands)
+                upper[r] = max(upper[r], first - math.log(divisor))
+        total = math.fsum(map(math.fsum, both))
+        if total == 0:
+            continue
+        size = math.log(worker_slots(job, job.outer_bandwidth, inst.slot_seconds) * total)
+        fraction = min(fraction, size)
+        longest = inst.horizon - 1 - job.arrival  # counts for a job that can never finish, too
+        delays = range(min(shortest - 1, longest), longest + 1)
+        earned = [x for x in map(job.utility.log, delays) if x > -math.inf]
+        if earned:
+            least = min(least, min(earned) - size)
+    whole = math.fsum(c for row in inst.capacity for c in row)
+    if not (math.isfinite(least) and whole > 0):
+        return [None] * len(inst.resources), None
+    inverse_mu = fraction - math.log(inst.horizon * whole)
+    return [ln_or_none(u) for u in upper], inverse_mu + least - math.log(2)
+
+
+def theorem_gain(delta: float) -> float:
+    """Return G of Theorem 2 for W_1 = 1, which holds for every amount of work."""
+    x = math.log(6 / delta)
+    return 1 + x + math.sqrt(x * x + 2 * x)
+
+
+def theorem_ratio(
+    inst: DmlrsInstance, gain: float | None = None, delta: float | None = None
+) -> float | None:
+    """Return Theorem 3's ratio: 2 alpha, with rounding (6 G / delta) alpha.
+
+    As printed alpha takes a minimum over the resources; the proof needs the maximum. None where the
+    theorem does not hold: a gain below that of Theorem 2.
+    """
+    upper, lower = ln_bounds(inst, SAFE)
+    spans = [u - lower for u in upper if u is not None and lower is not None]
+    alpha = max([1.0, *spans])
+    if gain is None or delta is None:
+        return 2 * alpha
+    return 6 * gain / delta * alpha if gain >= theorem_gain(delta) else None

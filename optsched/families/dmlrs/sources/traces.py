@@ -1,0 +1,235 @@
+"""Where instances come from: generators (`presets`), and traces with constants of models.
+
+A trace names arrival, running time and number of workers of a job; a table of measured models adds
+the time of a mini-batch, the gradients and both rates. What neither names is drawn, and the
+instance says so in ``drawn``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from optsched.families.dmlrs.facts import demand_totals, describe, offered_load, warnings
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
+from optsched.families.dmlrs.sources.presets import Settings, generate
+from optsched.numbers.resources import MachineClass, ceil_tol, exact
+from optsched.numbers.streams import Streams
+from optsched.numbers.utility import Inverse
+from optsched.problem import InputError, Window
+from optsched.scheduling.jobs import transfer_slots
+from optsched.scheduling.shapes import MACHINES, Shapes
+from optsched.traces import read_tables, reading, seconds
+from optsched.traces.profiles import COLUMNS, read_profiles
+from optsched.traces.windows import arrival_slots, scaled, take_window
+
+__all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
+
+RANGES = Settings()
+RESOURCES = ("gpu", "cpu", "memory")
+UNITS = ("GPU", "core", "GB")
+MOST_WORK = 2**40  # worker-slots of one job
+
+PROFILES = pd.DataFrame(
+    [
+        ("small convolutional", 0.2, 25.0, 300, 2.0, 0.5),
+        ("large convolutional", 0.5, 500.0, 100, 4.0, 1.5),
+        ("recurrent", 0.1, 50.0, 700, 1.5, 1.0),
+    ],
+    columns=list(COLUMNS),
+)
+"""Models of a trace that comes without a list of models; made up, of the usual sizes."""
+
+
+def open_trace(source: Path, window: Window) -> DmlrsInstance:
+    """Make an instance of a window of the job list ``source``; see :func:`from_trace`.
+
+    Raises
+    ------
+    InputError
+        A file or an option is wrong.
+    """
+    chosen = window.settle(
+        "dmlrs",
+        **{"machines": None, "profiles": None, "shapes": None, "jobs": 100, "slots": 100},
+        **{"slot": "1h", "start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
+    )
+    tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
+    models = []
+    for path in chosen.pop("profiles") or ():
+        with reading(path):
+            models.append(read_profiles(path))
+    return from_trace(
+        tables.jobs,
+        tables.machines,
+        profiles=_together(models) if models else None,
+        shapes=tables.shapes,
+        slot_seconds=seconds(chosen.pop("slot")),
+        seed=chosen.pop("draw_seed"),
+        **chosen,
+    )
+
+
+def _together(models: list[pd.DataFrame]) -> pd.DataFrame:
+    table = pd.concat(models, ignore_index=True)
+    table.attrs["skipped"] = tuple(name for m in models for name in m.attrs["skipped"])
+    return table
+
+
+def from_trace(
+    jobs_table: pd.DataFrame,
+    machines_table: pd.DataFrame | None = None,
+    *,
+    profiles: pd.DataFrame | None = None,
+    jobs: int = 100,
+    slots: int = 100,
+    slot_seconds: float = 3600.0,
+    start: float | str = 0.0,
+    load: float = 2.0,
+    seed: int = 0,
+    min_tasks: int = 1,
+    shapes: pd.DataFrame | None = None,
+) -> DmlrsInstance:
+    """Make an instance of a window of a trace.
+
+    The window holds consecutive jobs; the time between them is scaled so that they arrive from the
+    first slot to the last. A job trains a model that is drawn from ``profiles``; it has at most
+    ``tasks`` workers, as many chunks, and about the work of the trace: as many whole epochs (or
+    part of one, if it is shorter) as run_seconds x tasks worker-seconds allow at the inner rate.
+
+    All machines host both workers and parameter servers (PS). The list is shrunk (or grown), in its
+    proportions, to the number of machines that comes nearest to the offered load.
+
+    Parameters
+    ----------
+    jobs_table, machines_table : DataFrame
+        Columns as `optsched.traces` returns them. Without machines: a default list.
+    profiles : DataFrame, optional
+        Models as `optsched.traces.profiles` returns them. Without: three made-up ones.
+    jobs, slots : int
+        Sizes of the window and of the horizon.
+    slot_seconds : float
+        Length of a slot, s.
+    start : float or str
+        Where the window begins, see `optsched.traces.windows.take_window`.
+    load : float
+        Offered load of the scarcest resource, see `offered_load`.
+    seed : int
+        Fixes all that is drawn; not negative.
+    min_tasks : int
+        Only jobs of at least so many tasks are taken.
+    shapes : DataFrame, optional
+        Columns gpu, cpu, memory_gb: demands to draw from where the trace has none.
+
+    Raises
+    ------
+    InputError
+        An option is wrong, or fewer than ``jobs`` jobs are left from ``start`` on.
+    """
+    for name, value in (("jobs", jobs), ("slots", slots), ("min_tasks", min_tasks)):
+        if value < 1:
+            raise InputError(f"{name} is {value}, expected a whole number of at least 1")
+    for name, amount in (("load", load), ("slot_seconds", slot_seconds)):
+        if not 0 < amount < float("inf"):
+            raise InputError(f"{name} is {amount}, expected a positive number")
+    if seed < 0:
+        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    window = take_window(jobs_table, jobs, start, min_tasks)
+    classes = [
+        MachineClass(
+            name=str(row["name"]),
+            count=int(row["count"]),
+            capacity=tuple(round(float(row[c]), 3) for c in ("gpu", "cpu", "memory_gb")),
+        )
+        for row in (MACHINES if machines_table is None else machines_table).to_dict("records")
+    ]
+    models = PROFILES if profiles is None else profiles
+    streams = Streams(seed)
+    draw = _Draw(streams, slot_seconds, models, Shapes(streams, shapes), tuple(classes))
+    arrivals = arrival_slots(window, slots)
+    drawn = [draw.job(i, row, arrivals[i]) for i, row in enumerate(window.to_dict("records"))]
+    whole = DmlrsInstance(
+        slot_seconds=slot_seconds,
+        horizon=slots,
+        resources=RESOURCES,
+        units=UNITS,
+        machines=tuple(classes),
+        jobs=tuple(drawn),
+        drawn=_drawn(window, profiles),
+        source=(
+            f"{jobs_table.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} "
+            f"on, at least {min_tasks} tasks each, load {load:g}, seed {seed}"
+            + _skipped(models.attrs.get("skipped", ()))
+        ),
+    )
+    machines = scaled(classes, demand_totals(whole), slots, load, nearest=True)
+    return DmlrsInstance.model_validate(whole.model_dump() | {"machines": machines})
+
+
+def _skipped(names: tuple[str, ...]) -> str:
+    return f"; models left out: {', '.join(names)}" if names else ""
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Makes jobs of rows of the table; what a row does not name is drawn."""
+
+    streams: Streams
+    slot_seconds: float
+    profiles: pd.DataFrame
+    shapes: Shapes
+    machines: tuple[MachineClass, ...]
+
+    def job(self, i: int, row: dict[Hashable, Any], arrival: int) -> DmlrsJob:
+        """Make job ``i``."""
+        tasks = int(row["tasks"])
+        model = self.profiles.iloc[int(self.streams("model", i).integers(len(self.profiles)))]
+        inner, outer = round(float(model["inner_gbps"]), 6), round(float(model["outer_gbps"]), 6)
+        batch_time = round(float(model["batch_seconds"]) / self.slot_seconds, 12)
+        gradient = round(float(model["gradient_mb"]), 6)
+        low = max(RANGES.ps_bandwidth[0], inner)
+        high = max(RANGES.ps_bandwidth[1], inner)
+        ps = max(inner, round(float(self.streams("ps_bandwidth", i).uniform(low, high)), 2))
+        work = exact(float(row["run_seconds"])) * tasks / exact(self.slot_seconds)
+        if work > MOST_WORK:
+            raise InputError(
+                f"job {row['name']}: needs {float(work):g} worker-slots, expected at most "
+                f"{MOST_WORK}; choose longer slots"
+            )
+        batch = exact(batch_time) + 2 * transfer_slots(gradient, inner, self.slot_seconds)
+        batches = max(1, ceil_tol(work / batch))
+        epoch = min(int(model["batches"]), batches)  # a short job trains part of one
+        per_chunk = max(1, round(epoch / tasks))
+        return DmlrsJob(
+            arrival=arrival,
+            epochs=max(1, round(batches / (per_chunk * tasks))),
+            chunks=tasks,
+            batches_per_chunk=per_chunk,
+            batch_time=batch_time,
+            gradient_mb=gradient,
+            inner_bandwidth=inner,
+            outer_bandwidth=outer,
+            ps_bandwidth=ps,
+            worker_demand=self.shapes.worker(
+                i, row["gpu"], row["cpu"], row["memory_gb"], self.machines
+            ),
+            ps_demand=self.shapes.server(i, self.machines),
+            utility=Inverse(),
+        )
+
+
+def _drawn(window: pd.DataFrame, profiles: pd.DataFrame | None) -> tuple[str, ...]:
+    """Name what neither the trace nor the models say."""
+    demands = {"gpu": "gpu", "cpu": "cpu", "memory_gb": "memory"}
+    gaps = [name for column, name in demands.items() if window[column].isna().any()]
+    made_up = () if profiles is not None else ("constants of the models",)
+    return (
+        *made_up,
+        *("model of each job", "ps_bandwidth"),
+        *(f"worker_demand of {name}" for name in gaps),
+        *("ps_demand", "utility"),
+    )

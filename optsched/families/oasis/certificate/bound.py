@@ -1,0 +1,386 @@
+"""The bound of one leaf of a certificate of family `oasis`: integers only."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from optsched.families.oasis.certificate.kernels import (
+    NONE,
+    best_load,
+    cheapest,
+    slot_costs,
+    useful_slots,
+)
+from optsched.families.oasis.certificate.limits import CELLS, Range, cells
+from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
+from optsched.numbers.magnitudes import Magnitude, int64s
+
+Ints = NDArray[np.int64]
+
+LARGEST_PRICE = 2**62  # of a worker or PS: 64 bits hold it
+LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
+NEGLIGIBLE = Fraction(1, 2**29)  # of the greatest utility: what is less counts as never completed
+MEMORY = 100_000  # results that are kept for leaves to come
+
+
+class Side:
+    """One side of the platform: 0 for worker machines, 1 for PS machines."""
+
+    def __init__(self, inst: OasisInstance, side: int) -> None:
+        a = inst.arrays
+        demand, capacity, self.classes = (
+            (a.worker_demand, a.worker_capacity, a.worker_classes)
+            if side == 0
+            else (a.ps_demand, a.ps_capacity, a.ps_classes)
+        )
+        # a demand above every capacity: there is no room for it, whatever it is
+        self.demand = np.minimum(demand, LARGEST_UNITS)  # (I, R)
+        self.capacity = capacity[[c[0] for c in self.classes]]  # (C, R)
+        self.count = np.array([len(c) for c in self.classes], np.int64)  # (C,)
+        self.machines = len(capacity)
+        self.class_of = {h: c for c, machines in enumerate(self.classes) for h in machines}
+        holds = np.repeat(a.chunks[None, :], len(self.classes), axis=0)
+        for r in range(capacity.shape[1]):
+            needs = self.demand[:, r] > 0
+            holds[:, needs] = np.minimum(
+                holds[:, needs], self.capacity[:, r, None] // self.demand[None, needs, r]
+            )
+        self.room = holds  # (C, I): workers (PS) of a job on one empty machine, at most N_i
+        self.total = self.count @ holds  # (I,)
+
+
+@dataclass
+class Limits:
+    """What the path to a leaf says of each job."""
+
+    first: Ints  # (I,) earliest and
+    last: Ints  # (I,) latest slot in which it may complete
+    never: NDArray[np.bool_]  # (I,) whether it may stay out
+    low: Ints  # (I, T) numbers of workers up to the completion
+    high: Ints  # (I, T)
+    machines: dict[tuple[int, int, int, int], tuple[int, int]]
+    """(side, slot, machine, job) -> limits on that machine"""
+
+    def copy(self) -> Limits:
+        """Return a copy that may be changed."""
+        return Limits(
+            self.first.copy(),
+            self.last.copy(),
+            self.never.copy(),
+            self.low.copy(),
+            self.high.copy(),
+            dict(self.machines),
+        )
+
+    def must_run(self, i: int, t: int) -> None:
+        """Job ``i`` has workers in slot ``t``: it completes, and not before."""
+        self.never[i] = False
+        self.first[i] = max(self.first[i], t)
+
+
+@dataclass(frozen=True)
+class CapacityPriced:
+    """Prices of capacity: per side, shape (T, C, R); ``key`` tells price sets apart.
+
+    Where a price has more than 62 bits, the arrays hold Python's integers.
+    """
+
+    key: int
+    prices: tuple[Ints, Ints]
+
+    def machines_worth(self, sides: tuple[Side, Side]) -> int:
+        """Return the sum of price * capacity."""
+        return sum(
+            int(p[t, c, r]) * int(side.capacity[c, r]) * int(side.count[c])
+            for side, p in zip(sides, self.prices, strict=True)
+            for t, c, r in zip(*np.nonzero(p), strict=True)
+        )
+
+
+@dataclass(frozen=True)
+class SlotPriced:
+    """Prices of workers and PS: per side, shape (I, T)."""
+
+    prices: tuple[Ints, Ints]
+
+
+class LeafBounds:
+    """Computes the bounds of leaves of one instance.
+
+    Prices are integers, in value units times 2**grid_bits. Costs of schedules and loads of machines
+    are added up on a grid that is coarser if need be, so that no int64 overflows (see
+    `certificate_range`). That is valid, too: prices of slots become other prices, and the costs of
+    prices of capacity only fall.
+    """
+
+    def __init__(self, inst: OasisInstance, grid_bits: int) -> None:
+        self.inst = inst
+        self.sides = (Side(inst, 0), Side(inst, 1))
+        jobs = range(len(inst.jobs))
+        self.ps_needed = [np.array(inst.ps_needed(i), np.int64) for i in jobs]
+        self.cap = np.array([self._most(i) for i in jobs], np.int64)
+        self.richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+        units = Range.of(inst, grid_bits, self.richest)
+        self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
+        self.last, self.late = self._useful_completions()
+        self._payoffs: dict[tuple[object, ...], int | None] = {}
+        self._loads: dict[tuple[object, ...], int] = {}
+        self._costs: dict[tuple[int, int], Ints] = {}
+
+    def _useful_completions(self) -> tuple[Ints, Fraction]:
+        """Return the last slot in which each job is worth completing, and what later ones earn.
+
+        A schedule that loses the jobs that complete later loses at most that, so it is enough to
+        bound schedules without them. Utilities never increase.
+        """
+        jobs, least = self.inst.jobs, NEGLIGIBLE * self.richest
+        last, late = np.full(len(jobs), -1, np.int64), Fraction(0)
+        for i, job in enumerate(jobs):
+            delays = range(self.inst.horizon - job.arrival)
+            useful = bisect_left(delays, True, key=lambda d: job.utility.upper(d) <= least)
+            if useful:
+                last[i] = job.arrival + useful - 1
+            if useful < len(delays):
+                late += job.utility.upper(useful)
+        return last, late
+
+    def _most(self, i: int) -> int:
+        """Return how many workers of job ``i``, with their PS, all machines together hold."""
+        servers = int(np.searchsorted(self.ps_needed[i], self.sides[1].total[i], side="right")) - 1
+        return min(int(self.sides[0].total[i]), servers)
+
+    @cached_property
+    def worth(self) -> list[list[int]]:
+        """Utility of completing in slots arrival to the last that is useful, rounded up."""
+        scale = Fraction(2) ** self.grid
+        return [
+            [math.ceil(job.utility.upper(d) * scale) for d in range(int(last) + 1 - job.arrival)]
+            for job, last in zip(self.inst.jobs, self.last, strict=True)
+        ]
+
+    def unpriced(self) -> Fraction:
+        """Return the bound where all prices are 0 and nothing is restricted, without kernels."""
+        total, scale = self.late, Fraction(2) ** self.grid
+        for i, job in enumerate(self.inst.jobs):
+            if self.cap[i] > 0:
+                delay = -(-self.inst.work[i] // int(self.cap[i])) - 1
+                if job.arrival + delay <= self.last[i]:
+                    total += math.ceil(job.utility.upper(delay) * scale) / scale
+        return total
+
+    def unrestricted(self) -> Limits:
+        """Return the limits at the root of a tree."""
+        jobs, horizon = len(self.inst.jobs), self.inst.horizon
+        return Limits(
+            first=self.inst.arrays.arrival.copy(),
+            last=self.last.copy(),
+            never=np.ones(jobs, np.bool_),
+            low=np.zeros((jobs, horizon), np.int64),
+            high=np.repeat(self.cap[:, None], horizon, axis=1),
+            machines={},
+        )
+
+    def bound(self, limits: Limits, prices: CapacityPriced | SlotPriced) -> int | None:
+        """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
+        if not self._spread(limits):
+            return None
+        total = 0
+        for i in range(len(self.inst.jobs)):
+            payoff = self._payoff(i, limits, prices)
+            if payoff is None:
+                return None
+            total += payoff
+        if isinstance(prices, CapacityPriced):
+            return (total << self.shift) + prices.machines_worth(self.sides)
+        for side in (0, 1):
+            load = self._machines(side, limits, prices.prices[side])
+            if load is None:
+                return None
+            total += load
+        return total << self.shift
+
+    def _spread(self, limits: Limits) -> bool:
+        """Apply what limits on machines say of a job's totals; False if nothing is left."""
+        totals: dict[tuple[int, int, int], tuple[int, int]] = {}
+        for (s, t, h, i), (low, high) in limits.machines.items():
+            side = self.sides[s]
+            room = int(side.room[side.class_of[h], i])
+            if low > min(room, high):
+                return False
+            least, most = totals.get((s, t, i), (0, int(side.total[i])))
+            totals[s, t, i] = (least + low, most - room + min(room, high))
+        for (s, t, i), (low, high) in totals.items():
+            if s == 1:  # numbers of PS as numbers of workers
+                low = int(np.searchsorted(self.ps_needed[i], low))
+                high = int(np.searchsorted(self.ps_needed[i], high, side="right")) - 1
+            limits.low[i, t] = max(limits.low[i, t], low)
+            limits.high[i, t] = min(limits.high[i, t], high)
+        for i, t in zip(*np.nonzero(limits.low), strict=True):
+            limits.must_run(int(i), int(t))
+        limits.last[limits.first > limits.last] = -1  # it stays out
+        return not np.any(limits.low > limits.high)
+
+    def _payoff(self, i: int, limits: Limits, prices: CapacityPriced | SlotPriced) -> int | None:
+        """Return what job ``i`` earns at most; None if it must complete and cannot."""
+        arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
+        first, never = int(limits.first[i]), bool(limits.never[i])
+        if first > last:
+            return 0 if never else None
+        window = slice(arrival, last + 1)
+        low, high = limits.low[i, window], limits.high[i, window]
+        work = self.inst.work[i]
+        if work > int(high.sum()):  # it cannot complete, and no table need be as large as its work
+            return 0 if never else None
+        paid: tuple[object, ...] = (
+            (prices.key,)
+            if isinstance(prices, CapacityPriced)
+            else tuple(p[i, window].tobytes() for p in prices.prices)
+        )
+        key = (i, first, last, never, low.tobytes(), high.tobytes(), *paid)
+        if key not in self._payoffs:
+            cost = (
+                self._capacity_costs(i, prices)
+                if isinstance(prices, CapacityPriced)
+                else self._slot_costs(i, prices, window)
+            )
+            _make_room(self._payoffs)
+            self._payoffs[key] = self._best(i, cost[: last + 1 - arrival], low, high, first, never)
+        return self._payoffs[key]
+
+    def _best(
+        self, i: int, cost: Ints, low: Ints, high: Ints, first: int, never: bool
+    ) -> int | None:
+        worth, work = self.worth[i], self.inst.work[i]
+        slots = len(cost)
+        if never:
+            known = int64s("utility", worth[:slots], NONE)
+            slots = int(useful_slots(cost, high, work, known))
+        ends = cheapest(cost[:slots], low[:slots], high[:slots], work).tolist()
+        payoffs = [
+            worth[c] - ends[c]
+            for c in range(first - self.inst.jobs[i].arrival, slots)
+            if ends[c] < NONE
+        ]
+        if never:
+            payoffs.append(0)
+        return max(payoffs, default=None)
+
+    def _capacity_costs(self, i: int, prices: CapacityPriced) -> Ints:
+        """Return the cost of n workers in each slot from the arrival on, shape (S, N + 1)."""
+        key = (prices.key, i)
+        if key not in self._costs:
+            arrival = self.inst.jobs[i].arrival
+            cells(f"costs of job {i}", self.inst.horizon - arrival, int(self.cap[i]) + 1)
+            if sum(known.size for known in self._costs.values()) >= CELLS:
+                self._costs.clear()
+            units = [
+                self._units(p[arrival:], side.demand[i])
+                for side, p in zip(self.sides, prices.prices, strict=True)
+            ]
+            rooms = [side.count * side.room[:, i] for side in self.sides]
+            needed = self.ps_needed[i][: self.cap[i] + 1]
+            self._costs[key] = slot_costs(units[0], rooms[0], units[1], rooms[1], needed)
+        return self._costs[key]
+
+    def _units(self, prices: Ints, demand: Ints) -> Ints:
+        """Return the price of one worker (PS) on each class, shape (S, C), rounded down."""
+        price = Magnitude("price of a unit", int(prices.max(initial=0)))
+        unit = price * Magnitude.of("demand", demand)
+        if prices.dtype != object and unit.total(len(demand)).inside():
+            exact = (prices @ demand) >> min(self.shift, 63)  # 63: nothing is left
+        else:
+            exact = (prices.astype(object) @ demand.astype(object)) >> self.shift
+        units: Ints = np.minimum(exact, self.dearest).astype(np.int64)
+        return units
+
+    def _on_grid(self, prices: Ints) -> Ints:
+        """Return prices of workers (PS) as they count: rounded down, at most the dearest.
+
+        These are other prices, and as good: costs and loads are counted at the same.
+        """
+        counted: Ints = np.minimum(prices >> min(self.shift, 63), self.dearest)
+        return counted
+
+    def _slot_costs(self, i: int, prices: SlotPriced, window: slice) -> Ints:
+        cells(f"costs of job {i}", window.stop - window.start, int(self.cap[i]) + 1)
+        worker, server = (self._on_grid(p[i, window]) for p in prices.prices)
+        numbers = np.arange(self.cap[i] + 1)
+        cost: Ints = np.outer(worker, numbers) + np.outer(server, self.ps_needed[i][numbers])
+        return cost
+
+    def _machines(self, s: int, limits: Limits, prices: Ints) -> int | None:
+        """Return the worth of the most expensive loads of one side's machines over all slots."""
+        side, total = self.sides[s], 0
+        value = self._on_grid(prices)
+        most = limits.high if s == 0 else self._servers(limits.high)
+        slots = np.arange(self.inst.horizon)[None, :]
+        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
+        value = np.where(runs, value, 0).T.copy()  # (T, I)
+        most = np.where(value.T > 0, most, 0).T.copy()  # (T, I)
+        restricted: dict[int, dict[int, dict[int, tuple[int, int]]]] = {}  # slot, machine, job
+        for (where, t, h, i), held in limits.machines.items():
+            if where == s:
+                restricted.setdefault(t, {}).setdefault(h, {})[i] = held
+        for t in np.flatnonzero(value.any(axis=1)).tolist():
+            apart = restricted.get(t, {})
+            for c, count in enumerate(side.count):
+                alone = count - sum(side.class_of[h] == c for h in apart)
+                if alone:
+                    total += int(alone) * self._load(s, c, value[t], most[t])
+        for t, machines in restricted.items():
+            for h, jobs in machines.items():
+                load = self._restricted(s, side.class_of[h], value[t], most[t], jobs)
+                if load is None:
+                    return None
+                total += load
+        return total
+
+    def _servers(self, workers: Ints) -> Ints:
+        return np.array(
+            [
+                needed[np.maximum(row, 0)]
+                for needed, row in zip(self.ps_needed, workers, strict=True)
+            ],
+            np.int64,
+        ).reshape(workers.shape)
+
+    def _load(self, s: int, c: int, value: Ints, most: Ints, capacity: Ints | None = None) -> int:
+        """Return the worth of the most expensive load of an empty machine of class ``c``."""
+        side = self.sides[s]
+        most = np.minimum(most, side.room[c])
+        capacity = side.capacity[c] if capacity is None else capacity
+        key = (s, c, value.tobytes(), most.tobytes(), capacity.tobytes())
+        if key not in self._loads:
+            _make_room(self._loads)
+            self._loads[key] = int(best_load(value, most, side.demand, capacity))
+        return self._loads[key]
+
+    def _restricted(
+        self, s: int, c: int, value: Ints, most: Ints, jobs: Mapping[int, tuple[int, int]]
+    ) -> int | None:
+        """Return the same where some jobs are limited; None if the least does not fit."""
+        side = self.sides[s]
+        left = [int(x) for x in side.capacity[c]]
+        most, worth = most.copy(), 0
+        for i, (low, high) in jobs.items():
+            left = [x - low * int(d) for x, d in zip(left, side.demand[i], strict=True)]
+            worth += low * int(value[i])
+            most[i] = max(0, min(int(most[i]), high) - low)
+        if min(left) < 0:
+            return None
+        return worth + self._load(s, c, value, most, np.array(left, np.int64))
+
+
+def _make_room(
+    memory: dict[tuple[object, ...], int | None] | dict[tuple[object, ...], int],
+) -> None:
+    if len(memory) >= MEMORY:
+        memory.clear()

@@ -1,0 +1,89 @@
+"""How large the whole numbers of the checker become, and the grid on which its kernels add up.
+
+All is argued here, in Python's integers, before a kernel of 64 bits runs: prices of workers that
+would leave its range count as the dearest that stays inside (other prices, and as good), utilities
+and prices are put on a grid that is coarse enough, and what would need too much memory is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Self
+
+from optsched.families.oasis.certificate.kernels import NONE, SCALE
+from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
+from optsched.numbers.magnitudes import Magnitude
+
+CELLS = 2**25  # of one array, at most: 256 MB
+
+
+@dataclass(frozen=True)
+class Range:
+    """The kernels' grid: one unit is the utility times 2**-grid, a price is at most `dearest`."""
+
+    grid: int
+    shift: int  # bits that prices lose on the way there, >= 0
+    dearest: int
+
+    @classmethod
+    def of(cls, inst: OasisInstance, grid_bits: int, richest: Fraction) -> Self:
+        """Choose the grid for prices in utility times 2**-grid_bits; ``richest`` is the best job's.
+
+        Raises
+        ------
+        TooLargeError
+            A sum would leave 64 bits; with the limits of an instance, none does.
+        """
+        jobs, slots = max(1, len(inst.jobs)), Magnitude("slots", inst.horizon)
+        chunks = [job.chunks for job in inst.jobs]
+        most = Magnitude("workers of a job in a slot", max(chunks, default=1))
+        every = Magnitude("workers of all jobs", max(1, sum(chunks)))
+        # a schedule pays for at most `most` workers and as many PS in every slot; a machine holds
+        # at most `every` worker; both stay at half of NONE or below
+        dearest = min(NONE // 2 // (2 * slots.most * most.most), NONE // 2 // every.most)
+        price = Magnitude("price of a worker or PS", dearest)
+        rent = (price * most + price * most).named("cost of a job in a slot").total(slots.most)
+        none = Magnitude("cost of a schedule that does not exist", NONE)
+        rent.fits(NONE - 1)
+        (none + rent).fits()  # a state that cannot be reached, plus the costs of a slot
+        (price * every).named("worth of what a machine holds").fits(NONE - 1)
+        (slots * most).named("worker-slots of a job").fits()
+        Magnitude("units of a resource", LARGEST_UNITS).fits()
+        counts = Magnitude("what a resource counts", SCALE // len(inst.resources))
+        counts.total(len(inst.resources)).fits()
+        # no utility is more than half of what the dearest worker costs
+        room = NONE.bit_length() - 4 - (max(slots.most, jobs) * most.most).bit_length()
+        grid = min(grid_bits, room - ceil_log2(richest))
+        worth = Magnitude("utility", math.ceil(richest * Fraction(2) ** grid))
+        (worth + rent).fits()
+        return cls(grid, grid_bits - grid, dearest)
+
+
+def cells(what: str, *shape: int) -> None:
+    """Refuse an array that would take too much memory.
+
+    Raises
+    ------
+    TooLargeError
+        Its shape has more than `CELLS` places.
+    """
+    size = Magnitude("one", 1)
+    for n in shape:
+        size = size * Magnitude("places", n)
+    size.named(f"number of places for {what}").fits(CELLS)
+
+
+def ceil_log2(x: Fraction) -> int:
+    """Return the least e with x <= 2**e; 0 for x = 0.
+
+    >>> [ceil_log2(Fraction(x)) for x in (0, 1, 5, 0.25)], ceil_log2(Fraction(1, 3))
+    ([0, 0, 3, -2], -1)
+    """
+    if x <= 0:
+        return 0
+    e = x.numerator.bit_length() - x.denominator.bit_length() - 1
+    while Fraction(2) ** e < x:
+        e += 1
+    return e

@@ -1,0 +1,127 @@
+"""Turns prices and branching trees into certificates."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.colgen import Floats
+from optsched.families.oasis.certificate.format import (
+    CapacityPrices,
+    CompletionSplit,
+    Leaf,
+    MachineSplit,
+    Node,
+    OasisCertificate,
+    SlotPrices,
+    WorkersSplit,
+    to_fine_grid,
+    to_grid,
+)
+from optsched.families.oasis.certificate.limits import Range
+from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.tree.completions import Part
+from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
+
+SLOT_BITS = 40  # the grid of prices per worker, at the finest
+CAPACITY_BITS = 36  # the same for the price of all capacity of a class
+
+
+def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificate:
+    """Certify by one set of prices on capacity."""
+    parts = np.split(prices, [problem.sizes[0]])
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
+    bits = max(40, round(math.log2(max(problem.rhs.max(initial=1.0), 1.0))) + CAPACITY_BITS)
+    worker, ps = (
+        to_fine_grid(np.ascontiguousarray(p.reshape(shape).transpose(0, 2, 1)), bits)
+        for p, shape in zip(parts, problem.shapes, strict=True)
+    )
+    return OasisCertificate.root(problem.inst, CapacityPrices.of(worker, ps), bits)
+
+
+def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCertificate:
+    """Certify by one set of prices of workers and PS, (I, T) each."""
+    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for p in prices))
+    worker, ps = (to_grid(p, bits) for p in prices)
+    return OasisCertificate.root(inst, SlotPrices.of(worker, ps), bits)
+
+
+def _slot_bits(inst: OasisInstance, dearest: float) -> int:
+    """Return a grid on which the checker counts such prices as they are."""
+    richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+    most = Range.of(inst, SLOT_BITS, richest).dearest
+    return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
+
+
+def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:
+    """Certify by a branching tree whose leaves price workers and PS."""
+    inst = problem.inst
+    # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
+    bits = _slot_bits(inst, max(float(node.prices.max(initial=0.0)) for node in tree.nodes))
+    nodes: list[Node] = []
+    held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
+    for k, node in enumerate(tree.nodes):
+        key = node.prices.tobytes()
+        prices = None
+        if held.get(k) != key:
+            worker, ps = problem.by_job(node.prices)
+            prices = SlotPrices.of(to_grid(worker, bits), to_grid(ps, bits))
+        for child in node.children or ():
+            held[child] = key
+        nodes.append(_node(node, prices))
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
+    """Certify by a tree over completions: prices of workers and PS at its leaves.
+
+    The root has its prices, too: they are the shadow prices, and no leaf needs them.
+    """
+    priced = [root, *root.leaves()]
+    bits = _slot_bits(inst, max(float(p.max(initial=0.0)) for x in priced for p in x.prices))
+    nodes: list[Node] = []
+
+    def add(part: Part) -> int:
+        index, prices = len(nodes), None
+        if part is root or part.split is None:
+            worker, ps = (to_grid(p, bits) for p in part.prices)
+            prices = SlotPrices.of(worker, ps)
+        nodes.append(Leaf(prices=prices))
+        if part.split is not None:
+            what, left, right = part.split
+            nodes[index] = CompletionSplit(
+                job=what.job, slot=what.slot, left=add(left), right=add(right), prices=prices
+            )
+        return index
+
+    add(root)
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
+
+
+def _node(node: TreeNode, prices: SlotPrices | None) -> Node:
+    if node.children is None:
+        return Leaf(prices=prices)
+    left, right = node.children
+    what = node.split
+    if isinstance(what, Completion):
+        return CompletionSplit(job=what.job, slot=what.slot, left=left, right=right, prices=prices)
+    if isinstance(what, Workers):
+        return WorkersSplit(
+            job=what.job, slot=what.slot, at=what.at, left=left, right=right, prices=prices
+        )
+    assert isinstance(what, Machine)
+    return MachineSplit(
+        job=what.job,
+        slot=what.slot,
+        side=what.side,
+        machine=what.machine,
+        at=what.at,
+        left=left,
+        right=right,
+        prices=prices,
+    )

@@ -1,0 +1,58 @@
+"""The optimum by the compact integer program (1)-(13), solved whole by HiGHS or another solver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from optsched.engine.progress import Progress
+from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
+from optsched.scheduling.declared import Entries, rounded, solve_compact, sorted_entries
+
+
+def compact(
+    inst: OasisInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
+) -> None:
+    """Solve the compact program; report every schedule that is found, and the solver's bound.
+
+    Parameters
+    ----------
+    inst : OasisInstance
+    monitor : Progress
+    threads, seed : int
+        Of the solver.
+    solver : str
+        "highs", or any solver that Pyomo has.
+    """
+    from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
+
+    model = oasis_ilp(inst)
+    solve_compact(
+        model,
+        monitor,
+        lambda: schedule_of(inst, model),
+        threads=threads,
+        seed=seed,
+        solver=solver,
+    )
+
+
+def schedule_of(inst: OasisInstance, model: Any) -> OasisSchedule:
+    """Read the schedule out of a solved model: the jobs that complete, until their work is done."""
+    workers, ps = _placed(model.y), _placed(model.z)
+    jobs: list[JobSchedule | None] = [None] * len(inst.jobs)
+    for i in sorted({i for (i, _), v in model.v.items() if v.value is not None and v.value > 0.5}):
+        done, last = 0, inst.horizon
+        for t, _, n in workers[i]:
+            if done >= inst.work[i] and t > last:
+                break
+            done, last = done + n, t
+        jobs[i] = JobSchedule(
+            workers=tuple(e for e in workers[i] if e[0] <= last),
+            ps=tuple(e for e in ps[i] if e[0] <= last),
+        )
+    return OasisSchedule(jobs=tuple(jobs))
+
+
+def _placed(variables: Any) -> dict[int, Entries]:
+    """Return the entries of every job, of ``y`` or ``z``, which are by job, machine and slot."""
+    return sorted_entries({(i, t, h): rounded(x) for (i, h, t), x in variables.items()})

@@ -1,0 +1,326 @@
+"""How family `oasis` finds its optimum: the engine's parts put together.
+
+- `column_generation`: prices on capacity, from the compact linear program, improved to convergence;
+- `branch_and_price`: prices per worker and slot, which know how workers pack, in a branching tree;
+- `neighbourhood`: schedules only;
+- `auto`: the tree where it is small enough, else the tightened compact program and the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event
+
+import numpy as np
+
+from optsched.engine.branch import BranchAndPrice, Tree
+from optsched.engine.colgen import Floats, Relaxation, generate_columns, lagrangian
+from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.progress import Progress
+from optsched.engine.search import short_search
+from optsched.families.oasis.instance import OasisInstance, OasisSchedule
+from optsched.families.oasis.optimum.certify import (
+    certify_capacity,
+    certify_parts,
+    certify_slots,
+    certify_tree,
+)
+from optsched.families.oasis.optimum.cpsat import cpsat
+from optsched.families.oasis.optimum.declared import compact
+from optsched.families.oasis.optimum.opening import in_units
+from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
+from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
+from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.search.pattern_program import PatternProgram
+from optsched.families.oasis.optimum.search.repairs import Repairs
+from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
+from optsched.problem import Method
+from optsched.process import clock
+
+SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
+CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
+FIRST_SEARCH = 0.005  # seconds per job and slot of the first search for schedules
+PATTERN_SHARE = 0.25  # of the time may go into pattern programs
+PATTERN_SECONDS = 10.0
+SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
+TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
+SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
+FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
+LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
+TREE_GAIN = 1.5e-3  # the same where the tree, or the search, has to wait for it
+FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
+RESTART_SECONDS = 60.0  # one annealing run of the search
+
+
+class _Search:
+    """The best prices and schedules so far, and who may use the time."""
+
+    def __init__(self, inst: OasisInstance, monitor: Progress, threads: int, seed: int) -> None:
+        self.inst, self.monitor = inst, monitor
+        self.threads, self.seed = threads, seed
+        self.capacity = CapacityBlocks(inst)
+        self.prices: Floats | None = None
+        self.guide: Guide | None = None
+        self.starts = 0
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
+        self.master: InteriorMaster | None = None
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report a bound at prices on capacity."""
+        self.prices = prices
+        self.monitor.proved(bound, lambda: certify_capacity(self.capacity, prices))
+
+    def compact_bound(self) -> None:
+        """Bound by the duals of the compact linear program."""
+        prices = compact_prices(self.capacity, threads=self.threads, time_limit=self.monitor.left())
+        best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+        self.prove(lagrangian(self.capacity, prices, best), prices)
+
+    def speed_bound(self) -> None:
+        """Bound by the compact program and how fast jobs can run: prices on capacity."""
+        stop = self.monitor.stop
+        tightening = Tightening(self.capacity, threads=self.threads, packing=False, stop=stop)
+        rounds = _Rounds()
+        least = np.inf
+        while not tightening.done and rounds.pay(self.monitor.deadline) and not stop():
+            began = clock.now()
+            tightening.round(self.monitor.left())
+            rounds.add(tightening.bound, clock.now() - began)
+            prices = tightening.capacity_prices
+            if prices is None:
+                break
+            best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+            bound = lagrangian(self.capacity, prices, best)
+            if bound < least:
+                least = bound
+                self.prove(bound, prices)
+        if self.prices is None:  # no job can finish
+            self.compact_bound()
+
+    def tighten(self, seconds: float) -> None:
+        """Bound by the compact program and what single machines can host; learn where to search."""
+        until = clock.now() + min(seconds, self.monitor.left())
+        stop = self.monitor.stop
+        tightening = Tightening(self.capacity, threads=self.threads, stop=stop)
+        rounds = _Rounds()
+        while not tightening.done and rounds.pay(until) and not stop():
+            began = clock.now()
+            tightening.round(self.monitor.left())
+            rounds.add(tightening.bound, clock.now() - began)
+            prices, self.guide = tightening.capacity_prices, tightening.guide
+            if prices is not None and self.prices is None:
+                best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+                self.prove(lagrangian(self.capacity, prices, best), prices)
+            if self.guide is not None:
+                make = partial(certify_slots, self.inst, self.guide.prices)
+                self.monitor.proved(tightening.bound, make)
+        if self.prices is None:  # no job can finish
+            self.compact_bound()
+        left = until - clock.now()
+        if tightening.guide is not None and left > 2 * FEWEST_SPLITS * rounds.seconds:
+            tree = CompletionTree(tightening, rounds.seconds)
+            for bound in tree.grow(left, stop):
+                self.monitor.proved(bound, lambda: certify_parts(self.inst, tree.root))
+
+    def generate(self, seconds: float) -> bool:
+        """Improve the prices by column generation; return whether it has converged."""
+        until = min(clock.now() + seconds, self.monitor.deadline)
+
+        def stop(relaxation: Relaxation) -> bool:
+            if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
+                self.prove(relaxation.bound, relaxation.prices)
+            return self.monitor.stop() or clock.now() > until
+
+        if self.master is None:
+            self.master = InteriorMaster(self.capacity, threads=self.threads)
+        relaxation = generate_columns(
+            self.capacity,
+            self.master,
+            stop=stop,
+            center=self.prices,
+            tolerance=lambda _: CONVERGED,
+            smoothing=0.8,
+        )
+        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        return relaxation.converged
+
+    def improve(self, seconds: float, packs: bool = True) -> None:
+        """Search for schedules at the best prices, from a new start in every thread."""
+        seconds = max(1e-3, min(seconds, self.monitor.left()))
+        began = clock.now()
+        ended = Event()
+
+        def done() -> float:
+            """Return the share of the time that has passed, in this thread as in the others."""
+            over = ended.is_set() or self.monitor.left() <= 0 or self.monitor.closed()
+            return 1.0 if over else (clock.now() - began) / seconds
+
+        def search(start: int, monitor: Progress) -> None:
+            area = Neighbourhood(self.inst, spread, self.guide, packs)
+            area.start(lambda: done() >= 1.0)
+            area.search(monitor, seed=self.seed, start=start, done=done)
+
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = self.capacity.by_machine(self.prices)
+        first, self.starts = self.starts, self.starts + self.threads
+        family = self.monitor.family
+        others = [
+            Progress(family, self.inst, time_limit=seconds, gap=0.0)
+            for _ in range(self.threads - 1)
+        ]
+        with ThreadPoolExecutor(self.threads) as pool:
+            searches = [
+                pool.submit(search, first + k, other) for k, other in enumerate(others, start=1)
+            ]
+            try:
+                search(first, self.monitor)
+            finally:  # after Ctrl-C, too
+                ended.set()
+        for found, other in zip(searches, others, strict=True):
+            found.result()
+            if other.value is not None and other.schedule is not None:
+                self.monitor.incumbent(other.value, other.schedule)
+
+
+class _Rounds:
+    """Whether another round of tightening pays, beside what the branching tree would gain."""
+
+    def __init__(self) -> None:
+        self.bounds: list[float] = []
+        self.seconds = 0.0  # of the last round
+
+    def add(self, bound: float, seconds: float) -> None:
+        """Note a round."""
+        self.seconds = seconds * (1.0 if self.bounds else SECOND_ROUND)
+        self.bounds.append(bound)
+
+    def pay(self, until: float) -> bool:
+        """Return whether the next round is expected to gain enough, and ends in time."""
+        left = until - clock.now()
+        if len(self.bounds) < FIRST_ROUNDS:
+            return self.seconds <= left
+        gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
+        if left > 2 * MOST_LEAVES * self.seconds:  # there is time for all of the tree
+            return float(gains.max()) >= LEAST_GAIN
+        return float(gains[-1]) >= TREE_GAIN and self.seconds <= left
+
+
+def neighbourhood(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
+    search = _Search(inst, monitor, threads, seed)
+    while not monitor.stop():
+        search.improve(RESTART_SECONDS)
+
+
+def column_generation(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Solve the relaxation at prices on capacity, after a short search for a schedule."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(search.short)
+    search.speed_bound()
+    search.generate(monitor.left())
+    search.improve(search.short)
+
+
+def branch_and_price(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Branch and price at prices per worker and slot."""
+    search = _Search(inst, monitor, threads, seed)
+    search.improve(search.short)
+    _branch(search)
+
+
+def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    """Combine the methods by size."""
+    search = _Search(inst, monitor, threads, seed)
+    small = SlotTree(inst).rows // len(SIDES) <= SMALL
+    # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
+    search.improve(min(search.short, monitor.left() / 4), packs=not small)
+    if monitor.stop():
+        return
+    if small:
+        search.compact_bound()
+        search.improve(min(2 * search.short, monitor.left() / 4), packs=False)
+        _branch(search)
+        return
+    search.tighten(TIGHTEN_SHARE * monitor.left())
+    search.improve(monitor.left())
+
+
+def _branch(search: _Search) -> None:
+    """Run the tree; look for schedules in the patterns that it meets.
+
+    Of several threads, one looks for schedules with the completions that the tree meets.
+    """
+    inst, monitor = search.inst, search.monitor
+    problem = SlotTree(inst, monitor.left)
+    spent = searched = 0.0
+    tried: set[tuple[tuple[int, int], ...]] = set()
+    beside = max(1, search.threads - 1)
+
+    def target() -> float:
+        return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
+
+    def proved(tree: Tree) -> None:
+        monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
+
+    def report(schedule: OasisSchedule | None) -> None:
+        if schedule is not None:
+            verdict = monitor.family.verify(inst, schedule)
+            if verdict.value is not None:
+                monitor.incumbent(verdict.value, schedule)
+
+    def stop() -> bool:
+        for found in repairs.found():
+            report(found)
+        return monitor.stop()
+
+    def relaxed(relaxation: Relaxation) -> None:
+        nonlocal spent, searched
+        report(problem.schedule(relaxation))
+        completions = problem.completions(relaxation)
+        if completions is not None and relaxation.value > target():
+            repairs.add(completions)
+        for found in repairs.work():
+            report(found)
+        if searched + 2 * search.short < SEARCH_SHARE * monitor.seconds():
+            began = clock.now()
+            search.improve(2 * search.short)
+            searched += clock.now() - began
+        key = () if completions is None else tuple(sorted(completions.items()))
+        first = not tried
+        if not first and (completions is None or key in tried):
+            return
+        if not first and spent > PATTERN_SHARE * monitor.seconds():
+            return
+        tried.add(key)
+        began = clock.now()
+        program = PatternProgram(problem, tree.master.columns, None if first else completions)
+        schedule = program.solve(
+            time_limit=min(PATTERN_SECONDS, monitor.left()),
+            threads=beside,
+            seed=search.seed,
+        )
+        spent += clock.now() - began
+        report(schedule)
+
+    tree = BranchAndPrice(
+        problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside
+    )
+    with Repairs(problem, monitor, target, seed=search.seed, beside=search.threads > 1) as repairs:
+        tree.run()
+    for found in repairs.found():  # since the tree looked last
+        report(found)
+
+
+METHODS: Mapping[str, Method] = {
+    "auto": in_units(auto),
+    "compact": compact,
+    "cpsat": cpsat,
+    "colgen": in_units(column_generation),
+    "branch-and-price": in_units(branch_and_price),
+    "search": in_units(neighbourhood),
+}

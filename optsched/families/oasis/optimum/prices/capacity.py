@@ -1,0 +1,133 @@
+"""Prices on capacity: the decomposition of family `oasis` for any size.
+
+Rows are the capacities of every class of equal machines, slot and resource; blocks are the jobs,
+and the oracle is the one that serves the online algorithm, on the empty cluster. In bounds, a class
+is one machine of `count` times the capacity, whose single machines limit what fits where.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.families.oasis.instance import OasisInstance
+from optsched.scheduling.board import plan_entries
+from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
+
+SIDES = (0, 1)  # workers, PS
+NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
+
+
+def requests(inst: OasisInstance) -> list[Request]:
+    """Return every job in the oracle's terms.
+
+    A job that can never finish earns nothing, whatever its work; tables need no room for that.
+    """
+    arrays = inst.arrays
+    ends = [
+        w <= j.chunks * (inst.horizon - j.arrival)
+        for j, w in zip(inst.jobs, inst.work, strict=True)
+    ]
+    return [
+        Request(
+            arrival=job.arrival,
+            work=inst.work[i] if ends[i] else 1,
+            units=np.arange(job.chunks + 1),
+            worker_demand=arrays.worker_demand[i].astype(float),
+            ps_demand=arrays.ps_demand[i].astype(float),
+            ps_needed=np.array(inst.ps_needed(i), np.int64),
+            utility=arrays.utility[i] if ends[i] else np.zeros(inst.horizon),
+        )
+        for i, job in enumerate(inst.jobs)
+    ]
+
+
+def over_slots(capacity: Floats, slots: int) -> Floats:
+    """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
+    return np.ascontiguousarray(np.broadcast_to(capacity.T, (slots, *capacity.T.shape)))
+
+
+class CapacityBlocks:
+    """The blocks and their oracle."""
+
+    penalty = 1.0  # no block asks for equality
+
+    def __init__(self, inst: OasisInstance) -> None:
+        self.inst = inst
+        arrays = inst.arrays
+        self.jobs, self.slots = len(inst.jobs), inst.horizon
+        self.requests = requests(inst)
+        self.classes = [arrays.worker_classes, arrays.ps_classes]
+        whole = [arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float)]
+        self.capacity = [
+            np.array([c[members[0]] for members in classes])  # (C, R) of one machine
+            for c, classes in zip(whole, self.classes, strict=True)
+        ]
+        self.count = [np.array([len(m) for m in classes], np.int64) for classes in self.classes]
+        self.free = [over_slots(c, self.slots) for c in self.capacity]
+        self.shapes = [f.shape for f in self.free]  # (T, R, C)
+        self.sizes = [f.size for f in self.free]
+        self.rhs = np.concatenate(
+            [(f * n[None, None, :]).ravel() for f, n in zip(self.free, self.count, strict=True)]
+        )
+        self.copies = np.ones(self.jobs)
+        self.equality = np.zeros(self.jobs, bool)
+        self.oracle = Oracle(
+            self.slots,
+            max(len(c) for c in self.classes),
+            max((job.chunks for job in inst.jobs), default=1),
+            max((request.work for request in self.requests), default=1),
+        )
+
+    def machines(self, prices: Floats) -> tuple[Machines, Machines]:
+        """Return both sides of the empty cluster at the prices of all rows."""
+        parts = np.split(prices, [self.sizes[0]])
+        worker, ps = (
+            Machines(np.ascontiguousarray(p.reshape(shape)), free, count)
+            for p, shape, free, count in zip(parts, self.shapes, self.free, self.count, strict=True)
+        )
+        return worker, ps
+
+    def by_machine(self, prices: Floats) -> tuple[Floats, Floats]:
+        """Spread class prices over single machines: shapes (T, R, H) and (T, R, K)."""
+        out = []
+        for part, shape, classes in zip(
+            np.split(prices, [self.sizes[0]]), self.shapes, self.classes, strict=True
+        ):
+            spread = np.zeros((*shape[:2], sum(len(m) for m in classes)))
+            for c, members in enumerate(classes):
+                spread[:, :, members] = part.reshape(shape)[:, :, c, None]
+            out.append(spread)
+        return out[0], out[1]
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Ask the oracle for every job; see `colgen.Decomposition`."""
+        workers, ps = self.machines(prices)
+        best = np.zeros(self.jobs)
+        columns = []
+        for i, request in enumerate(self.requests):
+            cutoff = max(0.0, float(duals[i]))
+            found = self.oracle.best(request, workers, ps, cutoff)
+            if found is None:
+                best[i] = cutoff  # no payoff is greater
+                continue
+            best[i] = found.payoff
+            columns.append(self.column(i, found.completion, found.amount, workers, ps))
+        return Pricing(best, columns)
+
+    def column(
+        self, i: int, completion: int, amount: Ints, workers: Machines, ps: Machines
+    ) -> Column:
+        """Return the column of a schedule, placed on the cheapest classes."""
+        request = self.requests[i]
+        entries = plan_entries(request, amount, completion, workers, ps)
+        rows, usage = [], []
+        for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True):
+            mine = entries[entries[:, 0] == side]
+            _, resources, classes = self.shapes[side]
+            used = np.flatnonzero(demand)
+            index = (mine[:, 1, None] * resources + used[None, :]) * classes + mine[:, 2, None]
+            rows.append((index + (self.sizes[0] if side else 0)).ravel())
+            usage.append((mine[:, 3, None] * demand[used][None, :]).ravel())
+        value = float(request.utility[completion])
+        return Column(i, value, np.concatenate(rows), np.concatenate(usage), (completion, amount))

@@ -1,0 +1,260 @@
+"""Neighbourhood search of family `oasis`: jobs go in and out of single machines at dual prices.
+
+A relaxation tells which jobs to try first. Schedules are built from many orders of the jobs, and
+the best of them is improved by taking jobs out and putting jobs in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from optsched.engine.colgen import Floats
+from optsched.engine.progress import Progress
+from optsched.engine.search import construct, improve
+from optsched.families.oasis.facts import most_workers
+from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
+from optsched.families.oasis.optimum.prices.capacity import requests
+from optsched.families.oasis.optimum.prices.tightening import Guide
+from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
+from optsched.numbers.streams import Streams
+from optsched.problem import Schedule
+from optsched.scheduling.board import Plan
+
+FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
+    (0.0, False),
+    (0.1, False),
+    (0.3, False),
+    (0.6, False),
+    (0.9, False),
+    (1.0, False),
+    (0.3, True),
+    (0.9, True),
+    (1.0, True),
+)
+FULL = 5  # the factor of full prices
+BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
+BUILDING = 0.2  # share of the time for building schedules
+REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
+LEAST = 1e-6  # a job that earns less than this share of what all can earn is not tried
+HOPEFUL = 0.05  # share of a job in the relaxation from which on slots are packed anew for it
+HOPE = 0.03  # what is added to the share of a job in the relaxation: how often it is tried
+EQUAL = 1e-12  # values are equal, relatively: sums in other orders
+NOISE = (0.15, 0.3)  # standard deviation of a share, and of the logarithm of a key
+
+
+class Neighbourhood:
+    """A board for an instance at given prices, and the search on it.
+
+    Parameters
+    ----------
+    inst : OasisInstance
+    prices : pair of arrays of shape (T, R, H) and (T, R, K)
+        Per unit of demand, on single machines.
+    guide : Guide, optional
+        What a relaxation says of the jobs; without it, all are alike, and the prices of workers
+        follow from ``prices``.
+    packs : bool
+        Whether slots may be packed anew for a job.
+    """
+
+    def __init__(
+        self,
+        inst: OasisInstance,
+        prices: tuple[Floats, Floats],
+        guide: Guide | None = None,
+        packs: bool = True,
+    ) -> None:
+        self.inst = inst
+        arrays = inst.arrays
+        capacity = (arrays.worker_capacity.astype(float), arrays.ps_capacity.astype(float))
+        demand = (arrays.worker_demand.astype(float), arrays.ps_demand.astype(float))
+        self.board = PackedBoard(
+            requests(inst),
+            capacity,
+            (
+                guide.prices
+                if guide is not None
+                else (
+                    _per_worker(prices[0], demand[0], capacity[0]),
+                    _per_worker(prices[1], demand[1], capacity[1]),
+                )
+            ),
+            (_free_worth(prices[0], capacity[0]), _free_worth(prices[1], capacity[1])),
+            FACTORS,
+        )
+        best = arrays.utility.max(axis=1, initial=0.0)
+        useful = arrays.utility > NEAR * best[:, None]
+        last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
+        self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
+        shortest = self._shortest()
+        first = np.minimum(arrays.arrival + shortest - 1, inst.horizon - 1)
+        earned = np.take_along_axis(arrays.utility, first[:, None], axis=1)[:, 0]
+        earned[(shortest == 0) | (arrays.arrival + shortest > inst.horizon)] = 0.0
+        self.worth = np.where(earned > LEAST * earned.sum(), earned, 0.0)
+        # jobs that fill their time leave no choice
+        self.rigid = shortest / np.maximum(last - arrays.arrival + 1, 1)
+        self.share = np.ones(len(inst.jobs)) if guide is None else guide.share
+        self.earned = self.worth if guide is None else guide.value
+        self.builders = BUILDERS[guide is not None]
+        if guide is not None:
+            self.board.hopeful = guide.share > HOPEFUL
+        if not packs:
+            self.board.hopeful = np.zeros(len(inst.jobs), bool)
+
+    def _shortest(self) -> Floats:
+        """Return the slots that each job needs on empty machines; 0: it can never run."""
+        most = np.array([most_workers(self.inst, job) for job in self.inst.jobs], np.int64)
+        return np.where(most > 0, -(-self.inst.arrays.work // np.maximum(most, 1)), 0)
+
+    def start(self, stop: Callable[[], bool] = lambda: False) -> None:
+        """Insert the jobs at the full prices, the most valuable first."""
+        construct(self.board, self._jobs(np.argsort(-self.worth, kind="stable")), FULL, stop)
+
+    def _jobs(self, order: NDArray[np.int64]) -> list[int]:
+        return [i for i in order.tolist() if self.worth[i] > 0]
+
+    def build(self, rng: Generator, done: Callable[[], float], found: Callable[[], None]) -> None:
+        """Build schedules from random orders near the relaxation's; end with the best."""
+        best, keep = self.board.value, self.board.keep()
+        jobs = len(self.inst.jobs)
+        while done() < 1.0:
+            share = np.rint(np.clip(self.share + rng.normal(0, NOISE[0], jobs), 0, 1))
+            key = self.rigid if rng.random() < 0.6 else self.earned
+            key = key * np.exp(rng.normal(0, NOISE[1], jobs))
+            factor = int(rng.choice(self.builders))
+            for i in list(self.board.plans):
+                self.board.remove(i)
+            order = self._jobs(np.lexsort((-key, -share)))
+            construct(self.board, order, factor, lambda: done() >= 1.0)
+            if self.board.value > best * (1 + EQUAL):
+                best, keep = self.board.value, self.board.keep()
+                found()
+        keep()
+
+    def load(self, plans: Mapping[int, Plan]) -> None:
+        """Replace the state by ``plans``."""
+        for i in list(self.board.plans):
+            self.board.remove(i)
+        for i, plan in plans.items():
+            self.board.restore(i, plan)
+
+    def adopt(self, schedule: OasisSchedule) -> None:
+        """Replace the state by a schedule, without jobs that do not complete or earn nothing."""
+        plans = {}
+        for i, job in enumerate(schedule.jobs):
+            if job is None or sum(n for _, _, n in job.workers) < self.inst.work[i]:
+                continue
+            completion = max(t for t, _, _ in job.workers)
+            value = float(self.board.requests[i].utility[completion])
+            number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
+            for side, part in enumerate((job.workers, job.ps)):
+                for t, h, n in part:
+                    number[side, t, h] += n
+            if value > 0:
+                rows = [(*where, n) for where, n in sorted(number.items())]
+                plans[i] = Plan(value, completion, np.array(rows, np.int64))
+        self.load(plans)
+
+    def search(
+        self, monitor: Progress, *, seed: int, start: int, done: Callable[[], float]
+    ) -> dict[int, Plan]:
+        """Search from the present state; report every better schedule; return the best plans.
+
+        A better schedule that the monitor knows already, or gets to know, replaces the state.
+        """
+        board = self.board
+        best = self.plans()
+        value = board.value
+        monitor.incumbent(value, self.schedule(best))
+        reported = monitor.seconds()
+        rng = Streams(seed)("neighbourhood", start)
+
+        def found() -> None:
+            nonlocal best, value, reported
+            best, value = self.plans(), board.value
+            if monitor.seconds() > reported + REPORT_SECONDS:
+                monitor.incumbent(value, self.schedule(best))
+                reported = monitor.seconds()
+
+        known: Schedule | None = None
+
+        def arrived() -> bool:
+            nonlocal best, value, known
+            if monitor.schedule is known:
+                return False
+            known = monitor.schedule
+            if known is None or monitor.value is None or monitor.value <= value * (1 + EQUAL):
+                return False
+            self.adopt(known)  # type: ignore[arg-type]
+            best, value = self.plans(), board.value
+            return True
+
+        self.build(rng, lambda: done() / BUILDING, found)
+        arrived()
+        improve(
+            board,
+            self.worth.tolist(),
+            self.windows,
+            len(FACTORS),
+            rng,
+            done=lambda: (done() - BUILDING) / (1 - BUILDING),
+            found=found,
+            keep=board.keep,
+            appeal=(self.worth * (self.share + HOPE)).tolist(),
+            arrived=arrived,
+        )
+        monitor.incumbent(value, self.schedule(best))
+        return best
+
+    def plans(self) -> dict[int, Plan]:
+        """Return where the jobs run at present."""
+        return {i: self.board.plan(i) for i in self.board.plans}
+
+    def schedule(self, plans: Mapping[int, Plan]) -> OasisSchedule:
+        """Turn plans into a schedule."""
+        jobs: list[JobSchedule | None] = [None] * len(self.inst.jobs)
+        for i, plan in plans.items():
+            rows = plan.entries.tolist()
+            jobs[i] = JobSchedule(
+                workers=tuple((t, h, n) for side, t, h, n in rows if side == 0),
+                ps=tuple((t, h, n) for side, t, h, n in rows if side == 1),
+            )
+        return OasisSchedule(jobs=tuple(jobs))
+
+
+def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
+    """Return prices that say nothing but "use little": before any dual prices are known."""
+    out = []
+    for capacity in (inst.arrays.worker_capacity, inst.arrays.ps_capacity):
+        whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
+        price = 1.0 / (whole * capacity.shape[1] * inst.horizon)
+        out.append(
+            np.ascontiguousarray(
+                np.broadcast_to(price[None, :, None], (inst.horizon, *capacity.T.shape))
+            )
+        )
+    return out[0], out[1]
+
+
+def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
+    """Return the price of one worker (PS) on the cheapest machine with room for it, (I, T)."""
+    out = np.zeros((demand.shape[0], prices.shape[0]))
+    for i, d in enumerate(demand):
+        fits = (d <= capacity).all(axis=1)
+        if fits.any():
+            out[i] = np.einsum("trh,r->th", prices[:, :, fits], d).min(axis=1)
+    return out
+
+
+def _free_worth(prices: Floats, capacity: Floats) -> Floats:
+    """Return the worth of a free unit, (T, R, H): its price, and a little for every resource."""
+    whole = np.maximum(capacity.sum(axis=0), 1.0)
+    all_of_it = np.maximum((prices * capacity.T).sum(axis=(1, 2)), 1e-9)  # (T,)
+    worth: Floats = prices + 0.05 * all_of_it[:, None, None] / whole[None, :, None]
+    return worth

@@ -1,0 +1,166 @@
+"""Schedules for the completions that relaxations decide: which search goes on, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from threading import Event, Lock
+from types import TracebackType
+
+from optsched.engine.progress import Progress
+from optsched.families.oasis.instance import OasisSchedule
+from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
+from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.numbers.streams import Streams
+from optsched.process import clock
+
+SHARE = 0.4  # of the time at most
+STALLED = 0.3, 0.8  # part of the time without a better bound, and the same share from then on
+WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
+TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
+
+
+class Repairs:
+    """Searches for schedules with decided completions, each taken up where it was left.
+
+    Parameters
+    ----------
+    problem : SlotTree
+    monitor : Progress
+    target : callable
+        What a schedule must earn more than.
+    seed : int
+    beside : bool
+        Whether they run all the time in a thread of their own, while the context is open, and not
+        only when they are asked to `work`.
+    """
+
+    def __init__(
+        self,
+        problem: SlotTree,
+        monitor: Progress,
+        target: Callable[[], float],
+        *,
+        seed: int,
+        beside: bool,
+    ) -> None:
+        self.problem, self.monitor, self.target = problem, monitor, target
+        self.seed = seed
+        self.known: set[tuple[tuple[int, int], ...]] = set()
+        self.open: list[_Repair] = []
+        self.spent = 0.0
+        self.lock, self.news, self.ended = Lock(), Event(), Event()
+        self.schedules: SimpleQueue[OasisSchedule] = SimpleQueue()
+        self.pool = ThreadPoolExecutor(1) if beside else None
+        self.thread: Future[None] | None = None
+
+    def __enter__(self) -> Repairs:
+        """Start the thread, if there is one."""
+        if self.pool is not None:
+            self.thread = self.pool.submit(self._run)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the thread, and raise what it raised."""
+        self.ended.set()
+        self.news.set()
+        if self.pool is not None and self.thread is not None:
+            self.pool.shutdown()
+            if error is None:
+                self.thread.result()
+
+    def add(self, completions: Mapping[int, int]) -> None:
+        """Take in completions that a relaxation has decided, if they are new."""
+        key = tuple(sorted(completions.items()))
+        if key not in self.known:
+            self.known.add(key)
+            rng = Streams(self.seed)("repair", len(self.known))
+            with self.lock:
+                self.open.append(_Repair(SlotRepair(self.problem, completions, rng)))
+            self.news.set()
+
+    def work(self) -> Iterator[OasisSchedule]:
+        """Work until the share of the time is used up, if no thread does; yield schedules."""
+        while self.pool is None:
+            seconds = min(self._share() * self.monitor.seconds() - self.spent, self.monitor.left())
+            if seconds <= 0 or self.monitor.stop():
+                return
+            began = clock.now()
+            there, schedule = self._step(seconds)
+            self.spent += clock.now() - began
+            if not there:
+                return
+            if schedule is not None:
+                yield schedule
+
+    def found(self) -> Iterator[OasisSchedule]:
+        """Yield what the thread has found since."""
+        while True:
+            try:
+                yield self.schedules.get_nowait()
+            except Empty:
+                return
+
+    def _run(self) -> None:
+        while not self._ended():
+            self.news.clear()
+            there, schedule = self._step(min(TURN, self.monitor.left()))
+            if schedule is not None:
+                self.schedules.put(schedule)
+            if not there and not self.ended.is_set():
+                self.news.wait(WAIT)
+
+    def _step(self, seconds: float) -> tuple[bool, OasisSchedule | None]:
+        """Go on with what earns the most; return whether there was any, and a schedule."""
+        target = self.target()
+        with self.lock:
+            self.open = [r for r in self.open if self._worth(r.first.due) > target]
+            if not self.open:
+                return False, None
+            repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
+        schedule = repair.now.work(seconds, self._ended)
+        if schedule is not None and repair.now is repair.first:
+            with self.lock:
+                self.open.remove(repair)  # nothing more to find
+        elif schedule is not None:
+            repair.again()
+        elif repair.now.stuck:
+            later = repair.now.postponed()
+            if self._worth(later) > target:
+                repair.now = repair.now.follow(later)
+            else:
+                repair.again()
+        return True, schedule
+
+    def _ended(self) -> bool:
+        """Whether all repairs are to end: also asked in their own thread, where nobody looks."""
+        return self.ended.is_set() or self.monitor.left() <= 0
+
+    def _share(self) -> float:
+        """Return what part of the time repairs may take: most of it, where the tree is stuck."""
+        history = self.monitor.history
+        found = next((p.seconds for p in history if p.bound == history[-1].bound), 0.0)
+        long = found < (1 - STALLED[0]) * self.monitor.seconds()
+        return STALLED[1] if long else SHARE
+
+    def _worth(self, completions: Mapping[int, int]) -> float:
+        return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
+
+
+class _Repair:
+    """A search, and the one that follows it with later completions where it was stuck."""
+
+    def __init__(self, first: SlotRepair) -> None:
+        self.first = self.now = first
+        self.rounds = 0
+
+    def again(self) -> None:
+        """Go back to the first completions."""
+        self.now, self.first.idle = self.first, 0
+        self.rounds += 1

@@ -1,0 +1,232 @@
+"""Branching on prices per worker and slot: what to split, and when a relaxation is a schedule.
+
+First completion slots are split, then numbers of workers, then, where the numbers of a slot do not
+pack, the number on a single machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+from scipy.sparse import block_diag, eye_array, hstack, vstack
+
+from optsched import solvers
+from optsched.engine.branch import Split
+from optsched.engine.colgen import Ints, Relaxation
+from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
+from optsched.families.oasis.optimum.prices.capacity import SIDES
+from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
+
+INTEGRAL = 1e-6
+MOST_SPLITS = 6  # of numbers of workers that are offered
+PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
+
+
+class SlotTree(SlotBlocks):
+    """The decomposition as a problem for `branch.BranchAndPrice`.
+
+    ``left`` says how many seconds there are for programs.
+    """
+
+    def __init__(self, inst: OasisInstance, left: Callable[[], float] = lambda: np.inf) -> None:
+        super().__init__(inst)
+        self.left = left
+
+    def used(self, relaxation: Relaxation) -> list[tuple[int, int, Ints, float]]:
+        """Return the schedules in a relaxation: (job, completion, workers by slot, share)."""
+        return [
+            (c.block, *c.choice, x)
+            for c, x in zip(relaxation.columns, relaxation.x, strict=False)
+            if c.block < self.jobs and x > INTEGRAL
+        ]
+
+    def completions(self, relaxation: Relaxation) -> dict[int, int] | None:
+        """Return the completion slots of the jobs if all are whole, else None."""
+        used = self.used(relaxation)
+        if self._split_completions(used):
+            return None
+        return {i: completion for i, completion, _, _ in used}
+
+    def schedule(self, relaxation: Relaxation) -> OasisSchedule | None:
+        """Return the schedule that a relaxation is, if its numbers are whole and pack."""
+        used = self.used(relaxation)
+        if self._split_completions(used) or self._split_workers(used):
+            return None
+        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(self.jobs)]
+        for side in SIDES:
+            for t in range(self.slots):
+                number = self.numbers(used, side, t)
+                if not number.any():
+                    continue
+                hosted = pack(self, side, t, number, self.left())
+                if hosted is None:
+                    return None
+                for h, i in zip(*np.nonzero(hosted), strict=True):
+                    placed[i][side].append((t, int(h), int(hosted[h, i])))
+        runs = {i for i, _, _, _ in used}
+        return OasisSchedule(
+            jobs=tuple(
+                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in runs else None
+                for i, (w, s) in enumerate(placed)
+            )
+        )
+
+    def splits(self, relaxation: Relaxation) -> list[Split]:
+        """Return splits of completion slots, else of worker numbers, else of a machine's number."""
+        used = self.used(relaxation)
+        found = self._split_completions(used) or self._split_workers(used)
+        return found or self._split_machine(relaxation, used)
+
+    def _split_completions(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
+        """Return the most balanced split of every job that completes in part, worth first."""
+        done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
+        for i, completion, _, x in used:
+            done[i, completion:] += x
+        balance = np.minimum(done, 1 - done)
+        balance[balance < INTEGRAL] = 0.0
+        score = balance * self.arrays.utility.max(axis=1, initial=0.0)[:, None]
+        out = []
+        for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
+            t = int(score[i].argmax())
+            if score[i, t] > 0:
+                out.append(self._completion(i, t))
+                if t < self.slots - 1 and balance[i, -1] > 0:
+                    out.append(self._completion(i, self.slots - 1))
+        return out
+
+    def _completion(self, i: int, t: int) -> Split:
+        return Split(Completion(i, t), *self.node.at_completion(i, t))
+
+    def _split_workers(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
+        """Return splits of numbers of workers on which schedules disagree, broken means first."""
+        mean, low, high, weight = (np.zeros((self.jobs, self.slots)) for _ in range(4))
+        low[:] = np.inf
+        for i, _, amount, x in used:
+            mean[i] += x * amount
+            low[i] = np.minimum(low[i], amount)
+            high[i] = np.maximum(high[i], amount)
+            weight[i] += x
+        low[~np.isfinite(low)] = 0.0
+        spread = high - low
+        share = mean / np.maximum(weight, INTEGRAL)
+        score = np.where(spread > 0, np.abs(share - np.rint(share)) + 1e-3 * spread, 0.0)
+        out = []
+        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
+            i, t = divmod(where, self.slots)
+            if score[i, t] > 0:
+                at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
+                upper, lower = self.node.upper.copy(), self.node.lower.copy()
+                upper[i, t], lower[i, t] = at, at + 1
+                out.append(
+                    Split(
+                        Workers(i, t, at),
+                        replace(self.node, upper=upper),
+                        replace(self.node, lower=lower),
+                    )
+                )
+        return out
+
+    def _split_machine(
+        self, relaxation: Relaxation, used: Sequence[tuple[int, int, Ints, float]]
+    ) -> list[Split]:
+        """Split the number on a single machine, where the numbers of a slot do not pack."""
+        for side, t in self._unpacked(used):
+            place, i, at = self._fractional(relaxation, side, t)
+            node = self.node
+            free = (np.zeros(self.jobs, np.int64), self.most.copy())
+            lower, upper = node.machines.get(place, free)
+            below, above = upper.copy(), lower.copy()
+            below[i], above[i] = at, at + 1
+            what = Machine(i, t, side, place[2], at)
+            return [
+                Split(
+                    what,
+                    replace(node, machines={**node.machines, place: (lower, below)}),
+                    replace(node, machines={**node.machines, place: (above, upper)}),
+                )
+            ]
+        return []
+
+    def _unpacked(self, used: Sequence[tuple[int, int, Ints, float]]) -> Iterator[tuple[int, int]]:
+        """Yield the sides and slots whose numbers do not fit on the machines."""
+        for side in SIDES:
+            for t in range(self.slots):
+                number = self.numbers(used, side, t)
+                if number.any() and pack(self, side, t, number, self.left()) is None:
+                    yield side, t
+
+    def numbers(self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int) -> Ints:
+        """Return the workers (or PS) of every job in a slot, from the schedules that are used."""
+        number = np.zeros(self.jobs, np.int64)
+        for i, _, amount, _ in used:
+            number[i] = amount[t] if side == 0 else self.needed[i][amount[t]]
+        return number
+
+    def _fractional(
+        self, relaxation: Relaxation, side: int, t: int
+    ) -> tuple[tuple[int, int, int], int, int]:
+        """Choose a machine, a job and the number to split at, where patterns disagree the most."""
+        spread: dict[int, tuple[Ints, Ints]] = {}
+        for c, x in zip(relaxation.columns, relaxation.x, strict=False):
+            if c.block < self.jobs or x <= INTEGRAL:
+                continue
+            host, pattern = c.choice
+            if (host.side, host.slot) == (side, t):
+                b = c.block - self.jobs
+                low, high = spread.get(b, (pattern, pattern))
+                spread[b] = (np.minimum(low, pattern), np.maximum(high, pattern))
+        widest = max(spread, key=lambda b: (int((spread[b][1] - spread[b][0]).max()), -b))
+        low, high = spread[widest]
+        i = int((high - low).argmax())
+        host = self.hosts[widest]
+        machine = self.classes[side][host.group][0] if host.machine is None else host.machine
+        held = self.node.machines.get((side, t, machine))
+        least, most = (int(low[i]), int(high[i]))
+        if least == most:  # patterns agree here: halve what is still open
+            least = int(held[0][i]) if held else 0
+            most = int(held[1][i]) if held else int(self.most[i])
+        return (side, t, machine), i, (least + most) // 2 if most > least else least
+
+
+def pack(
+    problem: SlotBlocks, side: int, t: int, number: Ints, seconds: float = PACKING_SECONDS
+) -> Ints | None:
+    """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
+
+    Returns numbers by machine and job, shape (H, I); respects the node's limits on machines.
+    """
+    jobs = np.flatnonzero(number)
+    machines = sorted(h for members in problem.classes[side] for h in members)
+    group = {h: c for c, members in enumerate(problem.classes[side]) for h in members}
+    demand = problem.demand[side][jobs]  # (J, R)
+    h, j, r = len(machines), jobs.size, demand.shape[1]
+    upper = np.zeros((h, j))
+    lower = np.zeros((h, j))
+    capacity = np.array([problem.capacity[side][group[m]] for m in machines])
+    for k, m in enumerate(machines):
+        upper[k] = number[jobs]
+        if (side, t, m) in problem.node.machines:
+            least, most = problem.node.machines[side, t, m]
+            lower[k], upper[k] = least[jobs], np.minimum(upper[k], most[jobs])
+    scale = np.maximum(capacity.max(axis=0), 1.0)
+    fits = block_diag([(demand / scale).T] * h)  # rows (machine, resource)
+    total = hstack([eye_array(j)] * h)
+    result = solvers.solve_mip(
+        np.tile(np.arange(h)[:, None], (1, j)).ravel() / (h * max(1, number.sum())),
+        vstack([fits, total]).tocsc(),
+        np.concatenate([np.full(h * r, -np.inf), number[jobs].astype(float)]),
+        np.concatenate([(capacity / scale).ravel(), number[jobs].astype(float)]),
+        lower.ravel(),
+        upper.ravel(),
+        np.ones(h * j, bool),
+        time_limit=min(PACKING_SECONDS, seconds),
+        gap=1.0,
+    )
+    if result.x is None:
+        return None
+    out = np.zeros((max(machines) + 1, problem.jobs), np.int64)
+    out[np.ix_(np.array(machines), jobs)] = result.x.reshape(h, j).astype(np.int64)
+    return out

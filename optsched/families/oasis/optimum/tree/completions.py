@@ -1,0 +1,147 @@
+"""Branching on when jobs complete, above the tightened relaxation: a better bound than its own.
+
+The leaf of the greatest bound is split at a slot: a job completes by then, or later or never. Both
+parts are bounded by prices of their own. No part is tightened further, and the tree stays small:
+it is for instances where the relaxation takes seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.engine.colgen import Floats
+from optsched.families.oasis.optimum.prices.tightening import Prices, Tightening
+from optsched.families.oasis.optimum.tree.nodes import Completion, Node
+from optsched.process import clock
+
+MOST_LEAVES = 16  # each costs time to check, and room in a certificate
+PROBES = 3  # splits of the root that are tried
+PROBING = 0.4  # of the time at most goes into that
+WHOLE = 0.02  # a share of a job that is this near to 0 or 1 is not split
+TAKES_PART, REACH = 0.01, 0.03  # smallest share of a job, or most that it lacks to earn something
+
+
+@dataclass
+class Part:
+    """A node of the tree: the schedules with completions that ``node`` allows."""
+
+    node: Node
+    bound: float
+    prices: Prices
+    completed: Floats  # (I, T) share of each job that completes in each slot
+    split: tuple[Completion, Part, Part] | None = None
+
+    def leaves(self) -> Iterator[Part]:
+        """Yield the leaves below, from left to right."""
+        if self.split is None:
+            yield self
+        else:
+            for part in self.split[1:]:
+                yield from part.leaves()
+
+
+class CompletionTree:
+    """The tree, and which splits have lowered the bound so far.
+
+    Parameters
+    ----------
+    tightening : Tightening
+        After a round at least.
+    seconds : float
+        What solving a relaxation takes.
+
+    Attributes
+    ----------
+    root : Part
+    """
+
+    def __init__(self, tightening: Tightening, seconds: float = 0.0) -> None:
+        assert tightening.guide is not None
+        self.tightening, self.seconds = tightening, seconds
+        guide, whole = tightening.guide, tightening.whole
+        self.root = Part(whole, tightening.bound, guide.prices, tightening.completed)
+        self.gain: dict[int, float] = {}  # of the last split of a job, relative to its worth
+        # where a job does not take part in the programs, bounds are valid, if weaker
+        lacks = -tightening.evaluate(guide.prices, whole)[1]
+        near = lacks < REACH * tightening.blocks.arrays.utility.max(axis=1, initial=0.0)
+        part = near | (guide.share > TAKES_PART)
+        self.jobs = set(np.flatnonzero(part).tolist())
+
+    @property
+    def bound(self) -> float:
+        """The greatest of the leaves."""
+        return max(0.0, *(leaf.bound for leaf in self.root.leaves()))
+
+    def grow(self, seconds: float, stop: Callable[[], bool]) -> Iterator[float]:
+        """Split until the time is up; yield the bound after each split."""
+        until = clock.now() + seconds
+        first = True
+        while not stop():
+            leaves = list(self.root.leaves())
+            worst = max(leaves, key=lambda leaf: leaf.bound)
+            splits = self._splits(worst)
+            left = until - clock.now()
+            if not splits or len(leaves) == MOST_LEAVES or left < 2 * self.seconds:
+                return
+            probes = PROBES if first else 1
+            best: tuple[Completion, Part, Part] | None = None
+            for what, worth in splits[:probes]:
+                spent = clock.now() - (until - seconds)
+                if best is not None and spent + 2 * self.seconds > PROBING * seconds:
+                    break
+                tried = self._try(worst, what, until)
+                lower = worst.bound - max(part.bound for part in tried)
+                self.gain[what.job] = lower / worth
+                if best is None or lower > worst.bound - max(p.bound for p in best[1:]):
+                    best = (what, *tried)
+                if stop():
+                    break
+            worst.split = best
+            first = False
+            yield self.bound
+
+    def _splits(self, part: Part) -> list[tuple[Completion, float]]:
+        """Return one split of each job that is in parts, and its worth; the most promising first.
+
+        A split is worth what a part may lose: the share of the job that completes early earns more
+        than the rest, and more than what the next slot earns.
+        """
+        utility = self.tightening.blocks.arrays.utility
+        completed = np.clip(part.completed, 0.0, 1.0)
+        early = completed.cumsum(axis=1)
+        earned = (completed * utility).cumsum(axis=1)
+        late = 1 - early
+        inside = (early > WHOLE) & (late > WHOLE)
+        usual = earned / np.where(inside, early, 1.0)
+        differ = usual - (earned[:, -1:] - earned) / np.where(inside, late, 1.0)
+        after = np.pad(utility[:, 1:], ((0, 0), (0, 1)))
+        loss = np.minimum(late * differ, early * np.minimum(differ, usual - after))
+        worth = np.where(inside, loss, 0.0)
+        slot = worth.argmax(axis=1)
+        most = worth.max(axis=1)
+        mean = float(np.mean(list(self.gain.values()))) if self.gain else 1.0
+        hope = most * np.array([self.gain.get(i, mean) for i in range(most.size)])
+        order = np.lexsort((-most, -hope))
+        return [(Completion(int(i), int(slot[i])), float(most[i])) for i in order if most[i] > 0]
+
+    def _try(self, part: Part, what: Completion, until: float) -> tuple[Part, Part]:
+        left, right = part.node.at_completion(what.job, what.slot)
+        return self._part(part, left, until), self._part(part, right, until)
+
+    def _part(self, above: Part, node: Node, until: float) -> Part:
+        """Bound a part; where its own prices make no better bound, by the prices above."""
+        began = clock.now()
+        tightening = self.tightening
+        found = tightening.relax(node, max(0.0, until - began), self.jobs)
+        completed = np.zeros_like(above.completed) if found is None else found.completed
+        if found is not None and found.bound <= above.bound:
+            bound, prices = found.bound, found.prices
+        else:
+            prices = tightening.within(above.prices, node)
+            # cut-off searches for the dearest loads may make it greater, by next to nothing
+            bound = min(above.bound, tightening.evaluate(prices, node)[0])
+        self.seconds = max(self.seconds, clock.now() - began)
+        return Part(node, bound, prices, completed)

@@ -1,0 +1,101 @@
+"""The nodes of a branching tree over schedules and patterns: restrictions, splits, machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Ints
+
+
+@dataclass(frozen=True)
+class Node:
+    """Restrictions on the schedules; completion slot T stands for "never"."""
+
+    first: Ints  # (I,) earliest completion slot
+    last: Ints  # (I,) latest completion slot; T: may stay out
+    lower: Ints  # (I, T) fewest workers
+    upper: Ints  # (I, T) most workers
+    # (side, slot, machine) -> (lower, upper) numbers of every job on that machine
+    machines: Mapping[tuple[int, int, int], tuple[Ints, Ints]] = field(default_factory=dict)
+
+    def at_completion(self, job: int, slot: int) -> tuple[Node, Node]:
+        """Return the parts in which ``job`` completes by ``slot``, and later or never."""
+        last, first = self.last.copy(), self.first.copy()
+        last[job], first[job] = min(last[job], slot), max(first[job], slot + 1)
+        return replace(self, last=last), replace(self, first=first)
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine block: a class in a slot, or one of its machines if those stand alone."""
+
+    side: int
+    slot: int
+    group: int  # the class
+    machine: int | None
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """The key of the node's limits; no class has one."""
+        return (self.side, self.slot, -1 if self.machine is None else self.machine)
+
+
+class Book:
+    """The schedules among a growing list of columns, as arrays."""
+
+    def __init__(self, jobs: int, slots: int) -> None:
+        self.jobs, self.slots = jobs, slots
+        self.columns: Sequence[Column] | None = None
+        self._forget()
+
+    def _forget(self) -> None:
+        self.seen = 0
+        self.place = np.empty(0, np.int64)  # index in the list
+        self.job = np.empty(0, np.int64)
+        self.completion = np.empty(0, np.int64)
+        self.amount = np.empty((0, self.slots), np.int64)
+
+    def read(self, columns: Sequence[Column]) -> None:
+        """Take in what is new."""
+        if columns is not self.columns:
+            self.columns = columns
+            self._forget()
+        new = [k for k in range(self.seen, len(columns)) if columns[k].block < self.jobs]
+        self.seen = len(columns)
+        if new:
+            choices = [columns[k].choice for k in new]
+            self.place = np.append(self.place, new)
+            self.job = np.append(self.job, [columns[k].block for k in new])
+            self.completion = np.append(self.completion, [c for c, _ in choices])
+            self.amount = np.concatenate([self.amount, np.array([a for _, a in choices])])
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Job completes by ``slot``, or later (or never)."""
+
+    job: int
+    slot: int
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Job runs at most ``at`` workers in ``slot``, or more."""
+
+    job: int
+    slot: int
+    at: int
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Job has at most ``at`` workers (or PS) on one machine in ``slot``, or more."""
+
+    job: int
+    slot: int
+    side: int
+    machine: int
+    at: int

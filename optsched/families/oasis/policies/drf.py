@@ -1,0 +1,34 @@
+"""Dominant resource fairness: the default of YARN and Mesos (OASiS paper, Sec. V-A)."""
+
+from __future__ import annotations
+
+from optsched.families.oasis.policies.common import Baseline, Held, Task
+from optsched.scheduling.online.filling import progressive_filling
+
+
+class Drf(Baseline):
+    """All jobs are admitted and share the cluster by dominant resource fairness. Guarantee: none.
+
+    At every arrival and completion all machines are cleared, and progressive filling hands out
+    workers with the PS they need, round robin, always to the unfinished job with the least dominant
+    share, until nothing fits. Shares are of the whole cluster; a resource of the worker machines
+    and the same of the PS machines are two. A job gets at most N_i workers, and at most the
+    worker-slots that it misses.
+    """
+
+    name = "drf"
+
+    def admit(self, i: int, task: Task, slot: int) -> bool:  # noqa: ARG002
+        """Take everybody on."""
+        return True
+
+    def decide(self, slot: int) -> None:  # noqa: ARG002
+        """Share the cluster anew if a job has come or gone."""
+        if not self.backlog.changed:
+            return
+        self.cluster.clear()
+        order = sorted(self.backlog)
+        requests = [self.tasks[i].upto(self.backlog.missing[i]) for i in order]
+        workers, ps = progressive_filling(self.cluster.workers, self.cluster.servers, requests)
+        held = {i: Held(workers[j], ps[j]) for j, i in enumerate(order)}
+        self.held = {i: h for i, h in held.items() if h.number}

@@ -1,0 +1,353 @@
+"""Random instances after Sec. V-A, and the random parts that instances made from traces share.
+
+Presets: `paper` has the printed settings; `earnable` moves every target by the job's shortest run,
+so that every job can earn; `small` is for brute force. As printed, worker machines follow Amazon's
+C4 and PS machines P2 and G3; workers are the ones that use GPUs, so the roles are exchanged here.
+
+One stream per (seed, attribute, job): more jobs, or other options, leave the other draws as they
+were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from optsched.families.oasis.facts import most_workers
+from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
+from optsched.files.provenance import names_changes
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.streams import Streams
+from optsched.numbers.utility import Sigmoid
+from optsched.problem import InputError
+from optsched.scheduling.jobs import MB_PER_GBIT
+
+RESOURCES = ("gpu", "cpu", "memory", "storage", "bandwidth")
+UNITS = ("GPU", "vCPU", "GB", "GB", "Gbps")
+NIC = (20, 50)  # Gbit/s
+MIX = (0.10, 0.55, 0.35)  # time-insensitive, time-sensitive, time-critical jobs
+MOST_DRAWS = 1 << 20  # candidates for one job
+DRAWN = (
+    *("arrival", "epochs", "chunks", "batches_per_chunk", "batch_time", "gradient_mb"),
+    *("worker_bandwidth", "ps_bandwidth", "worker_demand", "ps_demand", "utility"),
+    "bandwidth of the machines",
+)
+
+Range = tuple[float, float]
+Class = tuple[str, tuple[int, int, int, int]]  # name; GPU, vCPU, GB memory, GB storage
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Ranges of all that is drawn (both ends included), and default sizes: Sec. V-A."""
+
+    jobs: int = 100
+    slots: int = 100
+    machines: tuple[int, int] = (50, 50)
+    epochs: Range = (50, 200)
+    chunks: Range = (5, 100)
+    batches_per_chunk: Range = (10, 100)
+    batch_time: Range = (0.001, 0.1)
+    gradient_mb: Range = (30, 575)
+    worker_bandwidth: Range = (0.1, 5)
+    ps_bandwidth: Range = (5, 20)
+    worker_demand: tuple[Range, ...] = ((0, 4), (1, 10), (2, 32), (5, 10))
+    ps_demand: tuple[Range, ...] = ((0, 0), (1, 10), (2, 32), (5, 10))
+    target: Range = (1, 15)
+    shifted: bool = False
+    worker_classes: tuple[Class, ...] = (
+        ("p2.8xlarge", (8, 32, 488, 400)),
+        ("g3.16xlarge", (4, 64, 488, 400)),
+        ("p2.16xlarge", (16, 64, 732, 400)),
+        ("g3.8xlarge", (2, 32, 244, 400)),
+    )
+    ps_classes: tuple[Class, ...] = (
+        ("c4.8xlarge", (0, 36, 60, 200)),
+        ("c4.4xlarge", (0, 16, 30, 200)),
+        ("c4.2xlarge", (0, 8, 15, 200)),
+        ("c4.xlarge", (0, 4, 7, 200)),
+    )
+
+
+SMALL = Settings(
+    jobs=6,
+    slots=6,
+    machines=(2, 2),
+    epochs=(1, 3),
+    chunks=(1, 4),
+    batches_per_chunk=(1, 3),
+    batch_time=(0.2, 0.7),
+    worker_demand=((0, 2), (1, 4), (2, 16), (5, 10)),
+    ps_demand=((0, 0), (1, 4), (2, 16), (5, 10)),
+    target=(1, 3),
+    worker_classes=(("large", (3, 8, 32, 24)), ("small", (2, 6, 24, 16))),
+    ps_classes=(("large", (0, 6, 24, 16)), ("small", (0, 4, 16, 10))),
+)
+PRESETS = {"paper": Settings(), "earnable": Settings(shifted=True), "small": SMALL}
+
+
+@names_changes()
+def generate(
+    preset: str = "paper",
+    *,
+    seed: int,
+    jobs: int | None = None,
+    slots: int | None = None,
+    machines: int | tuple[int, int] | None = None,
+    priority: Range = (1.0, 100.0),
+    mix: tuple[float, float, float] = MIX,
+    completable: bool = True,
+    slot_seconds: float = 3600.0,
+) -> OasisInstance:
+    """Draw an instance with the settings of Sec. V-A.
+
+    Parameters
+    ----------
+    preset : {"paper", "earnable", "small"}
+    seed : int
+        Fixes everything; not negative.
+    jobs, slots : int, optional
+        Other sizes than the preset's.
+    machines : int or (int, int), optional
+        Worker machines + PS machines together, in halves; or both numbers.
+    priority : (float, float)
+        Range of gamma_1, the utility of a job without delay (Fig. 5: up to 10, 50, 100).
+    mix : (float, float, float)
+        Shares of time-insensitive, time-sensitive and time-critical jobs.
+    completable : bool
+        Whether a job that could not finish even on the empty machines is drawn anew (all but its
+        utility). ``redrawn`` of the instance counts how often.
+    slot_seconds : float
+        Length of a slot, s.
+
+    Returns
+    -------
+    OasisInstance
+
+    Raises
+    ------
+    InputError
+        A size or option is wrong, or no job that can finish was found.
+    """
+    if preset not in PRESETS:
+        raise InputError(f"unknown preset {preset!r}, expected one of: {', '.join(PRESETS)}")
+    s, streams = PRESETS[preset], Streams(seed)
+    jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
+    h, k = _sides(s.machines if machines is None else machines)
+    _check_sizes(seed=seed, jobs=jobs, slots=slots)
+    _check_options(priority, mix, slot_seconds)
+    platform = Platform(
+        slot_seconds=slot_seconds,
+        horizon=slots,
+        resources=RESOURCES,
+        units=UNITS,
+        worker_machines=_machines(s.worker_classes, h, streams, "worker nic"),
+        ps_machines=_machines(s.ps_classes, k, streams, "ps nic"),
+    )
+    drawn, redrawn = [], 0
+    for i in range(jobs):
+        utility = draw_utility(streams("utility", i), s.target, priority, mix)
+        draws = _candidates(s, streams, i, slots, utility)
+        if completable:
+            job, rejected = _first_completable(draws, platform, i)
+            redrawn += rejected
+        else:
+            job = next(draws).job(0)
+        if s.shifted:
+            most = most_workers(platform, job) or job.chunks
+            run = -(-job_work(job, slot_seconds) // most)
+            job = job.model_copy(update={"utility": shifted(utility, run - 1)})
+        drawn.append(job)
+    return OasisInstance(
+        **{name: getattr(platform, name) for name in Platform.model_fields},
+        jobs=tuple(drawn),
+        drawn=DRAWN,
+        source=f"generated: preset {preset}, seed {seed}",
+        redrawn=redrawn,
+    )
+
+
+def _check_sizes(**sizes: int) -> None:
+    for name, value in sizes.items():
+        least = 0 if name == "seed" else 1
+        if value < least:
+            raise InputError(f"{name} is {value}, expected a whole number of at least {least}")
+
+
+def _check_options(priority: Range, mix: tuple[float, float, float], slot_seconds: float) -> None:
+    if not 0 < priority[0] <= priority[1] < float("inf"):
+        raise InputError(f"priority is {priority}, expected 0 < lowest <= highest")
+    if min(mix) < 0 or abs(sum(mix) - 1) > 1e-9:
+        raise InputError(f"mix is {mix}, expected three shares that add up to 1")
+    if not 0 < slot_seconds < float("inf"):
+        raise InputError(f"slot_seconds is {slot_seconds}, expected a positive number of seconds")
+
+
+def _sides(machines: int | tuple[int, int]) -> tuple[int, int]:
+    h, k = (machines - machines // 2, machines // 2) if isinstance(machines, int) else machines
+    if h < 1 or k < 1:
+        raise InputError(f"machines is {machines}, expected at least one for each of the two sides")
+    return h, k
+
+
+def _machines(
+    classes: Sequence[Class], number: int, streams: Streams, nic: str
+) -> tuple[MachineClass, ...]:
+    """Spread ``number`` machines over the classes as evenly as possible, the first get one more."""
+    each, more = divmod(number, len(classes))
+    return tuple(
+        MachineClass(
+            name=name,
+            count=each + (c < more),
+            capacity=(*capacity, int(streams(nic, c).integers(NIC[0], NIC[1] + 1))),
+        )
+        for c, (name, capacity) in enumerate(classes)
+        if each + (c < more)
+    )
+
+
+BURSTS, BACKGROUND, BURST_WIDTH = 5, 0.5, 0.02
+
+
+def _arrivals(streams: Streams, rng: Generator, slots: int, n: int) -> NDArray[np.int64]:
+    """Draw ``n`` slots of arrival: bursts on a steady background, in place of the Google trace.
+
+    A Poisson process whose intensity is even but for bursts that fade away exponentially, given
+    the number of jobs: every job draws its own slot from the intensity, which depends on the seed
+    alone.
+    """
+    centre = streams("bursts").random(BURSTS)
+    kind, even, burst, delay = rng.random((n, 4)).T
+    in_burst = centre[(burst * BURSTS).astype(np.int64)] - BURST_WIDTH * np.log1p(-delay)
+    when = np.where(kind < BACKGROUND, even, in_burst % 1.0)
+    return np.asarray(when * slots, dtype=np.int64)
+
+
+def draw_utility(
+    rng: Generator, target: Range, priority: Range = (1.0, 100.0), mix: Sequence[float] = MIX
+) -> Sigmoid:
+    """Draw gamma_1, gamma_2 and gamma_3 of a sigmoid: Sec. V-A."""
+    scale, kind, decay, delay = rng.random(4)
+    if kind < mix[0]:
+        gamma_2 = 0.0
+    elif kind < mix[0] + mix[1]:
+        gamma_2 = 0.01 + decay * (1 - 0.01)
+    else:
+        gamma_2 = 4 + decay * (6 - 4)
+    return Sigmoid(
+        scale=round(priority[0] + scale * (priority[1] - priority[0]), 2),
+        decay=round(gamma_2, 3),
+        target=round(target[0] + delay * (target[1] - target[0]), 2),
+    )
+
+
+def shifted(utility: Sigmoid, slots: int) -> Sigmoid:
+    """Return the utility with its target ``slots`` later."""
+    return utility.model_copy(update={"target": round(utility.target + slots, 2)})
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Candidates for one job, one in each row."""
+
+    utility: Sigmoid
+    whole: dict[str, NDArray[np.int64]]  # each (n,)
+    real: dict[str, NDArray[np.float64]]  # each (n,)
+    worker: NDArray[np.int64]  # (n, R - 1), bandwidth is the last resource
+    ps: NDArray[np.int64]  # (n, R - 1)
+
+    def job(self, row: int) -> OasisJob:
+        """Return one candidate as a job."""
+        real = {name: float(x[row]) for name, x in self.real.items()}
+        return OasisJob(
+            utility=self.utility,
+            **{name: int(x[row]) for name, x in self.whole.items()},
+            **real,
+            worker_demand=(*map(float, self.worker[row]), real["worker_bandwidth"]),
+            ps_demand=(*map(float, self.ps[row]), real["ps_bandwidth"]),
+        )
+
+    def may_finish(self, platform: Platform) -> NDArray[np.bool_]:
+        """Return which candidates may finish in time, (n,); rounding may let one too many pass."""
+        x: dict[str, NDArray[np.float64]] = {
+            name: values.astype(np.float64)
+            for name, values in (*self.whole.items(), *self.real.items())
+        }
+        b, big_b = x["worker_bandwidth"], x["ps_bandwidth"]
+        batch = x["batch_time"] + 2 * float(MB_PER_GBIT) * x["gradient_mb"] / (
+            b * platform.slot_seconds
+        )
+        work = x["epochs"] * x["chunks"] * x["batches_per_chunk"] * batch
+        workers = _rooms(platform.worker_machines, self.worker, b)
+        servers = _rooms(platform.ps_machines, self.ps, big_b)
+        most = np.minimum(x["chunks"], np.minimum(workers, np.floor(servers * big_b / b + 1e-6)))
+        left = platform.horizon - x["arrival"]
+        return np.asarray(work <= left * most * (1 + 1e-6), dtype=np.bool_)
+
+
+def _rooms(
+    machines: Sequence[MachineClass], demand: NDArray[np.int64], bandwidth: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how many of each candidate the empty machines hold, (n,)."""
+    needs = np.column_stack([demand, bandwidth])
+    capacity = np.array([c.capacity for c in machines])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fits = np.where(needs > 0, capacity[:, None, :] / needs, np.inf).min(axis=2)
+    rooms: NDArray[np.float64] = np.array([c.count for c in machines]) @ np.floor(fits + 1e-6)
+    return rooms
+
+
+WHOLE = ("epochs", "chunks", "batches_per_chunk", "gradient_mb")
+DECIMALS = {"batch_time": 4, "worker_bandwidth": 2, "ps_bandwidth": 2}
+
+
+def _candidates(
+    s: Settings, streams: Streams, i: int, slots: int, utility: Sigmoid
+) -> Iterator[_Block]:
+    """Draw candidates for job ``i`` without end, in blocks that grow from 16 to 4096."""
+    names = ("arrival", "worker_demand", "ps_demand", *WHOLE, *DECIMALS)
+    rng = {name: streams(name, i) for name in names}
+
+    def whole(name: str, n: int) -> NDArray[np.int64]:
+        low, high = np.array(getattr(s, name), dtype=np.int64).T
+        return rng[name].integers(low, high + 1, size=(n, *low.shape))
+
+    def real(name: str, n: int) -> NDArray[np.float64]:
+        low, high = getattr(s, name)
+        return rng[name].uniform(low, high, size=n)
+
+    n = 16
+    while True:
+        yield _Block(
+            utility=utility,
+            whole={
+                "arrival": _arrivals(streams, rng["arrival"], slots, n),
+                **{name: whole(name, n) for name in WHOLE},
+            },
+            real={name: np.round(real(name, n), decimals) for name, decimals in DECIMALS.items()},
+            worker=whole("worker_demand", n),
+            ps=whole("ps_demand", n),
+        )
+        n = min(2 * n, 4096)
+
+
+def _first_completable(draws: Iterator[_Block], platform: Platform, i: int) -> tuple[OasisJob, int]:
+    """Return the first candidate that can finish on the empty machines; count the others."""
+    rejected = 0
+    while rejected < MOST_DRAWS:
+        block = next(draws)
+        for row in map(int, np.flatnonzero(block.may_finish(platform))):
+            job = block.job(row)
+            left = platform.horizon - job.arrival
+            if job_work(job, platform.slot_seconds) <= left * most_workers(platform, job):
+                return job, rejected + row
+        rejected += len(block.worker)
+    raise InputError(
+        f"job {i}: none of {rejected} draws can finish on the machines within {platform.horizon} "
+        "slots, "
+        "expected more slots or machines (or completable=False)"
+    )

@@ -1,0 +1,261 @@
+"""Where instances come from: generators (`presets`) and tables of real traces (`from_trace`).
+
+A trace names arrival, running time and number of workers of a job, seldom its demands, never its
+epochs, gradients or utility. What it does not name is drawn, and the instance says so in
+``drawn``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from optsched.families.oasis.facts import demand_totals, describe, offered_load, warnings
+from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.sources.clusters import host_classes
+from optsched.families.oasis.sources.presets import (
+    Range,
+    Settings,
+    draw_utility,
+    generate,
+    shifted,
+)
+from optsched.numbers.resources import MachineClass, ceil_tol, exact
+from optsched.numbers.streams import Streams
+from optsched.problem import InputError, Window
+from optsched.scheduling.jobs import transfer_slots
+from optsched.scheduling.shapes import MACHINES, Shapes
+from optsched.traces import read_tables, seconds
+from optsched.traces.windows import arrival_slots, scaled, take_window
+
+__all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
+
+RANGES = Settings()
+RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
+UNITS = ("GPU", "core", "GB", "Gbps")
+MOST_WORK = 2**40  # worker-slots of one job
+
+
+def open_trace(source: Path, window: Window) -> OasisInstance:
+    """Make an instance of a window of the job list ``source``; see :func:`from_trace`.
+
+    Raises
+    ------
+    InputError
+        A file or an option is wrong.
+    """
+    chosen = window.settle(
+        "oasis",
+        **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": "1h"},
+        **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
+    )
+    tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
+    return from_trace(
+        tables.jobs,
+        tables.machines,
+        shapes=tables.shapes,
+        slot_seconds=seconds(chosen.pop("slot")),
+        seed=chosen.pop("draw_seed"),
+        **chosen,
+    )
+
+
+def from_trace(
+    jobs_table: pd.DataFrame,
+    machines_table: pd.DataFrame | None = None,
+    *,
+    jobs: int = 100,
+    slots: int = 100,
+    slot_seconds: float = 3600.0,
+    start: float | str = 0.0,
+    load: float = 2.0,
+    seed: int = 0,
+    min_tasks: int = 1,
+    shapes: pd.DataFrame | None = None,
+    priority: Range = (1.0, 100.0),
+) -> OasisInstance:
+    """Make an instance of a window of a trace.
+
+    The window holds consecutive jobs; the time between them is scaled so that they arrive from the
+    first slot to the last. A job keeps its work: ceil(run_seconds x tasks / slot_seconds)
+    worker-slots, and at most ``tasks`` workers.
+
+    Machines with GPUs host workers, machines without host parameter servers (PS). Where the list
+    has no GPUs it serves both; where all machines have some, PS get the default ones. The list is
+    shrunk (or grown), in its proportions, to the number of machines that comes nearest to the
+    offered load; PS get no fewer than that load asks for.
+
+    Parameters
+    ----------
+    jobs_table, machines_table : DataFrame
+        Columns as `optsched.traces` returns them. Without machines: the default list ``MACHINES``.
+    jobs, slots : int
+        Sizes of the window and of the horizon.
+    slot_seconds : float
+        Length of a slot, s.
+    start : float or str
+        Where the window begins: seconds from the start of the trace, ``"30d"``, a date (if the
+        trace has dates), or ``"#500"``, the 500th job (of those that are taken) in the order of
+        submission.
+    load : float
+        Offered load of the scarcest resource, see `offered_load`.
+    seed : int
+        Fixes all that is drawn; not negative.
+    min_tasks : int
+        Only jobs of at least so many tasks are taken.
+    shapes : DataFrame, optional
+        Columns gpu, cpu, memory_gb: demands to draw from where the trace has none (rows without
+        GPU: of PS).
+    priority : (float, float)
+        Range of gamma_1, the utility of a job without delay.
+
+    Returns
+    -------
+    OasisInstance
+
+    Raises
+    ------
+    InputError
+        An option is wrong, or fewer than ``jobs`` jobs are left from ``start`` on.
+    """
+    _check(jobs=jobs, slots=slots, min_tasks=min_tasks)
+    _check_positive(load=load, slot_seconds=slot_seconds)
+    if seed < 0:
+        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    window = take_window(jobs_table, jobs, start, min_tasks)
+    streams = Streams(seed)
+    work = _work(window, slot_seconds)
+    arrival = arrival_slots(window, slots)
+    table = MACHINES if machines_table is None else machines_table
+    workers, servers, drawn_machines = host_classes(table, streams)
+    draw = _Draw(streams, slot_seconds, shapes, priority, workers, servers)
+    trace_jobs = [
+        draw.job(i, row, work[i], arrival[i]) for i, row in enumerate(window.to_dict("records"))
+    ]
+    totals = demand_totals(trace_jobs, work, slots, len(RESOURCES))
+    return OasisInstance(
+        slot_seconds=slot_seconds,
+        horizon=slots,
+        resources=RESOURCES,
+        units=UNITS,
+        worker_machines=scaled(workers, totals[0], slots, load, nearest=True),
+        ps_machines=scaled(servers, totals[1], slots, load, nearest=False),
+        jobs=tuple(trace_jobs),
+        drawn=_drawn(window) + drawn_machines,
+        source=(
+            f"{jobs_table.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} "
+            "on, "
+            f"at least {min_tasks} tasks each, load {load:g}, seed {seed}"
+        ),
+    )
+
+
+def _check(**numbers: int) -> None:
+    for name, value in numbers.items():
+        if value < 1:
+            raise InputError(f"{name} is {value}, expected a whole number of at least 1")
+
+
+def _check_positive(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not 0 < value < math.inf:
+            raise InputError(f"{name} is {value}, expected a positive number")
+
+
+def _work(window: pd.DataFrame, slot_seconds: float) -> list[int]:
+    """Return W = ceil(run_seconds x tasks / slot_seconds), at least 1, for every job."""
+    out = []
+    for name, run, tasks in zip(
+        window["name"], window["run_seconds"], window["tasks"], strict=True
+    ):
+        work = max(1, ceil_tol(exact(float(run)) * int(tasks) / exact(slot_seconds)))
+        if work > MOST_WORK:
+            raise InputError(
+                f"job {name}: needs {work} worker-slots, expected at most {MOST_WORK}; choose "
+                "longer slots"
+            )
+        out.append(work)
+    return out
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Makes jobs of rows of the table; what a row does not name is drawn."""
+
+    streams: Streams
+    slot_seconds: float
+    shapes: pd.DataFrame | None
+    priority: Range
+    worker_machines: Sequence[MachineClass]
+    ps_machines: Sequence[MachineClass]
+
+    def job(self, i: int, row: dict[Hashable, Any], work: int, arrival: int) -> OasisJob:
+        """Make job ``i``."""
+        tasks = int(row["tasks"])
+        b = round(self.uniform("worker_bandwidth", i, RANGES.worker_bandwidth), 2)
+        big_b = round(self.uniform("ps_bandwidth", i, RANGES.ps_bandwidth), 2)
+        epochs, batches, batch_time, gradient = self.mini_batches(i, work, tasks, b)
+        utility = draw_utility(self.streams("utility", i), RANGES.target, self.priority)
+        shapes = Shapes(self.streams, self.shapes)
+        asked = (row["gpu"], row["cpu"], row["memory_gb"])
+        demand = shapes.worker(i, *asked, self.worker_machines)
+        return OasisJob(
+            arrival=arrival,
+            epochs=epochs,
+            chunks=tasks,
+            batches_per_chunk=batches,
+            batch_time=batch_time,
+            gradient_mb=gradient,
+            worker_bandwidth=b,
+            ps_bandwidth=big_b,
+            worker_demand=(*demand, b),
+            ps_demand=(*shapes.server(i, self.ps_machines), big_b),
+            utility=shifted(utility, -(-work // tasks) - 1),
+        )
+
+    def uniform(self, name: str, i: int, limits: Range) -> float:
+        return self.streams(name, i).uniform(limits[0], limits[1])
+
+    def whole(self, name: str, i: int, limits: Range) -> int:
+        return int(self.streams(name, i).integers(int(limits[0]), int(limits[1]) + 1))
+
+    def mini_batches(
+        self, i: int, work: int, chunks: int, b: float
+    ) -> tuple[int, int, float, float]:
+        """Choose E, M, tau, e so that ceil(E N M (tau + 2 e / b)) is the work W.
+
+        E, M and e are drawn from their ranges, and lowered where more than half of the time would
+        go into sending gradients. tau takes the rest, rounded down to as many decimals as leave
+        the ceiling at W.
+        """
+        epochs = self.whole("epochs", i, RANGES.epochs)
+        batches = self.whole("batches_per_chunk", i, RANGES.batches_per_chunk)
+        gradient = self.whole("gradient_mb", i, RANGES.gradient_mb)
+        share = Fraction(work, chunks)
+        per_mb = 2 * transfer_slots(1, b, self.slot_seconds)
+        gradient = min(gradient, math.floor(share / 2 / per_mb))
+        if gradient > 0:
+            most = math.floor(share / 2 / (gradient * per_mb))  # E M, at least 1
+            epochs = min(epochs, most)
+            batches = min(batches, most // epochs)
+        rest = share / (epochs * batches) - gradient * per_mb
+        scale = 10 ** len(str(2 * epochs * batches * chunks))
+        return epochs, batches, math.floor(rest * scale) / scale, float(gradient)
+
+
+def _drawn(window: pd.DataFrame) -> tuple[str, ...]:
+    """Name what the trace does not say; of E, M, tau and e it fixes one product, the work."""
+    demands = {"gpu": "gpu", "cpu": "cpu", "memory_gb": "memory"}
+    gaps = [name for column, name in demands.items() if window[column].isna().any()]
+    return (
+        *("epochs", "batches_per_chunk", "batch_time", "gradient_mb"),
+        *("worker_bandwidth", "ps_bandwidth"),
+        *(f"worker_demand of {name}" for name in gaps),
+        *("ps_demand", "utility"),
+    )

@@ -1,0 +1,1 @@
+"""Exact amounts, magnitudes of whole numbers, utilities, random streams, compiled functions."""

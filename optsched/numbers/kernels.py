@@ -1,0 +1,101 @@
+"""Compiled functions: the one decorator for kernels, and what is said while they are compiled.
+
+A kernel is compiled by numba when it is first called, and stored beside its source (or in the
+folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile
+(see :mod:`optsched.process.clock`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Protocol, TypeVar, overload
+
+from numba import njit
+from numba.core import event
+from numba.core.dispatcher import Dispatcher
+
+from optsched.process import clock
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_made: list[Dispatcher[Any]] = []  # every kernel of the modules that are loaded
+_names: list[str] = []  # those that have been compiled, and not only loaded, in this process
+_now: list[str] = []  # the one that is being compiled, and those that wait for it
+_unstored: list[str] = []  # those for which numba has found no folder that it can write
+
+
+class _Decorator(Protocol):
+    def __call__(self, function: F, /) -> Dispatcher[F]: ...
+
+
+@overload
+def kernel(function: F, /) -> Dispatcher[F]: ...
+@overload
+def kernel(**options: Any) -> _Decorator: ...
+def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile ``function`` when it is first called, and store what was compiled.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Without it, a decorator with these options is returned.
+    **options
+        Of :func:`numba.njit`.
+    """
+    if function is None:
+        return partial(kernel, **options)
+    options = {"no_cfunc_wrapper": True} | options  # nothing calls it from C: saves a sixteenth
+    try:
+        made = njit(cache=True, **options)(function)
+    except RuntimeError:  # "cannot cache": nothing can be written
+        _unstored.append(function.__name__)
+        made = njit(**options)(function)
+    _made.append(made)
+    return made
+
+
+def compiling() -> str:
+    """Return what is being compiled, in words; "" if nothing is."""
+    now = _now[:1]  # who asks is another thread
+    if not now:
+        return ""
+    ready = sum(bool(made.overloads) for made in _made)
+    most = len(_made) - ready + len(_names)
+    return f"compiling, once: {now[0]}, {len(_names) + 1} of at most {most} kernels"
+
+
+def unstored() -> str:
+    """Return why kernels are compiled in every run, in words; "" if they are stored."""
+    if not _unstored:
+        return ""
+    return (
+        "compiled kernels cannot be stored, neither beside the package nor in your cache, so they "
+        "are compiled in every run: let NUMBA_CACHE_DIR name a folder that can be written"
+    )
+
+
+class _Clock(event.Listener):
+    """Stops the clock while numba compiles, or reads what it has compiled."""
+
+    def on_start(self, _event: Any) -> None:
+        clock.stop()
+
+    def on_end(self, _event: Any) -> None:
+        clock.go_on()
+
+
+class _Count(event.Listener):
+    """Notes which kernel is being compiled."""
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"] in _made:
+            _now.append(event.data["dispatcher"].__name__)
+
+    def on_end(self, event: Any) -> None:
+        if event.data["dispatcher"] in _made:
+            _names.append(_now.pop())
+
+
+for _kind, _listener in (("numba:compiler_lock", _Clock()), ("numba:compile", _Count())):
+    event.register(_kind, _listener)  # type: ignore[no-untyped-call]

@@ -1,0 +1,147 @@
+"""The maximum weighted schedule problem (7), (16) as a problem of its own: value, bound, ratio.
+
+All jobs are present, the servers are empty, and every job that has ended by tau counts its weight.
+The bound is that of prices on capacity, for which every job pays: B(p) = prices * capacity + sum_j
+max(0, w_j - cost of its cheapest schedule).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from optsched.engine.colgen import Column, Floats, Pricing, Relaxation, generate_columns
+from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.progress import CLOSED
+from optsched.families.completion.instance import CompletionInstance, Piece
+from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.families.completion.oracle.schedule import best_schedule, placement
+from optsched.families.completion.policies.max_weight import jain, max_weight
+from optsched.papers.completion.weight_optimum import best_weight, weight_of
+from optsched.process import clock
+
+NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
+ROUNDING = 1e-9  # relative: of the floats that make up the bound
+
+
+class WeightBlocks(ServerBlocks):
+    """The decomposition of (8), (17): a job may be left out, and earns its weight by tau."""
+
+    def __init__(self, jobs: Jobs, tau: int, span: int) -> None:
+        super().__init__(jobs, tau, span)
+        self.tau = tau
+        self.slots = tau
+        lengths = np.minimum(span, tau - span * np.arange(self.shape[0]))
+        whole = (jobs.class_capacity * jobs.count[:, None]).astype(float)
+        self.rhs = (lengths[:, None, None] * whole).ravel()
+        self.equality = np.zeros(len(jobs.modes), bool)
+        self.penalty = 1.0  # no block asks for equality
+
+    def price(self, prices: Floats, duals: Floats) -> Pricing:
+        """Ask the oracle for every job's cheapest schedule by tau."""
+        servers, jobs = self.servers(prices), self.jobs
+        best = np.zeros(len(self.copies))
+        columns: list[Column] = []
+        for j, weight in enumerate(jobs.weight.tolist()):
+            least = max(0.0, float(duals[j]))
+            found = best_schedule(
+                jobs.types,
+                jobs.modes[j].at_most(self.tau),
+                servers,
+                arrival=0,
+                weight=0.0,
+                deadline=self.tau,
+                cutoff=weight - least,
+            )
+            best[j] = least if found is None else weight - found.value
+            if found is None:
+                continue
+            workers, ps = placement(jobs.types, servers, found)
+            load = jobs.column_load(found, workers, ps)
+            rows, usage = self.usage(found.start, found.completion, load)
+            columns.append(Column(j, weight, rows, usage, found))
+        return Pricing(best, columns)
+
+
+@dataclass(frozen=True)
+class MostWeight:
+    """What is known of the most weight that can end by tau."""
+
+    value: float  # of the best schedule known
+    bound: float  # no schedule has more
+    bound_by: str  # "prices", or "cp-sat", whose word it is
+    by_method: Mapping[str, float]
+    schedule: Mapping[int, Piece]
+
+    @property
+    def optimal(self) -> bool:
+        """Whether nothing better is left."""
+        return self.bound <= self.value * (1 + CLOSED)
+
+    def ratio(self, name: str) -> float:
+        """Return how far a method is from the bound, at most."""
+        value = self.by_method[name]
+        return self.bound / value if value > 0 else float("inf")
+
+
+def most_weight(
+    inst: CompletionInstance,
+    tau: int,
+    lam: float,
+    *,
+    seconds: float = 5.0,
+    span: int = 4,
+    exact: float = 0.0,
+) -> MostWeight:
+    """Compare A_maxweight, its variants and Jain et al.'s greedy with a bound on (7), (16).
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+        Arrivals do not count.
+    tau : int
+        The deadline.
+    lam : float
+        lambda of the price function (11).
+    seconds : float
+        Of column generation.
+    span : int
+        Slots that share a price.
+    exact : float
+        Seconds that CP-SAT has for the optimum, if prices leave a gap.
+    """
+    jobs = Jobs(inst)
+    tasks = dict(enumerate(jobs.tasks))
+    everybody = [j for j, task in tasks.items() if task.modes.size]
+    found = {
+        "a_maxweight": max_weight(jobs.cluster, tasks, everybody, tau, lam),
+        "density": max_weight(jobs.cluster, tasks, everybody, tau, lam, order="density"),
+        "density, no prices": max_weight(
+            jobs.cluster, tasks, everybody, tau, NO_PRICES_TO_SPEAK_OF, order="density"
+        ),
+        "jain": jain(jobs.cluster, tasks, everybody, tau),
+    }
+    values = {name: weight_of(inst, tau, made) for name, made in found.items()}
+    best = max(values, key=lambda name: values[name])
+    problem = WeightBlocks(jobs, tau, min(span, tau))
+    until = clock.now() + seconds
+
+    def stop(relaxation: Relaxation) -> bool:
+        near = relaxation.bound <= values[best] * (1 + ROUNDING)
+        return near or clock.now() > until
+
+    relaxation = generate_columns(
+        problem, InteriorMaster(problem), stop=stop, tolerance=lambda _: 1e-4
+    )
+    bound = min(relaxation.bound * (1 + ROUNDING), math.fsum(jobs.weight))
+    value, schedule, by = values[best], found[best], "prices"
+    if exact > 0 and bound > value * (1 + CLOSED):
+        optimum = best_weight(inst, tau, seconds=exact)
+        if optimum.value > value:
+            value, schedule = optimum.value, dict(optimum.schedule)
+        if optimum.bound < bound:
+            bound, by = optimum.bound, "cp-sat"
+    return MostWeight(value, bound, by, values, schedule)

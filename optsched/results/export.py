@@ -1,0 +1,78 @@
+"""The declarative program of an instance as a file that other solvers read."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from optsched.files.disk import write_whole
+from optsched.problem import InputError, Instance, family_of
+
+
+class Format(StrEnum):
+    """Formats of programs: integer ones (LP, MPS) and convex ones (CBF)."""
+
+    LP = "lp"
+    MPS = "mps"
+    CBF = "cbf"
+
+
+COMMENT = {Format.LP: "\\ ", Format.MPS: "* ", Format.CBF: "# "}
+HIGHS = (
+    "HiGHS: solve it with presolve = off; with it, HiGHS 1.12 to 1.15 has called worse solutions "
+    "of such programs optimal"
+)
+
+
+def write_program(instance: Instance, path: Path, to: Format) -> tuple[str, ...]:
+    """Write the program of ``instance`` to ``path``.
+
+    LP and MPS have the names of variables and equations; CBF, which has no names, lists those of
+    the constraints in comments.
+
+    Returns
+    -------
+    tuple of str
+        What whoever solves it must know, which also stands in the file: how its objective becomes
+        that of the family (see ``Family.program_note``), and what solvers are known to do wrong.
+
+    Raises
+    ------
+    InputError
+        The family has no program, or the format does not suit it.
+    """
+    family = family_of(instance)
+    if family.program is None:
+        raise InputError(f"family {family.name} has no program to export")
+    program = family.program(instance)
+    convex = hasattr(program, "get_problem_data")  # CVXPY; else Pyomo
+    if convex != (to is Format.CBF):
+        fitting = [Format.CBF] if convex else [Format.LP, Format.MPS]
+        raise InputError(
+            f"the program of family {instance.family} cannot be written as {to}, "
+            f"expected {' or '.join(fitting)}"
+        )
+    notes = (*family.program_note(instance), *([] if convex else [HIGHS]))
+    text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
+    write_whole(path, _commented(notes, to).encode() + text)
+    return notes
+
+
+def _commented(notes: Sequence[str], to: Format) -> str:
+    return "".join(f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
+
+
+def _written_by_cvxpy(program: Any) -> bytes:
+    from optsched.results.cbf import cbf_text  # here, since it takes a while to import
+
+    return cbf_text(program).encode()
+
+
+def _written_by_pyomo(program: Any, to: Format) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) / f"program.{to}"
+        program.write(str(made), io_options={"symbolic_solver_labels": True})  # ending: format
+        return made.read_bytes()

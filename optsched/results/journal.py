@@ -1,0 +1,142 @@
+"""The best so far on disk, for the supervisor to put in place should this process be killed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import time
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from optsched.engine.progress import CLOSED, Progress
+from optsched.files.disk import is_stream, write_whole
+from optsched.files.envelope import envelope, plain
+from optsched.optimum import Optimum, begin, settle
+from optsched.problem import InputError, Instance, Level, family_of
+from optsched.process import lastwords
+from optsched.reports import Failed
+from optsched.simulation import Run
+
+SHARE = 0.05  # of the time may be spent on it
+LONGEST = 1000  # characters of the sentence
+
+
+class Journal:
+    """Keeps a complete result file beside its target, while the target is being worked for.
+
+    It is written anew when a better schedule or bound is known, and at once when a signal has come.
+    A bound in it is what a method says, since there is no time to prove it; beside it is the
+    certificate of the bound that was at hand before any search. Without a target, or where nobody
+    would take it up, only the sentence is left that says what is best.
+    """
+
+    def __init__(self, instance: Instance, target: Path | None, method: str) -> None:
+        self._instance = instance
+        self._family = family_of(instance)
+        self._method = method
+        self._target = None if target is None or is_stream(target) else os.path.realpath(target)
+        self._first = Progress(self._family, instance, time_limit=0.0, gap=CLOSED)
+        self._known: tuple[Any, ...] | None = None
+        self._next = 0.0  # when to write again
+        self._optimum: Optimum | None = None  # once it is known
+        self._runs: list[str] = []
+
+    def __enter__(self) -> Self:
+        if lastwords.is_watched():
+            begin(self._first, (), self._method)
+            self._write(self._unproved(self._first))
+        lastwords.listen_to_signals()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            return  # the supervisor takes it up
+        if self._target is not None:
+            self._snapshot.unlink(missing_ok=True)
+        lastwords.leave_word(snapshot=None, target=None, best=None)
+
+    def watch(self, progress: Progress) -> None:
+        """Look at what a method knows; write it down if it is better and there is time."""
+        if self._optimum is not None or not lastwords.is_watched():
+            return  # this looks for a reference, or nobody asks
+        first, sign = self._first, progress.sign
+        if (first.bound is not None and progress.bound is None) or (
+            first.value is not None
+            and (progress.value is None or sign * (progress.value - first.value) < 0)
+        ):
+            return  # it has not yet been told what is known
+        known = progress.value, progress.bound, len(progress.claimed), progress.interrupted
+        if known != self._known and (progress.interrupted or time.perf_counter() >= self._next):
+            self._known = known
+            self._keep(progress)
+
+    def tell(self, found: Run | Failed | Optimum) -> None:
+        """Take down a policy's run, or the optimum; what is found after it are references."""
+        if not lastwords.is_watched() or isinstance(found, Failed):
+            return
+        if isinstance(found, Optimum):
+            if self._optimum is None:
+                self._optimum = found
+                with suppress(InputError):
+                    self._write(found)
+            return
+        self._runs.append(_text(found))
+        if found.obeys:
+            trim = self._family.trim
+            kept = trim(self._instance, found.schedule) if trim is not None else found.schedule
+            verdict = self._family.verify(self._instance, kept)
+            if verdict.value is not None and math.isfinite(verdict.value):
+                self._first.incumbent(verdict.value, kept)
+        if time.perf_counter() >= self._next:
+            self._keep(self._first)
+
+    def _keep(self, progress: Progress) -> None:
+        began = time.perf_counter()
+        with suppress(InputError):  # what cannot be kept is no reason to stop
+            self._write(self._unproved(progress))
+        now = time.perf_counter()
+        self._next = now + (now - began) / SHARE
+
+    def _unproved(self, progress: Progress) -> Optimum:
+        """Return what is known; the proof of its bound may take longer than there is time."""
+        without = copy.copy(progress)
+        without.certificate = self._first.certificate
+        return settle(without, Level.CLAIMED, self._method)
+
+    def _write(self, optimum: Optimum) -> None:
+        words = {"best": str(optimum)[:LONGEST]}
+        if self._target is not None:
+            runs = f', "runs": [{", ".join(self._runs)}]' if self._runs else ""
+            text = f'{self._head}, "optimum": {_text(optimum)}{runs}}}\n'
+            write_whole(self._snapshot, text, like=Path(self._target))
+            words |= {"snapshot": str(self._snapshot), "target": self._target}
+        lastwords.leave_word(**words)
+
+    @property
+    def _snapshot(self) -> Path:
+        assert self._target is not None  # asked only then
+        return Path(self._target).with_name(f"{lastwords.prefix(os.getpid())}best")
+
+    @cached_property
+    def _head(self) -> str:
+        """The text of the file up to the instance, which does not change."""
+        instance = {
+            "instance_sha256": self._instance.digest(),
+            "instance": self._instance.model_dump(mode="json"),
+        }
+        text = envelope("result", self._instance.family, instance)
+        return text.removesuffix("}\n")
+
+
+def _text(found: Run | Optimum) -> str:
+    return json.dumps(plain(found.model_dump(mode="json")), allow_nan=False)

@@ -1,0 +1,369 @@
+"""Result files: written with their instance, so that anybody can check them alone.
+
+result      {"instance", "optimum"} and, from `ratio`, {"references", "runs"}
+run         {"instance", "run"}
+schedule    {"schedule"}, made by anybody
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import Field
+
+from optsched.engine.progress import CLOSED
+from optsched.files.envelope import checked, family_in, instance_of, read_json, short, write_json
+from optsched.optimum import Optimum, refuted, shown_gap
+from optsched.problem import (
+    Extended,
+    Family,
+    Frozen,
+    InputError,
+    Instance,
+    Level,
+    Schedule,
+    Signed,
+    Status,
+    Verdict,
+    agree,
+    family_of,
+    get_family,
+)
+from optsched.simulation import Run
+
+SAME = 1e-9  # relative difference up to which two evaluations of one number agree
+
+Record = TypeVar("Record", bound=Frozen)
+
+
+def save_result(
+    path: Path,
+    instance: Instance,
+    optimum: Optimum,
+    runs: Sequence[Run] = (),
+    references: Mapping[str, Optimum] | None = None,
+) -> None:
+    """Write an optimum, and the runs and other references compared with it, beside its instance."""
+    content: dict[str, Any] = {"optimum": optimum.model_dump(mode="json")}
+    if references:
+        content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
+    if runs:
+        content["runs"] = [run.model_dump(mode="json") for run in runs]
+    _save(path, "result", instance, content)
+
+
+def save_run(path: Path, instance: Instance, run: Run) -> None:
+    """Write what a policy did, beside its instance."""
+    _save(path, "run", instance, {"run": run.model_dump(mode="json")})
+
+
+def save_schedule(path: Path, instance: Instance, schedule: Schedule) -> None:
+    """Write a schedule alone, in the form in which schedules from outside are read."""
+    content = {
+        "instance_sha256": instance.digest(),
+        "schedule": schedule.model_dump(mode="json"),
+    }
+    write_json(path, "schedule", instance.family, content)
+
+
+def _save(path: Path, kind: str, instance: Instance, content: Mapping[str, Any]) -> None:
+    write_json(
+        path,
+        kind,
+        instance.family,
+        {
+            "instance_sha256": instance.digest(),
+            "instance": instance.model_dump(mode="json"),
+            **content,
+        },
+    )
+
+
+def load_optimum(path: Path) -> Optimum:
+    """Read the optimum of a result file."""
+    content = read_json(path, "result")
+    return part_of(Optimum, content, "optimum", path, family_in(content, path).name)
+
+
+def load_run(path: Path) -> Run:
+    """Read the run of a run file."""
+    content = read_json(path, "run")
+    return part_of(Run, content, "run", path, family_in(content, path).name)
+
+
+def load_schedule(path: Path, instance: Instance) -> Schedule:
+    """Read a schedule for ``instance``: from a schedule file, a run or a result.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or belongs to another instance or family.
+    """
+    content = read_json(path, "schedule", "run", "result")
+    must_be_of(instance, content, path)
+    inside = {"run": "run", "result": "optimum"}.get(content["kind"])
+    holder = content if inside is None else content.get(inside)
+    if not isinstance(holder, dict) or holder.get("schedule") is None:
+        raise InputError(f"{path}: lacks a schedule")
+    return part_of(family_of(instance).schedule, holder, "schedule", path)
+
+
+def must_be_of(instance: Instance, content: Mapping[str, Any], path: Path) -> None:
+    """Refuse a file that belongs to another instance, as far as it names one.
+
+    Raises
+    ------
+    InputError
+        It names another family or digest.
+    """
+    if content.get("family") != instance.family:
+        raise InputError(
+            f'{path}: "family" is {short(content.get("family"))}, expected {instance.family!r}'
+        )
+    digest = content.get("instance_sha256")
+    if digest is not None and digest != instance.digest():
+        raise InputError(f"{path}: belongs to another instance, expected {instance.digest()}")
+
+
+def part_of(
+    kind: type[Record], content: Mapping[str, Any], name: str, path: Path, family: str | None = None
+) -> Record:
+    """Return a part of a file, which belongs to ``family`` if it names one."""
+    if name not in content:
+        raise InputError(f'{path}: lacks "{name}"')
+    part = content[name]
+    if family is not None and (not isinstance(part, dict) or part.get("family") != family):
+        named = part.get("family") if isinstance(part, dict) else part
+        raise InputError(f'{path}: {name}: "family" is {short(named)}, expected {family!r}')
+    return checked(kind, part, f"{path}: {name}")
+
+
+class Recheck(Frozen):
+    """What a second look at a file has derived, from instance, schedule and certificate alone."""
+
+    family: str
+    what: str
+    value: Signed | None = Field(description="of the schedule, as the judge computes it")
+    bound: Signed | None = Field(description="what the certificate proves")
+    gap: Extended | None = None
+    value_level: Level | None
+    bound_level: Level | None
+    unchecked: tuple[str, ...] = Field(default=(), description="what the file says besides")
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Whether something was derived, and nothing that the file says contradicts it."""
+        return not self.complaints and (self.value is not None or self.bound is not None)
+
+    def __str__(self) -> str:
+        if self.complaints:
+            return "\n  ".join([f"{self.what}: rejected", *self.complaints])
+        if not self.accepted:
+            derived = f"{self.what}: nothing can be derived from it"
+        else:
+            parts = []
+            if self.value is not None:
+                parts.append(f"value {self.value:.9g} ({self.value_level})")
+            if self.bound is not None and math.isinf(self.bound):
+                parts.append(f"no schedule exists ({self.bound_level})")
+            elif self.bound is not None:
+                parts.append(f"bound {self.bound:.9g} ({self.bound_level})")
+            if self.gap is not None:
+                parts.append(f"gap {shown_gap(self.gap)}")
+            derived = f"{self.what}: accepted: {', '.join(parts)}"
+        said = ", ".join(self.unchecked)
+        return "\n  ".join([derived, *([f"not checked: {said}"] if said else [])])
+
+
+def recheck(path: Path) -> list[Recheck]:
+    """Judge every schedule of a result or run again, and re-evaluate the certificate of its bound.
+
+    Returns
+    -------
+    list of Recheck
+        One per optimum and per run in the file. It holds what was derived here; a number that
+        contradicts it is a complaint, and what cannot be derived is named as not checked.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is no result.
+    """
+    content = read_json(path, "result", "run")
+    instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, path)
+    family = get_family(instance.family)
+    if content["kind"] == "run":
+        found = [recheck_run(family, instance, part_of(Run, content, "run", path, family.name))]
+    else:
+        main = part_of(Optimum, content, "optimum", path, family.name)
+        found = [recheck_optimum(family, instance, main, "")]
+        for name, other in references_in(content, path, family).items():
+            found.append(recheck_optimum(family, instance, other, name))
+        found += [recheck_run(family, instance, run) for run in runs_in(content, path, family)]
+    if content.get("instance_sha256") != instance.digest():
+        complaint = (
+            f"the instance is not the one that was solved: its SHA-256 is {instance.digest()}"
+        )
+        found[0] = found[0].model_copy(update={"complaints": (complaint, *found[0].complaints)})
+    return found
+
+
+def references_in(content: Mapping[str, Any], path: Path, family: Family) -> dict[str, Optimum]:
+    """Return the further references of a result, as the file says them."""
+    others = content.get("references", {})
+    if not isinstance(others, dict):
+        raise InputError(f'{path}: "references" is no object')
+    found = {}
+    for name, other in others.items():
+        where = f"references.{name}"
+        found[name] = part_of(Optimum, {where: other}, where, path, family.name)
+    return found
+
+
+def runs_in(content: Mapping[str, Any], path: Path, family: Family) -> list[Run]:
+    """Return the runs of a result, as the file says them."""
+    raw = content.get("runs", [])
+    if not isinstance(raw, list):
+        raise InputError(f'{path}: "runs" is no list')
+    named = {f"runs[{i}]": run for i, run in enumerate(raw)}
+    return [part_of(Run, named, name, path, family.name) for name in named]
+
+
+def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:
+    """Judge the schedule of a run again."""
+    complaints = _foreign(family, instance, run.family, run.instance_sha256)
+    verdict = family.verify(instance, run.schedule, unfinished=True)
+    complaints += _judged(verdict, run.value)
+    if verdict.value is not None and verdict.obeys != run.obeys:
+        complaints.append(
+            f"the run {'keeps to' if verdict.obeys else 'leaves'} the model, "
+            f"the file says the contrary"
+        )
+    if verdict.value is not None and verdict.completion != run.completion:
+        complaints.append("other jobs are completed, or in other slots, than the file says")
+    said = [f"that the policy is {run.policy}, told {run.information}", "its times"]
+    if run.guarantee is not None:
+        said.append(f"its guarantee {run.guarantee:.6g}")
+    return Recheck(
+        family=family.name,
+        what=f"run of {run.policy}",
+        value=verdict.value,
+        bound=None,
+        value_level=None if verdict.value is None else Level.CERTIFIED,
+        bound_level=None,
+        unchecked=tuple(said),
+        complaints=tuple(complaints),
+    )
+
+
+def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: str) -> Recheck:
+    """Derive value, bound and gap; ``scope`` is the question that the place in the file asks."""
+    complaints = _foreign(family, instance, said.family, said.instance_sha256)
+    if scope in family.scopes and said.scope != scope:
+        complaints.append(f"it is the reference {scope!r}, but its scope is {said.scope!r}")
+    complaints += _out_of_scope(family, instance, said)
+    value = _value(family, instance, said, complaints)
+    bound = _proved(family, instance, said, complaints)
+    if bound is not None and refuted(family, instance, value, bound):
+        complaints.append(f"value {value} is beyond the bound {bound}: one of the judges is wrong")
+    gap = family.gap(instance, value, bound, said.schedule, said.certificate)
+    unchecked = []
+    if said.status is Status.INFEASIBLE:
+        if value is not None or family.empty is not None:
+            complaints.append("it is said that no schedule exists, but there is one")
+        if bound is None or not math.isinf(bound):
+            unchecked.append(f"no schedule exists ({said.bound_level})")
+    closed = gap is not None and gap <= CLOSED
+    if said.bound is not None and said.bound_level is not Level.CERTIFIED:
+        if refuted(family, instance, value, said.bound):
+            complaints.append(f"value {value} is beyond the bound {said.bound}")
+        unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
+    if said.status is Status.OPTIMAL and not closed:
+        if said.bound_level is Level.CERTIFIED:
+            far = "unknown" if gap is None else f"{gap:.3g}"
+            complaints.append(f"status is optimal (certified), but the gap is {far}")
+        else:
+            unchecked.append("status optimal")
+    best = f"best {said.scope} schedule" if said.scope else "optimum"
+    return Recheck(
+        family=family.name,
+        what=best if closed else f"schedule and bound of the {best}",
+        value=value,
+        bound=bound,
+        gap=gap,
+        value_level=None if value is None else Level.CERTIFIED,
+        bound_level=None if bound is None else Level.CERTIFIED,
+        unchecked=(*unchecked, f"that it was found by {said.method} in {said.seconds:.1f} s"),
+        complaints=tuple(complaints),
+    )
+
+
+def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list[str]:
+    found = [] if name == family.name else [f"made for family {name}, this one is {family.name}"]
+    return found + ([] if digest == instance.digest() else [f"made for another instance: {digest}"])
+
+
+def _out_of_scope(family: Family, instance: Instance, said: Optimum) -> list[str]:
+    """Return what in a result answers another question than the one that it is said to answer."""
+    found = []
+    if said.scope and said.scope not in family.scopes:
+        known = ", ".join(map(repr, ["", *family.scopes]))
+        return [f"the scope is {said.scope!r}, expected one of: {known}"]
+    answers = family.scopes.get(said.scope, lambda _instance, _schedule: True)
+    if said.schedule is not None and not answers(instance, said.schedule):
+        found.append(f"the schedule is not {said.scope}")
+    if said.certificate is not None:
+        proved = family.scope(said.certificate)
+        if proved not in ("", said.scope):
+            asked = said.scope or "all"
+            found.append(f"the certificate speaks of {proved} schedules, expected {asked}")
+    return found
+
+
+def _value(
+    family: Family, instance: Instance, said: Optimum, complaints: list[str]
+) -> float | None:
+    """Judge the schedule by the rules of the model, which are stricter than those of policies."""
+    if said.schedule is None:
+        if said.value is not None:
+            complaints.append(f"value {said.value} comes without a schedule")
+        return None
+    verdict = family.verify(instance, said.schedule)
+    complaints += _judged(verdict, said.value)
+    return verdict.value
+
+
+def _judged(verdict: Verdict, said: float | None) -> list[str]:
+    """Return what is wrong with a schedule, or with the value that it is said to have."""
+    if verdict.value is None:
+        return [str(v) for v in verdict.violations]
+    if said is None or not agree(verdict.value, said, SAME):
+        return [f"value is {verdict.value}, the file says {said}"]
+    return []
+
+
+def _proved(
+    family: Family, instance: Instance, said: Optimum, complaints: list[str]
+) -> float | None:
+    """Re-evaluate the certificate: a file may claim less than it proves, never more."""
+    bound = said.bound if said.bound_level is Level.CERTIFIED else None
+    certified = [b for b in (bound, said.certified_bound) if b is not None]
+    if said.certificate is None:
+        if certified or said.bound_level is Level.CERTIFIED:
+            complaints.append("the bound is said to be certified, but the certificate is missing")
+        return None
+    try:
+        proved = family.check(instance, said.certificate)
+    except ValueError as err:
+        complaints.append(f"the certificate proves nothing: {err}")
+        return None
+    complaints += [
+        f"the certificate proves the bound {proved}, the file says {better}"
+        for better in dict.fromkeys(certified)
+        if family.sign * (proved - better) > 0 and not agree(proved, better, SAME)
+    ]
+    return proved

@@ -1,0 +1,116 @@
+"""The optimum by a compact program: a Pyomo model, solved whole, reporting as it improves."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import defaultdict
+from collections.abc import Callable
+from threading import Thread
+from typing import Any, TypeVar
+
+from optsched.problem import Implementation
+from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
+
+Entries = list[tuple[int, int, int]]
+Program = TypeVar("Program")
+POLL = 0.1  # seconds between two looks at the clock
+
+
+def solve_compact(
+    model: Any,
+    monitor: Any,
+    read: Callable[[], Any],
+    *,
+    threads: int,
+    seed: int,
+    solver: str = "highs",
+) -> None:
+    """Solve ``model``; report every schedule that is found, and the solver's bound.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+    monitor : optsched.engine.progress.Progress
+    read : callable
+        Reads the schedule out of the model's present values.
+    threads, seed : int
+        Of the solver.
+    solver : str
+        "highs", or any solver that Pyomo has.
+    """
+
+    def report(_objective: float) -> None:
+        schedule = read()
+        verdict = monitor.family.verify(monitor.instance, schedule)
+        # the solver's tolerance is wider than the judge's, who has the last word
+        if verdict.value is not None:
+            monitor.incumbent(verdict.value, schedule)
+
+    def close(outcome: PyomoOutcome) -> None:
+        if outcome.objective is not None:
+            report(outcome.objective)
+        if outcome.status == "infeasible":
+            monitor.infeasible = True
+        elif outcome.bound is not None:
+            # HiGHS by another name is no second opinion
+            by = Implementation.HIGHS if "highs" in solver else Implementation.OTHER
+            monitor.claim(by, outcome.bound)
+
+    try:
+        found = solve_pyomo(
+            model,
+            solver,
+            time_limit=monitor.left(),
+            gap=monitor.gap_limit,
+            threads=threads,
+            seed=seed,
+            on_improve=report,
+        )
+    except Interrupted as stopped:
+        close(stopped.result)
+        raise
+    close(found)
+
+
+def unless_stopped(build: Callable[[], Program], monitor: Any) -> Program | None:
+    """Return what ``build`` returns; None if the time is up before that.
+
+    Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
+    done in a thread; if nobody wants the program any more, an exception there puts an end to it.
+    """
+    built: list[Program | BaseException] = []
+
+    def work() -> None:
+        try:
+            built.append(build())
+        except BaseException as err:  # which is raised where it is waited for
+            built.append(err)
+
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(POLL)
+            if thread.is_alive() and monitor.stop():
+                return None
+    finally:  # also after Ctrl-C
+        if thread.is_alive() and thread.ident is not None:
+            end = ctypes.py_object(SystemExit)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), end)
+    if isinstance(built[0], BaseException):
+        raise built[0]
+    return built[0]
+
+
+def rounded(variable: Any) -> int:
+    """Return the whole number that a variable holds, 0 if none."""
+    return 0 if variable.value is None else round(variable.value)
+
+
+def sorted_entries(numbers: dict[tuple[int, int, int], int]) -> dict[int, Entries]:
+    """Turn {(job, slot, machine): number} into the entries [slot, machine, number] of every job."""
+    entries: dict[int, Entries] = defaultdict(list)
+    for (i, t, h), number in sorted(numbers.items()):
+        if number > 0:
+            entries[i].append((t, h, number))
+    return entries

@@ -1,0 +1,1 @@
+"""What online policies of several families share: posted prices, queues, filling, free capacity."""

@@ -1,0 +1,327 @@
+"""The best schedule of one job at prices, where workers and parameter servers (PS) are apart.
+
+Slots are opened one by one from the job's arrival. Each adds its cheapest costs to a lower bound
+(lower convex hulls, merged); once the utility of a later completion is no more than what is already
+certain, nothing later can be better. The exact dynamic program then runs only up to the last
+completion slot that the bound leaves open, or not at all if no payoff above the cutoff is possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from optsched.numbers.kernels import kernel
+from optsched.numbers.resources import close
+from optsched.problem import InputError
+from optsched.scheduling.oracle.slots import (
+    Floats,
+    Ints,
+    charge_leftovers,
+    cheapest,
+    plain_int,
+    rooms,
+    slot_cost,
+    unit_prices,
+)
+from optsched.scheduling.oracle.workload import (
+    EQUAL,
+    backtrack,
+    hull,
+    hull_costs,
+    hull_insert,
+    prefix_costs,
+)
+
+MOST_CELLS = 2**28  # of a table: 2 GB
+
+
+@dataclass(frozen=True)
+class Machines:
+    """One side of the cluster as the oracle sees it: prices and what is free."""
+
+    price: Floats  # (T, R, H) per unit of demand
+    free: Floats  # (T, R, H) units of demand, of one machine
+    count: Ints  # (H,) how many equal machines each entry stands for
+    stranded: float = 0.0  # how much of what a filled machine leaves over is charged, 0 to 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """One job as the oracle sees it."""
+
+    arrival: int
+    work: int  # units of work; worker-slots, or chunks
+    units: Ints  # (N' + 1,) workers that 0, 1, ... units of work in one slot need
+    worker_demand: Floats  # (R,)
+    ps_demand: Floats  # (R,)
+    ps_needed: Ints  # (N + 1,) PS that 0, 1, ... workers need
+    utility: Floats  # (T,) if it completes in slot t; read-only, as that of an instance
+
+    def __post_init__(self) -> None:
+        close(self.utility)
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best schedule found: ``payoff`` = utility - cost; ``amount`` = units of work by slot."""
+
+    payoff: float
+    completion: int
+    cost: float
+    amount: Ints  # (T,)
+
+
+class Oracle:
+    """Finds best schedules; holds the scratch memory of the kernels.
+
+    Parameters
+    ----------
+    horizon : int
+    machines : int
+        The most entries on either side.
+    most : int
+        The most workers of a job in one slot (or units of work, if those are finer).
+    work : int
+        The most work of a job.
+    """
+
+    def __init__(self, horizon: int, machines: int, most: int, work: int) -> None:
+        compile_kernels()
+        self.scratch = new_scratch(horizon, machines, most, work)
+
+    def best(
+        self, job: Request, workers: Machines, ps: Machines, cutoff: float = 0.0
+    ) -> Best | None:
+        """Return the schedule of the greatest payoff above ``cutoff``, None if there is none.
+
+        Ties: payoffs within 1e-9 relative are equal, and the earliest completion wins; then the
+        least work in the last slot, then in the slot before it, and so on.
+        """
+        payoff, completion, cost = best_schedule(
+            job.arrival,
+            job.work,
+            job.units,
+            job.worker_demand,
+            job.ps_demand,
+            job.ps_needed,
+            job.utility,
+            workers.price,
+            workers.free,
+            workers.count,
+            ps.price,
+            ps.free,
+            ps.count,
+            workers.stranded,
+            cutoff,
+            *self.scratch,
+        )
+        if completion < 0:
+            return None
+        return Best(payoff, completion, cost, self.scratch[-1].copy())
+
+
+@cache
+def compile_kernels() -> None:
+    """Compile what an oracle runs, so that no decision is timed with it."""
+    demand, side = (
+        np.ones(1),
+        Machines(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones(1, np.int64)),
+    )
+    units, utility = np.arange(2), np.full(1, 9.0)
+    close(utility)
+    best_schedule(
+        0,
+        1,
+        units,
+        demand,
+        demand,
+        units,
+        utility,
+        side.price,
+        side.free,
+        side.count,
+        side.price,
+        side.free,
+        side.count,
+        0.0,
+        0.0,
+        *new_scratch(1, 1, 1, 1),
+    )
+
+
+def new_table(rows: int, columns: int) -> Floats:
+    """Return the table of a dynamic program, rows by slot and columns by work, all infinite.
+
+    Raises
+    ------
+    InputError
+        It would take more memory than a schedule is worth.
+    """
+    if rows * columns > MOST_CELLS:
+        raise InputError(
+            f"a job of {columns - 1} units of work in {rows - 1} slots is too large for the "
+            f"dynamic program, expected at most {MOST_CELLS} for one times the other"
+        )
+    return np.full((rows, columns), np.inf)
+
+
+Scratch = tuple[Floats, Floats, Ints, Floats, Ints, Floats, Floats, Ints, Floats, Floats, Ints]
+
+
+def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
+    """Return the scratch arrays of `best_schedule`."""
+    table = new_table(horizon + 1, most + work + 1)
+    corners = horizon * (most + 1)
+    return (
+        table,
+        np.zeros((horizon, most + 1)),
+        np.zeros(horizon, np.int64),
+        np.empty(corners),
+        np.empty(corners, np.int64),
+        np.empty(machines),
+        np.empty(machines),
+        np.empty(machines, np.int64),
+        np.empty((3, most + 1)),
+        np.empty(horizon),
+        np.zeros(horizon, np.int64),
+    )
+
+
+@kernel(inline="always")
+def open_slot(
+    worker_price: Floats,
+    worker_free: Floats,
+    worker_count: Ints,
+    worker_demand: Floats,
+    ps_price: Floats,
+    ps_free: Floats,
+    ps_count: Ints,
+    ps_demand: Floats,
+    ps_needed: Ints,
+    stranded: float,
+    units: Ints,
+    unit_price: Floats,
+    room: Floats,
+    heap: Ints,
+    parts: Floats,
+    cost: Floats,
+) -> int:
+    """Fill ``cost`` with the least cost of 0, 1, ... units of work in a slot; return the most."""
+    n = held = units[-1]
+    for side in range(2):
+        price = worker_price if side == 0 else ps_price
+        free = worker_free if side == 0 else ps_free
+        count = worker_count if side == 0 else ps_count
+        demand = worker_demand if side == 0 else ps_demand
+        most = n if side == 0 else ps_needed[n]
+        unit, fits = unit_price[: count.size], room[: count.size]
+        unit_prices(price, demand, unit)
+        rooms(free, demand, most, fits)
+        if stranded > 0.0:
+            charge_leftovers(price, free, fits, stranded, unit)
+        held = cheapest(unit, fits, count, most, heap, parts[side])
+        if side == 0:
+            n = held
+            if n == 0:
+                return 0
+    n = slot_cost(parts[0], n, parts[1], held, ps_needed, parts[2])
+    d = 0
+    while d < units.size and units[d] <= n:
+        cost[d] = parts[2, units[d]]
+        d += 1
+    return d - 1
+
+
+@kernel(nogil=True)
+def best_schedule(
+    arrival: int,
+    work: int,
+    units: Ints,
+    worker_demand: Floats,
+    ps_demand: Floats,
+    ps_needed: Ints,
+    utility: Floats,
+    worker_price: Floats,
+    worker_free: Floats,
+    worker_count: Ints,
+    ps_price: Floats,
+    ps_free: Floats,
+    ps_count: Ints,
+    stranded: float,
+    cutoff: float,
+    table: Floats,
+    cost: Floats,
+    most: Ints,
+    slopes: Floats,
+    lengths: Ints,
+    unit_price: Floats,
+    room: Floats,
+    heap: Ints,
+    parts: Floats,
+    promise: Floats,
+    amount: Ints,
+) -> tuple[float, int, float]:
+    """Return (payoff, completion, cost) of the best schedule; completion -1: none beats ``cutoff``.
+
+    ``amount`` receives the units of work by slot. See `Oracle` and `Request` for shapes.
+    """
+    horizon = utility.size
+    slope, length = parts[0], np.empty(units.size, np.int64)
+    certain = cutoff  # a payoff that is known to be possible, or uninteresting
+    held = plain_int(0)
+    opened = arrival
+    for t in range(arrival, horizon):
+        if utility[t] <= certain:
+            break
+        most[t] = open_slot(
+            worker_price[t],
+            worker_free[t],
+            worker_count,
+            worker_demand,
+            ps_price[t],
+            ps_free[t],
+            ps_count,
+            ps_demand,
+            ps_needed,
+            stranded,
+            units,
+            unit_price,
+            room,
+            heap,
+            parts,
+            cost[t],
+        )
+        used = hull(cost[t], most[t], slope, length)
+        held = hull_insert(slope, length, used, slopes, lengths, held, work)
+        low, high = hull_costs(slopes, lengths, held, work)
+        promise[t] = utility[t] - low
+        certain = max(certain, utility[t] - high)
+        opened = t + 1
+    last = plain_int(-1)
+    for t in range(arrival, opened):
+        if promise[t] > cutoff and promise[t] >= certain - EQUAL * abs(certain):
+            last = t
+    if last < 0:
+        return -np.inf, -1, np.inf
+    pad = parts.shape[1] - 1
+    prefix_costs(cost, most, arrival, last, work, pad, table)
+    best, completion = cutoff, -1
+    for t in range(arrival, last + 1):
+        payoff = utility[t] - table[t - arrival + 1, pad + work]
+        margin = EQUAL * abs(best) if completion >= 0 else 0.0
+        if payoff > best + margin:
+            best, completion = payoff, t
+    if completion < 0:
+        return -np.inf, -1, np.inf
+    amount[:] = 0
+    backtrack(cost, most, arrival, completion, work, pad, table, amount)
+    while amount[completion] == 0:  # utility does not increase: an earlier end at the same cost
+        completion -= 1
+    total = 0.0
+    for t in range(arrival, completion + 1):
+        total += cost[t, amount[t]]
+    # the table's payoff is exact; the distribution may be off by the tolerance of ties
+    return max(best, utility[completion] - total), completion, total

@@ -1,0 +1,109 @@
+"""What a worker or a parameter server asks for, where a trace does not say: drawn shapes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.streams import Streams
+
+WORKER_SHAPES = pd.DataFrame(
+    [(1, 4, 16), (1, 6, 24), (1, 8, 32), (1, 10, 40), (1, 12, 48), (1, 16, 64)],
+    columns=["gpu", "cpu", "memory_gb"],
+    dtype=float,
+)
+"""What a worker asks for beside its GPU."""
+
+PS_SHAPES = pd.DataFrame(
+    [(0, 2, 8), (0, 4, 16), (0, 8, 16), (0, 8, 32), (0, 12, 48)],
+    columns=["gpu", "cpu", "memory_gb"],
+    dtype=float,
+)
+"""What a parameter server asks for."""
+
+MACHINES = pd.DataFrame(
+    [
+        ("8 GPU, 96 cores", 3, 8, 96, 512),
+        ("4 GPU, 48 cores", 3, 4, 48, 256),
+        ("2 GPU, 32 cores", 2, 2, 32, 128),
+        ("64 cores, 256 GB", 2, 0, 64, 256),
+        ("32 cores, 128 GB", 2, 0, 32, 128),
+    ],
+    columns=["name", "count", "gpu", "cpu", "memory_gb"],
+).assign(nic_gbps=np.nan)
+"""The machines of a trace that comes without a list of machines."""
+
+
+class Shapes:
+    """Fills the gaps in GPUs, cores and GB of memory.
+
+    Parameters
+    ----------
+    streams : Streams
+        Of the attributes "worker_demand" and "ps_demand".
+    pool : DataFrame, optional
+        Columns gpu, cpu, memory_gb: shapes to draw from (rows without GPU: of parameter servers).
+    """
+
+    def __init__(self, streams: Streams, pool: pd.DataFrame | None) -> None:
+        self.streams, self.pool = streams, pool
+
+    def worker(
+        self, i: int, gpu: float, cpu: float, memory: float, machines: Sequence[MachineClass]
+    ) -> tuple[float, ...]:
+        """Fill the gaps (NaN) in what a worker of job ``i`` asks for.
+
+        The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
+        if there is one such. Memory goes with the cores, where these are known.
+        """
+        if not any(map(math.isnan, (gpu, cpu, memory))):
+            return round(gpu, 3), round(cpu, 3), round(memory, 3)
+        pool = self._of_kind(WORKER_SHAPES, with_gpu=gpu != 0)
+        alike = pool[pool["gpu"] == gpu]
+        shape = _pick(alike if len(alike) else pool, self.streams("worker_demand", i))
+        gpu = shape[0] if math.isnan(gpu) else gpu
+        if math.isnan(cpu):
+            cpu, shape_memory = _fitted(gpu, *shape[1:], machines)
+        else:
+            densest = max(c.capacity[2] / c.capacity[1] for c in machines)
+            shape_memory = cpu * min(shape[2] / shape[1], densest)
+        memory = shape_memory if math.isnan(memory) else memory
+        return round(gpu, 3), round(cpu, 3), round(memory, 3)
+
+    def server(self, i: int, machines: Sequence[MachineClass]) -> tuple[float, ...]:
+        """Draw what a parameter server of job ``i`` asks for, made to fit on some machine."""
+        pool = self._of_kind(PS_SHAPES, with_gpu=False)
+        _, cpu, memory = _pick(pool, self.streams("ps_demand", i))
+        return 0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, machines))
+
+    def _of_kind(self, default: pd.DataFrame, *, with_gpu: bool) -> pd.DataFrame:
+        """Return the shapes with (or without) GPUs, the default ones if there are none."""
+        if self.pool is not None:
+            rows = self.pool[["gpu", "cpu", "memory_gb"]].dropna()
+            rows = rows[((rows["gpu"] > 0) == with_gpu) & (rows["cpu"] > 0)]
+            if len(rows):
+                return rows
+        return default
+
+
+def _pick(pool: pd.DataFrame, rng: Generator) -> tuple[float, float, float]:
+    gpu, cpu, memory = pool.iloc[int(rng.integers(len(pool)))]
+    return float(gpu), float(cpu), float(memory)
+
+
+def _fitted(
+    gpu: float, cpu: float, memory: float, machines: Sequence[MachineClass]
+) -> tuple[float, float]:
+    """Scale cores and memory down until the demand fits on a machine that has the GPUs."""
+    shrink = [
+        min(1.0, c.capacity[1] / cpu, c.capacity[2] / memory if memory else 1.0)
+        for c in machines
+        if c.capacity[0] >= gpu
+    ]
+    scale = max(shrink, default=1.0)
+    return scale * cpu, scale * memory

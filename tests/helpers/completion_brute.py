@@ -1,0 +1,195 @@
+"""Tiny random instances of family `completion`, and their optima by trying everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+
+from numpy.random import default_rng
+
+from optsched.families.completion.instance import (
+    CompletionInstance,
+    CompletionJob,
+    PsType,
+    WorkerType,
+)
+from optsched.numbers.resources import MachineClass
+
+
+@cache
+def tiny(seed: int) -> CompletionInstance:
+    """Draw 2-3 jobs on 2 servers, 4-5 slots, even seeds with PS, odd ones as a ring."""
+    rng = default_rng([seed, 31])
+    ring = bool(seed % 2)
+    horizon = int(rng.integers(4, 6))
+    kinds = 0 if ring else 1
+    worker = [
+        WorkerType(
+            demand=(int(rng.integers(1, 3)), float(rng.integers(0, 16)) / 10),
+            bandwidth=float(rng.integers(1, 4)),
+        )
+        for _ in range(int(rng.integers(1, 3)))
+    ]
+    ps = [
+        PsType(demand=(0, float(rng.integers(1, 11)) / 10), bandwidth=float(rng.integers(1, 4)))
+        for _ in range(kinds)
+    ]
+    jobs = [
+        CompletionJob(
+            arrival=int(rng.integers(0, 2)),
+            weight=int(rng.integers(1, 10)),
+            epochs=int(rng.integers(1, 3)),
+            chunks=int(rng.integers(1, 3)),
+            batches_per_chunk=int(rng.integers(1, 4)),
+            batch_time=tuple(float(rng.integers(10, 60)) / 100 for _ in worker),
+            update_time=tuple(float(rng.integers(0, 10)) / 100 for _ in range(max(1, kinds))),
+            gradient_mb=float(rng.integers(0, 20)) / 100,
+        )
+        for _ in range(int(rng.integers(2, 4)))
+    ]
+    same = rng.random() < 0.4
+    first = (float(rng.integers(2, 5)), float(rng.integers(15, 40)) / 10)
+    second = first if same else (float(rng.integers(1, 5)), float(rng.integers(10, 40)) / 10)
+    return CompletionInstance(
+        architecture="ring" if ring else "ps",
+        slot_seconds=0.008,
+        horizon=horizon,
+        enforce_horizon=True,
+        resources=("gpu", "cpu"),
+        servers=(MachineClass(capacity=first), MachineClass(capacity=second)),
+        worker_types=tuple(worker),
+        ps_types=tuple(ps),
+        jobs=tuple(jobs),
+    )
+
+
+Usage = tuple[tuple[Fraction, ...], ...]  # [server][resource]
+
+
+def runs(inst: CompletionInstance, job: CompletionJob) -> Iterator[tuple[int, Usage]]:
+    """Yield the duration and the load of every placement of ``job`` on the empty servers."""
+    servers = range(len(inst.capacity))
+    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
+    most_ps = 0 if inst.ring else 6
+    for m, worker in enumerate(inst.worker_types):
+        for p in range(max(1, len(inst.ps_types))):
+            z = (0,) * len(inst.resources) if inst.ring else inst.ps_types[p].demand
+            units = [(Fraction(str(a)), Fraction(str(b)))
+                     for a, b in zip(worker.demand, z, strict=True)]  # fmt: skip
+            for y in product(range(job.chunks + 1), repeat=len(inst.capacity)):
+                if not 1 <= sum(y) <= job.chunks:
+                    continue
+                for s in product(range(most_ps + 1), repeat=len(inst.capacity)):
+                    load = tuple(tuple(y[h] * a + s[h] * b for a, b in units) for h in servers)
+                    if any(
+                        x > c
+                        for row, limits in zip(load, capacity, strict=True)
+                        for x, c in zip(row, limits, strict=True)
+                    ):
+                        continue
+                    if not inst.ring:
+                        big, b = inst.ps_types[p].bandwidth, worker.bandwidth
+                        if not any(s) or any(
+                            s[h] and (sum(y) - y[h]) * Fraction(str(b)) > s[h] * Fraction(str(big))
+                            for h in servers
+                        ):
+                            continue
+                    hosts = {h for h in servers if y[h] or s[h]}
+                    yield inst.duration(job, m, p, len(hosts) == 1, sum(y)), load
+
+
+@cache
+def optimum(inst: CompletionInstance) -> float | None:
+    """Return the least weighted completion, None if not all jobs can end by the horizon."""
+    choices = []
+    for job in inst.jobs:
+        kept: dict[Usage, int] = {}
+        for d, load in runs(inst, job):
+            kept[load] = min(d, kept.get(load, d))
+        kept = {
+            x: d for x, d in kept.items() if not any(_beats(y, c, x, d) for y, c in kept.items())
+        }
+        choices.append(
+            sorted(
+                ((job.weight * (t + d), t, d, load) for load, d in kept.items()
+                 for t in range(job.arrival, inst.horizon - d + 1)),
+                key=lambda c: c[:3],
+            )
+        )  # fmt: skip
+    if any(not c for c in choices):
+        return None
+    rest = [sum(c[0][0] for c in choices[k:]) for k in range(len(choices) + 1)]
+    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
+    used = [[[Fraction(0)] * len(row) for row in capacity] for _ in range(inst.horizon)]
+    best: list[float | None] = [None]
+
+    def place(k: int, value: float) -> None:
+        if best[0] is not None and value + rest[k] >= best[0]:
+            return
+        if k == len(choices):
+            best[0] = value
+            return
+        for cost, t, d, load in choices[k]:
+            if best[0] is not None and value + cost + rest[k + 1] >= best[0]:
+                return
+            if all(
+                used[u][h][r] + x <= capacity[h][r]
+                for u in range(t, t + d)
+                for h, row in enumerate(load)
+                for r, x in enumerate(row)
+            ):
+                _add(used, t, d, load, 1)
+                place(k + 1, value + cost)
+                _add(used, t, d, load, -1)
+
+    place(0, 0.0)
+    return best[0]
+
+
+def most_weight(inst: CompletionInstance, tau: int) -> float:
+    """Return the most weight that can end by ``tau`` on empty servers, with all jobs there: (7)."""
+    choices = []
+    for job in inst.jobs:
+        kept = {(load, d) for d, load in runs(inst, job) if d <= tau}
+        kept = {(x, d) for x, d in kept if not any(_beats(y, c, x, d) for y, c in kept)}
+        choices.append([(t, d, load) for load, d in kept for t in range(tau - d + 1)])
+    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
+    used = [[[Fraction(0)] * len(row) for row in capacity] for _ in range(tau)]
+
+    def most(k: int) -> float:
+        if k == len(choices):
+            return 0.0
+        best = most(k + 1)
+        for t, d, load in choices[k]:
+            if best == sum(job.weight for job in inst.jobs[k:]):
+                break
+            _add(used, t, d, load, 1)
+            if all(
+                x <= c
+                for row in used[t : t + d]
+                for here, limits in zip(row, capacity, strict=True)
+                for x, c in zip(here, limits, strict=True)
+            ):
+                best = max(best, inst.jobs[k].weight + most(k + 1))
+            _add(used, t, d, load, -1)
+        return best
+
+    return most(0)
+
+
+def _beats(a: Usage, c: int, b: Usage, d: int) -> bool:
+    """Whether a run is another, and neither longer nor larger."""
+    return (
+        a != b
+        and c <= d
+        and all(x <= y for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True))
+    )
+
+
+def _add(used: list[list[list[Fraction]]], t: int, d: int, load: Usage, sign: int) -> None:
+    for u in range(t, t + d):
+        for h, row in enumerate(load):
+            for r, x in enumerate(row):
+                used[u][h][r] += sign * x

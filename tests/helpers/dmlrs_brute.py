@@ -1,0 +1,165 @@
+"""The optimum and the placements of tiny instances of family `dmlrs`, by trying everything.
+
+Shares nothing with the package but the instance's raw data: fractions, no kernels, no tables.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
+from optsched.numbers.resources import MachineClass
+from optsched.numbers.utility import Inverse, Table
+
+EPS = Fraction(1, 10**9)
+Placement = tuple[tuple[int, ...], tuple[int, ...]]  # workers, PS by machine
+
+
+@cache
+def tiny(seed: int, locality: str = "job") -> DmlrsInstance:
+    """Draw an instance of two or three jobs, two machines, three slots."""
+    rng = np.random.default_rng([20261, seed])
+    machines = [(float(rng.integers(2, 6)), float(rng.integers(3, 8))) for _ in range(2)]
+    if rng.random() < 0.3:
+        machines[1] = machines[0]
+    jobs = []
+    for _ in range(int(rng.integers(2, 4))):
+        outer = float(rng.choice([0.5, 1.0, 2.0]))
+        inner = outer * float(rng.choice([1.0, 1.5, 2.0, 4.0]))
+        utility = (
+            Inverse(scale=float(rng.integers(2, 30)))
+            if rng.random() < 0.5
+            else Table(values=tuple(sorted(rng.integers(1, 40, 3).astype(float), reverse=True)))
+        )
+        jobs.append(
+            DmlrsJob(
+                arrival=int(rng.integers(2)),
+                epochs=int(rng.integers(1, 3)),
+                chunks=int(rng.integers(1, 3)),
+                batches_per_chunk=int(rng.integers(1, 3)),
+                batch_time=float(rng.choice([0.1, 0.2, 0.35])),
+                gradient_mb=float(rng.choice([0.1, 0.2, 0.4])),
+                inner_bandwidth=inner,
+                outer_bandwidth=outer,
+                ps_bandwidth=float(rng.choice([1.5, 2.0, 4.0, 8.0])),
+                worker_demand=(float(rng.integers(0, 3)), float(rng.integers(1, 4))),
+                ps_demand=(float(rng.integers(0, 2)), float(rng.integers(1, 3))),
+                utility=utility,
+            )
+        )
+    return DmlrsInstance(
+        slot_seconds=0.008,
+        horizon=3,
+        resources=("gpu", "memory"),
+        machines=tuple(MachineClass(capacity=c) for c in machines),
+        locality=locality,
+        jobs=tuple(jobs),
+    )
+
+
+def placements(inst: DmlrsInstance, job: DmlrsJob) -> list[tuple[Placement, Fraction]]:
+    """Return every placement of one job in one slot that the definition allows, and its work."""
+    machines = range(len(inst.capacity))
+    b_in, b_ex, big_b = (
+        Fraction(str(x)) for x in (job.inner_bandwidth, job.outer_bandwidth, job.ps_bandwidth)
+    )
+    e = Fraction(8, 1000) * Fraction(str(job.gradient_mb)) / Fraction(str(inst.slot_seconds))
+    tau = Fraction(str(job.batch_time))
+    counts = range(job.chunks + 1)
+    found = []
+    for w in product(counts, repeat=len(machines)):
+        if not 0 < sum(w) <= job.chunks:
+            continue
+        for s in product(counts, repeat=len(machines)):
+            if not 0 < sum(s) <= sum(w):
+                continue
+            holds = [p for p in machines if s[p]]
+            alone = len({h for h in machines if w[h] or s[h]}) == 1
+            done = flow = Fraction(0)
+            for h in machines:
+                if inst.locality == "job":
+                    near, links = alone, b_in if alone else b_ex
+                else:
+                    near = holds == [h]
+                    links = sum((b_in if p == h else b_ex for p in holds), Fraction(0))
+                done += w[h] / (tau + 2 * e / (b_in if near else b_ex))
+                flow += w[h] * links
+            if flow / big_b <= sum(s) + EPS * max(1, sum(s)) and fits(inst, load(job, (w, s))):
+                found.append(((w, s), done))
+    return found
+
+
+def load(job: DmlrsJob, place: Placement) -> tuple[tuple[float, ...], ...]:
+    """Return what a placement uses, by machine and resource (whole numbers)."""
+    return tuple(
+        tuple(w * a + s * b for a, b in zip(job.worker_demand, job.ps_demand, strict=True))
+        for w, s in zip(*place, strict=True)
+    )
+
+
+def fits(inst: DmlrsInstance, used: Any) -> bool:
+    """Whether a load fits on the machines."""
+    return all(
+        x <= c
+        for row, limit in zip(used, inst.capacity, strict=True)
+        for x, c in zip(row, limit, strict=True)
+    )
+
+
+@cache
+def optimum(inst: DmlrsInstance) -> float:
+    """Return the greatest utility: over slots, every joint placement of all jobs."""
+    work = [Fraction(j.epochs * j.chunks * j.batches_per_chunk) for j in inst.jobs]
+    options = []
+    for job in inst.jobs:
+        best: dict[tuple[Any, Fraction], None] = {}
+        for place, done in placements(inst, job):
+            best[load(job, place), done] = None
+        options.append([(None, Fraction(0)), *best])
+
+    @cache
+    def joint(active: tuple[int, ...]) -> tuple[tuple[Fraction, ...], ...]:
+        """Return the work of all jobs in one slot, for every way that fits."""
+        found: dict[tuple[Any, tuple[Fraction, ...]], None] = {(None, ()): None}
+        for i in range(len(inst.jobs)):
+            grown: dict[tuple[Any, tuple[Fraction, ...]], None] = {}
+            for used, done in found:
+                for more, extra in options[i] if i in active else options[i][:1]:
+                    both = more if used is None else used if more is None else _plus(used, more)
+                    if both is None or fits(inst, both):
+                        grown[both, (*done, extra)] = None
+            found = grown
+        return tuple({done: None for _, done in found})
+
+    states: dict[tuple[Fraction, ...], float] = {work_left(work): 0.0}
+    for t in range(inst.horizon):
+        after: dict[tuple[Fraction, ...], float] = {}
+        for left, value in states.items():
+            active = tuple(i for i, x in enumerate(left) if x > 0 and inst.jobs[i].arrival <= t)
+            for done in joint(active):
+                new, earned = [], value
+                for i, (x, d) in enumerate(zip(left, done, strict=True)):
+                    rest = x - d
+                    if d and rest <= EPS * max(1, work[i]):
+                        rest = Fraction(0)
+                        earned += inst.jobs[i].utility(t - inst.jobs[i].arrival)
+                    new.append(rest)
+                key = tuple(new)
+                if earned > after.get(key, -1.0):
+                    after[key] = earned
+        states = after
+    return max(states.values())
+
+
+def work_left(work: list[Fraction]) -> tuple[Fraction, ...]:
+    """Return the state at the beginning."""
+    return tuple(work)
+
+
+def _plus(a: Any, b: Any) -> Any:
+    return tuple(tuple(x + y for x, y in zip(r, q, strict=True)) for r, q in zip(a, b, strict=True))
