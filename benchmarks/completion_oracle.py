@@ -22,10 +22,10 @@ from render import number, percent
 
 from optsched.engine.colgen import generate_columns
 from optsched.engine.interior_master import InteriorMaster
-from optsched.families.completion.instance import Ints
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
-from optsched.families.completion.oracle.schedule import Floats, PricedServers, best_schedule
+from optsched.families.completion.oracle.schedule import PricedServers, best_schedule
 from optsched.families.completion.sources.presets import generate
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 
 SPREAD = 0.2  # of the prices of equal servers

@@ -22,9 +22,10 @@ from render import number
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks, over_slots
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
 from optsched.families.oasis.sources.traces import generate
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.scheduling.oracle.schedule import Best, Machines, Oracle, Request
-from optsched.scheduling.oracle.workload import EQUAL, Floats, Ints
+from optsched.scheduling.oracle.workload import EQUAL
 
 FACTORS = (1.0, 0.3)  # multiples of the duals: the schedules of an optimum, and of a busy search
 SPREAD = 0.2  # of the prices of equal machines

@@ -13,17 +13,16 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.engine.colgen import (
     Column,
     Decomposition,
-    Floats,
     Master,
     Relaxation,
     generate_columns,
     lagrangian,
 )
+from optsched.numbers.arrays import Flags, Floats
 
 EXACT = 1e-9
 TAIL = 1e-4  # a node is branched on once bound and master are this close, relatively
@@ -49,7 +48,7 @@ class BranchProblem(Decomposition, Protocol):
     def at(self, node: Any) -> BranchProblem:
         """Move to a node."""
 
-    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    def allowed(self, columns: Sequence[Column]) -> Flags:
         """Return which columns the node permits; the list only ever grows, unless it is another."""
 
     def translate(self, columns: Sequence[Column]) -> list[Column]:

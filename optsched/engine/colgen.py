@@ -19,12 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched import solvers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 SMOOTHING = 0.7  # weight of the best prices so far when the oracle is asked (Wentges)
 PROBE_ITERATIONS = 100  # of the dual simplex, to guess what a branching would do
@@ -56,7 +53,7 @@ class Decomposition(Protocol):
 
     rhs: Floats  # (rows,)
     copies: Floats  # (blocks,)
-    equality: NDArray[np.bool_]  # (blocks,)
+    equality: Flags  # (blocks,)
     penalty: float  # more than any block that asks for equality can be worth
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
@@ -170,9 +167,7 @@ class Master:
         self.columns += fresh
         return len(fresh)
 
-    def restrict(
-        self, allowed: NDArray[np.bool_], copies: Floats, equality: NDArray[np.bool_]
-    ) -> None:
+    def restrict(self, allowed: Flags, copies: Floats, equality: Flags) -> None:
         """Forbid columns and change the blocks' copies: a node of a branching tree."""
         n = len(self.columns)
         everything = np.arange(self.stand_ins + n, dtype=np.int32)
@@ -185,9 +180,7 @@ class Master:
                 self.h.changeRowBounds(int(row), float(lo), float(hi))
                 self.lower[row], self.upper[row] = lo, hi
 
-    def probe(
-        self, allowed: NDArray[np.bool_], copies: Floats, equality: NDArray[np.bool_]
-    ) -> float:
+    def probe(self, allowed: Flags, copies: Floats, equality: Flags) -> float:
         """Return about the value under other restrictions, with the columns that are known."""
         self.restrict(allowed, copies, equality)
         self.h.setOptionValue("simplex_strategy", 1)  # dual: only bounds have changed

@@ -13,7 +13,8 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 from optsched import solvers
-from optsched.engine.colgen import Column, Decomposition, Floats, key
+from optsched.engine.colgen import Column, Decomposition, key
+from optsched.numbers.arrays import Floats
 
 FILLED = 0.98  # part of a row's capacity from which on the row takes part
 HOLLOW = 0.9  # part of a row's capacity below which it leaves, if its price is idle too

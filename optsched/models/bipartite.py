@@ -25,6 +25,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
+from optsched.numbers.arrays import Ints
 from scipy.sparse import csr_array, diags_array
 
 from optsched.families.bipartite.instance import LINEAR, LOG, POLY, RECIPROCAL, BipartiteInstance
@@ -101,7 +102,7 @@ def bipartite_program(
 
 def channels_with_jobs(
     inst: BipartiteInstance, n: NDArray[Any] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     """Return decision and channel of every variable of the program: those whose port has a job."""
     a = inst.arrays
     some = _weights(inst, n) > 0

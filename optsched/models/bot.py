@@ -17,6 +17,8 @@ The logarithm has two forms, the geometric mean (second-order cones) and exponen
 
 from __future__ import annotations
 
+from optsched.numbers.arrays import Floats
+
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +27,7 @@ import cvxpy as cp
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance import BotInstance
 
 FORMS = ("geometric", "exponential")
 

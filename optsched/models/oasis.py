@@ -33,6 +33,7 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 from numpy.typing import NDArray
+from optsched.numbers.arrays import Ints
 
 from optsched.families.oasis.instance import OasisInstance
 
@@ -121,7 +122,7 @@ def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
 
 
 def measured(
-    demand: NDArray[np.int64], capacity: NDArray[np.int64]
+    demand: Ints, capacity: Ints
 ) -> tuple[list[list[int]], list[list[int]]]:
     """Divide demands by their greatest common measure, per resource, and round capacities down.
 

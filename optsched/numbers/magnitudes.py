@@ -24,7 +24,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
+
+from optsched.numbers.arrays import Ints
 
 INT64 = 2**63 - 1  # the largest whole number of a kernel
 FLOAT = 2**53  # up to this a float holds every whole number
@@ -56,7 +57,7 @@ class Magnitude:
             raise TypeError(f"{self.name}: {self.most!r}, expected an int >= 0")
 
     @classmethod
-    def of(cls, name: str, values: Iterable[int] | NDArray[np.int64]) -> Self:
+    def of(cls, name: str, values: Iterable[int] | Ints) -> Self:
         """Return the magnitude of the largest of ``values``, 0 if there is none."""
         if isinstance(values, np.ndarray):
             if not values.size:
@@ -121,7 +122,7 @@ def shown(number: int) -> str:
     return str(number) if abs(number) < 10**40 else f"about 2**{abs(number).bit_length() - 1}"
 
 
-def int64s(name: str, values: Iterable[int], limit: int = INT64) -> NDArray[np.int64]:
+def int64s(name: str, values: Iterable[int], limit: int = INT64) -> Ints:
     """Return Python's integers as an array of 64 bits.
 
     Raises

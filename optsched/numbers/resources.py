@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from optsched.numbers.arrays import Ints
 from optsched.problem import Frozen
 
 EPS = Fraction(1, 10**9)
@@ -113,12 +114,12 @@ class Units:
                 decimals[r] = max(decimals[r], k)
         self.scale = [10**k for k in decimals]
 
-    def demands(self, rows: Sequence[Sequence[float]]) -> NDArray[np.int64]:
+    def demands(self, rows: Sequence[Sequence[float]]) -> Ints:
         """Return demands in units, shape (n, R)."""
         out = [[int(exact(x) * s) for x, s in zip(row, self.scale, strict=True)] for row in rows]
         return np.array(out, dtype=np.int64).reshape(len(rows), len(self.scale))
 
-    def capacities(self, rows: Sequence[Sequence[float]]) -> NDArray[np.int64]:
+    def capacities(self, rows: Sequence[Sequence[float]]) -> Ints:
         """Return usable capacities in units, rounded down, shape (n, R)."""
         known: dict[tuple[float, ...], list[int]] = {}
         out = []

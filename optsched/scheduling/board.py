@@ -11,18 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines, Request
-from optsched.scheduling.oracle.slots import (
-    Floats,
-    Ints,
-    charge_leftovers,
-    place,
-    rooms,
-    unit_prices,
-)
+from optsched.scheduling.oracle.slots import charge_leftovers, place, rooms, unit_prices
 
 
 @dataclass(frozen=True)
@@ -31,7 +24,7 @@ class Plan:
 
     value: float
     completion: int
-    entries: NDArray[np.int64]  # (n, 4)
+    entries: Ints  # (n, 4)
 
 
 class PlanBoard:

@@ -11,11 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
-from numpy.typing import NDArray
 
 from optsched.drawing import heading, new_figure, short, shorts
+from optsched.numbers.arrays import Flags, Floats
 
-Floats = NDArray[np.float64]
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
 LABELLED = 7  # points from row to row, from which on labels have room
@@ -93,7 +92,7 @@ def gantt(
     return figure
 
 
-def _unfinished(panel: Panel) -> NDArray[np.bool_]:
+def _unfinished(panel: Panel) -> Flags:
     """Return which jobs use something and do not complete."""
     done = np.array([c is not None for c in panel.completion])
     return panel.shares.any(axis=1) & ~done

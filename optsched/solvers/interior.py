@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csc_array, csc_matrix, eye_array, vstack
 
-Floats = NDArray[np.float64]
+from optsched.numbers.arrays import Floats
 
 
 class Central(NamedTuple):

@@ -10,8 +10,9 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from optsched.numbers.arrays import Flags, Floats
 from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptible
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class MipResult:
     """What came out of :func:`solve_mip`."""
 
     status: Status
-    x: NDArray[np.float64] | None  # checked; integers are whole numbers; None: no solution
+    x: Floats | None  # checked; integers are whole numbers; None: no solution
     objective: float | None
     bound: float | None  # HiGHS's word: no solution has a lower objective
     seconds: float
@@ -114,9 +115,7 @@ def load(
         raise ValueError("HiGHS does not accept the program: a bound or a shape is not valid")
 
 
-def run(
-    h: highspy.Highs, *, on_improve: Callable[[NDArray[np.float64]], None] | None = None
-) -> None:
+def run(h: highspy.Highs, *, on_improve: Callable[[Floats], None] | None = None) -> None:
     """Run HiGHS so that Ctrl-C stops it: KeyboardInterrupt is raised once it has stopped.
 
     Parameters
@@ -156,7 +155,7 @@ def run(
             callback.clear()
 
 
-def row_duals(h: highspy.Highs) -> NDArray[np.float64]:
+def row_duals(h: highspy.Highs) -> Floats:
     """Return the duals of the rows of a solved minimization, shape (m,).
 
     A row with only a lower bound has a dual >= 0, one with only an upper bound a dual <= 0 (so the
@@ -188,7 +187,7 @@ def solve_mip(
     threads: int = 1,
     seed: int = 0,
     log: bool = False,
-    on_improve: Callable[[NDArray[np.float64], float], None] | None = None,
+    on_improve: Callable[[Floats, float], None] | None = None,
 ) -> MipResult:
     """Minimize c x over an integer (or linear) program with HiGHS.
 
@@ -234,10 +233,10 @@ def solve_mip(
         solution.col_value = floats(start).tolist()
         h.setSolution(solution)
 
-    def checked(x: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    def checked(x: Floats) -> Floats | None:
         return _checked(x, a, *rows, *columns, integer)
 
-    def improved(x: NDArray[np.float64]) -> None:
+    def improved(x: Floats) -> None:
         good = checked(x)
         if good is not None and on_improve is not None:
             on_improve(good, float(cost @ good))
@@ -261,7 +260,7 @@ def solve_mip(
     return result()
 
 
-def power_of_two(cost: NDArray[np.float64]) -> float:
+def power_of_two(cost: Floats) -> float:
     """Return what to divide an objective by: HiGHS's tolerances are absolute.
 
     Of a power of two, quotients are exact. The largest coefficient becomes a number from 512 to
@@ -277,7 +276,7 @@ def power_of_two(cost: NDArray[np.float64]) -> float:
     return math.ldexp(1.0, exponent)
 
 
-def _status(model_status: Any, x: NDArray[np.float64] | None) -> Status:
+def _status(model_status: Any, x: Floats | None) -> Status:
     from highspy import HighsModelStatus as S
 
     if model_status == S.kInfeasible:
@@ -290,14 +289,14 @@ def _status(model_status: Any, x: NDArray[np.float64] | None) -> Status:
 
 
 def _checked(
-    x: NDArray[np.float64],
+    x: Floats,
     a: Any,
-    row_lower: NDArray[np.float64],
-    row_upper: NDArray[np.float64],
-    col_lower: NDArray[np.float64],
-    col_upper: NDArray[np.float64],
-    integer: NDArray[np.bool_],
-) -> NDArray[np.float64] | None:
+    row_lower: Floats,
+    row_upper: Floats,
+    col_lower: Floats,
+    col_upper: Floats,
+    integer: Flags,
+) -> Floats | None:
     """Return ``x`` with whole numbers where they are due, or None if it breaks a constraint."""
     whole = np.where(integer, np.rint(x), x)
     close = np.abs(whole - x).max(initial=0.0) <= TOLERANCE
@@ -305,13 +304,13 @@ def _checked(
     return whole if close and inside else None
 
 
-def _within(x: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
-    def reach(limit: NDArray[np.float64]) -> NDArray[np.float64]:
+def _within(x: Floats, lower: Floats, upper: Floats) -> bool:
+    def reach(limit: Floats) -> Floats:
         return TOLERANCE * np.maximum(1.0, np.where(np.isfinite(limit), np.abs(limit), 1.0))
 
     return bool(np.all(x >= lower - reach(lower)) and np.all(x <= upper + reach(upper)))
 
 
-def floats(x: Any) -> NDArray[np.float64]:
+def floats(x: Any) -> Floats:
     """Return ``x`` as the solvers want it: contiguous doubles."""
     return np.ascontiguousarray(x, dtype=np.float64)

@@ -10,8 +10,8 @@ from io import StringIO
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.process import clock
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
@@ -108,12 +108,12 @@ def _pyomo_by_highs(
     kind = np.array([bound for _, bound in form.rows], dtype=int)  # 1: <=, -1: >=, 0: =
     rhs = floats(form.rhs)
 
-    def loaded(x: NDArray[np.float64], objective: float) -> float:
+    def loaded(x: Floats, objective: float) -> float:
         for variable, value, whole in zip(form.columns, x.tolist(), integer, strict=True):
             variable.set_value(round(value) if whole else value, skip_validation=True)
         return sign * (objective + offset) + 0.0  # never -0
 
-    def improved(x: NDArray[np.float64], objective: float) -> None:
+    def improved(x: Floats, objective: float) -> None:
         assert on_improve is not None
         on_improve(loaded(x, objective))
 

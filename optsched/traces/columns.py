@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
 from optsched.traces.lines import MOST_ROWS, Row
 
@@ -28,7 +28,7 @@ class Number:
     above_low: bool = False
     may_be_empty: bool = False
 
-    def wrong(self, x: NDArray[np.float64]) -> NDArray[np.bool_]:
+    def wrong(self, x: Floats) -> Flags:
         """Return where ``x`` (NaN: no number) is not allowed."""
         bad = (
             ~np.isfinite(x)
@@ -74,7 +74,7 @@ class Columns:
         """Return a column as it is written."""
         return self.cells[name]
 
-    def numbers(self, name: str, rule: Number) -> NDArray[np.float64]:
+    def numbers(self, name: str, rule: Number) -> Floats:
         """Return a column as numbers, NaN where it is empty and may be.
 
         Raises
@@ -98,7 +98,7 @@ class Columns:
         self.refuse(name, stamps.isna().to_numpy(), "a date such as 2017-10-09 07:01:55")
         return stamps
 
-    def refuse(self, name: str, bad: NDArray[np.bool_], expected: str) -> None:
+    def refuse(self, name: str, bad: Flags, expected: str) -> None:
         """Report the first row where ``bad`` holds, if any."""
         if bad.any():
             k = int(np.argmax(bad))

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.traces.columns import SECONDS, Columns, Number, missing_columns
 from optsched.traces.lines import Row, header, read_csv, read_lines
@@ -225,7 +225,7 @@ def _swf(path: Path) -> tuple[Table, None]:
     }, None
 
 
-def _known_memory(kilobytes: NDArray[np.float64], extended: bool) -> NDArray[np.float64]:
+def _known_memory(kilobytes: Floats, extended: bool) -> Floats:
     known = (kilobytes > 0) & (not extended)
     return np.where(known, kilobytes / 1024**2, np.nan)
 

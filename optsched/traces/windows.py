@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass
 from optsched.problem import InputError
 
@@ -132,9 +132,9 @@ def scaled(
     )
 
 
-def _apportioned(weights: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+def _apportioned(weights: Ints, number: int) -> Ints:
     """Split ``number`` in the proportions of ``weights``: largest remainder, ties to the first."""
-    shares: NDArray[np.int64] = weights * number // weights.sum()
+    shares: Ints = weights * number // weights.sum()
     rest = weights * number % weights.sum()
     first = np.argsort(-rest, kind="stable")[: number - int(shares.sum())]
     shares[first] += 1

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.bipartite.instance import BipartiteInstance, Floats
+from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.numbers.arrays import Floats
 
 LIGHT = 1.0  # load below which nobody takes anything from anybody
 

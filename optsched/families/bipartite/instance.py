@@ -26,7 +26,6 @@ from itertools import pairwise
 from typing import Annotated, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from optsched.families.bipartite.instance_utilities import (
@@ -39,6 +38,7 @@ from optsched.families.bipartite.instance_utilities import (
     Utility,
     gain,
 )
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance, Schedule
 
@@ -62,8 +62,6 @@ __all__ = [
     "gain",
 ]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_CHANNELS = 10_000_000
 MOST_JOBS = 1_000_000_000  # slots x copies: whether there is a job is one byte each
@@ -197,7 +195,7 @@ class BipartiteInstance(Platform, Instance):
         return platform
 
     @cached_property
-    def jobs(self) -> NDArray[np.bool_]:
+    def jobs(self) -> Flags:
         """Whether each copy has a job in each slot, shape (T, C)."""
         a = self.arrays
         counts = np.array(self.arrivals, np.int64).reshape(self.horizon, len(self.ports))
@@ -213,7 +211,7 @@ class BipartiteInstance(Platform, Instance):
         return counts
 
     @cached_property
-    def patterns(self) -> tuple[NDArray[np.bool_], Ints]:
+    def patterns(self) -> tuple[Flags, Ints]:
         """Different sets of copies with jobs, and which of them each slot has: (P, C) and (T,)."""
         packed = np.ascontiguousarray(np.packbits(self.jobs, axis=1))
         keys = packed.view([("", packed.dtype)] * packed.shape[1]).ravel()
@@ -292,7 +290,7 @@ class Slot(NamedTuple):
     """What arrives in one slot."""
 
     slot: int
-    jobs: NDArray[np.bool_]  # (C,) whether each copy has a job; cannot be written
+    jobs: Flags  # (C,) whether each copy has a job; cannot be written
 
     @classmethod
     def without_jobs(cls, copies: int) -> Slot:

@@ -11,7 +11,6 @@ import numpy as np
 from optsched.families.bipartite.instance import (
     BipartiteInstance,
     BipartiteSchedule,
-    Floats,
     Platform,
     Record,
     Slot,
@@ -20,6 +19,7 @@ from optsched.families.bipartite.policies import BASELINES
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched
 from optsched.families.bipartite.verify import Judge
 from optsched.families.bipartite.verify import verify as verify_decisions
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Policy, Verdict, Violation, Wire
 

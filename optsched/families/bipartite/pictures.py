@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
-from numpy.typing import NDArray
 
 from optsched.drawing import (
     COLOURS,
@@ -24,10 +23,11 @@ from optsched.drawing import (
     new_figure,
     shorts,
 )
-from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule, Floats
+from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.instance_utilities import gain
 from optsched.families.bipartite.online import repeat
 from optsched.families.bipartite.verify import Judge, row_sums
+from optsched.numbers.arrays import Flags, Floats
 
 MOST_MACHINES = 200  # in a picture of allocations
 PANELS = 5  # of such a picture, side by side
@@ -89,7 +89,7 @@ def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:
     return figure
 
 
-def split(inst: BipartiteInstance, y: Floats, jobs: NDArray[np.bool_]) -> tuple[float, float]:
+def split(inst: BipartiteInstance, y: Floats, jobs: Flags) -> tuple[float, float]:
     """Return gain and overhead of a decision in a slot with ``jobs``; their difference is (8)."""
     a = inst.arrays
     rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))

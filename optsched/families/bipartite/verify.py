@@ -23,7 +23,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.bipartite.instance import (
     LOG,
@@ -32,10 +31,10 @@ from optsched.families.bipartite.instance import (
     BipartiteArrays,
     BipartiteInstance,
     BipartiteSchedule,
-    Floats,
     Platform,
     gain,
 )
+from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.kernels import kernel
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
@@ -131,7 +130,7 @@ class Judge:
         self._all = np.ones(self._arrays.copies, np.bool_)
         self._all.setflags(write=False)  # as the jobs of a slot: compiled once for both
 
-    def slot(self, t: int, jobs: NDArray[np.bool_], decision: Floats) -> None:
+    def slot(self, t: int, jobs: Flags, decision: Floats) -> None:
         """Judge the decision of slot ``t``."""
         self._look(t, jobs, decision)
         self.rewards.append(float(self._worth.sum()))
@@ -167,7 +166,7 @@ class Judge:
                 self._broken("9", place, abs(reward - said[t]))
                 return
 
-    def _look(self, t: int, jobs: NDArray[np.bool_], decision: Floats) -> None:
+    def _look(self, t: int, jobs: Flags, decision: Floats) -> None:
         """Write what the decision is worth to each copy with a job; 0 if it breaks the model."""
         a, limits = self._arrays, self._limits
         y = np.ascontiguousarray(decision, dtype=np.float64).view()

@@ -11,9 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Floats = NDArray[np.float64]
+from optsched.numbers.arrays import Floats
+
 LARGEST_EXPONENT = 700.0  # of what a float can hold
 
 

@@ -23,7 +23,6 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     Field,
@@ -34,12 +33,9 @@ from pydantic import (
 )
 
 from optsched.families.bot.instance_alone import alone, single
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close, exact
 from optsched.problem import Frozen, Instance, Schedule
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 LARGEST = 1e30  # of any number in the data, 1 / it the least above 0: products of three are floats
 NEAREST = 1e-6  # to 1 of any other alpha: values would no longer tell rates apart

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, Floats, Ints
+from optsched.families.bot.instance import BotInstance
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 

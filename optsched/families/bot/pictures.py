@@ -23,10 +23,11 @@ from optsched.drawing import (
     short,
     shorts,
 )
-from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
+from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import relative_loads
 from optsched.families.bot.optimum.interior.method import solve_tree
 from optsched.families.bot.policies.convergence import PRECISION
+from optsched.numbers.arrays import Floats
 
 LOADS = "viridis_r"
 LABELLED = 60  # nodes up to which they are numbered

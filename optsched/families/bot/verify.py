@@ -17,7 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, BotSchedule, Ints
+from optsched.families.bot.instance import BotInstance, BotSchedule
+from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
 

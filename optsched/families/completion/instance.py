@@ -27,7 +27,6 @@ from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import (
     AfterValidator,
     Field,
@@ -38,6 +37,7 @@ from pydantic import (
     model_validator,
 )
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import shown
 from optsched.numbers.resources import (
     Amount,
@@ -64,8 +64,6 @@ LATEST = 2**40  # slots: the horizon, and the longest that a job can take
 MOST_MODES = 2**21  # worker types times PS types times localities times numbers of workers
 LARGEST = 1e100  # weight, bandwidth, size; the least that is not 0 is the reciprocal
 NEAR = 1e-8  # a float this close to a whole number is rounded in exact arithmetic
-
-Ints = NDArray[np.int64]
 
 
 def _ordinary(x: float) -> float:
@@ -308,7 +306,7 @@ class PlatformArrays(Closed):
     worker_demand: Ints  # (M, R) no more than the largest server has, and one unit
     ps_demand: Ints  # (P, R) likewise
     capacity: Ints  # (H, R)
-    scale: NDArray[np.float64]  # (R,) units in one natural unit
+    scale: Floats  # (R,) units in one natural unit
     classes: list[list[int]]  # servers with equal capacity
     ps_needed: Ints  # (M, P, most + 1): PS for k workers elsewhere
 

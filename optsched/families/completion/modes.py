@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.instance import (
     CompletionJob,
@@ -18,9 +17,8 @@ from optsched.families.completion.instance import (
     PlatformArrays,
     needed_table,
 )
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 NEVER = 2**60
 

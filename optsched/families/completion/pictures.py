@@ -11,7 +11,8 @@ from optsched.drawing import short
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.verify import verify
-from optsched.scheduling.pictures import Floats, Panel, capacity_use, gantt
+from optsched.numbers.arrays import Floats
+from optsched.scheduling.pictures import Panel, capacity_use, gantt
 
 SHADE = "workers / most workers of the job"
 NUMBER = "worker type and workers"

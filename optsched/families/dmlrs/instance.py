@@ -32,7 +32,6 @@ from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from optsched.families.dmlrs.instance_work import (
@@ -42,6 +41,7 @@ from optsched.families.dmlrs.instance_work import (
     kernel_work,
     small_work,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import (
     Amount,
     Closed,
@@ -349,14 +349,14 @@ def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
 class DmlrsArrays(Closed):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 
-    worker_demand: NDArray[np.int64]  # (I, R)
-    ps_demand: NDArray[np.int64]  # (I, R)
-    capacity: NDArray[np.int64]  # (H, R)
-    scale: NDArray[np.float64]  # (R,) units in one natural unit
+    worker_demand: Ints  # (I, R)
+    ps_demand: Ints  # (I, R)
+    capacity: Ints  # (H, R)
+    scale: Floats  # (R,) units in one natural unit
     classes: list[list[int]]  # machines with equal capacity
-    arrival: NDArray[np.int64]  # (I,)
-    chunks: NDArray[np.int64]  # (I,)
-    utility: NDArray[np.float64]  # (I, T): u_i(t - a_i) if i completes in slot t, 0 before it came
+    arrival: Ints  # (I,)
+    chunks: Ints  # (I,)
+    utility: Floats  # (I, T): u_i(t - a_i) if i completes in slot t, 0 before it came
 
     @classmethod
     def of(cls, inst: DmlrsInstance) -> DmlrsArrays:

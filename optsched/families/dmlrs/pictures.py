@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from optsched.drawing import short
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
-from optsched.scheduling.pictures import Floats, Panel, capacity_use, gantt
+from optsched.numbers.arrays import Floats
+from optsched.scheduling.pictures import Panel, capacity_use, gantt
 
 SHADE = "workers / most workers of the job"
 NUMBER = "utility earned"

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import (
     Amount,
     Closed,
@@ -252,17 +253,17 @@ def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> i
 class OasisArrays(Closed):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 
-    worker_demand: NDArray[np.int64]  # (I, R)
-    ps_demand: NDArray[np.int64]  # (I, R)
-    worker_capacity: NDArray[np.int64]  # (H, R)
-    ps_capacity: NDArray[np.int64]  # (K, R)
-    worker_scale: NDArray[np.float64]  # (R,) units in one natural unit
-    ps_scale: NDArray[np.float64]  # (R,)
+    worker_demand: Ints  # (I, R)
+    ps_demand: Ints  # (I, R)
+    worker_capacity: Ints  # (H, R)
+    ps_capacity: Ints  # (K, R)
+    worker_scale: Floats  # (R,) units in one natural unit
+    ps_scale: Floats  # (R,)
     worker_classes: list[list[int]]  # machines with equal capacity
     ps_classes: list[list[int]]
-    arrival: NDArray[np.int64]  # (I,)
-    chunks: NDArray[np.int64]  # (I,)
-    work: NDArray[np.int64]  # (I,)
+    arrival: Ints  # (I,)
+    chunks: Ints  # (I,)
+    work: Ints  # (I,)
     utility: NDArray[
         np.float64
     ]  # (I, T): f_i(t - a_i) if i completes in slot t, 0 before its arrival

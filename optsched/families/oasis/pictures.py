@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from optsched.drawing import short
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
-from optsched.scheduling.pictures import Floats, Panel, capacity_use, gantt
+from optsched.numbers.arrays import Floats
+from optsched.scheduling.pictures import Panel, capacity_use, gantt
 
 SIDES = {"workers": "worker machines", "ps": "PS machines"}
 SHADE = "workers / most workers of the job"

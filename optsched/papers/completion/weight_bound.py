@@ -13,13 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Floats, Pricing, Relaxation, generate_columns
+from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import CLOSED
 from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.families.completion.oracle.schedule import best_schedule, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
+from optsched.numbers.arrays import Floats
 from optsched.papers.completion.weight_optimum import best_weight, weight_of
 from optsched.process import clock
 

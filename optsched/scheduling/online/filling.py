@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.online.pool import Counts, Pool
 
@@ -32,9 +32,7 @@ class Request:
         return int(np.searchsorted(self.ps[: workers + 1], ps, side="right")) - 1
 
 
-def unit_shares(
-    workers: Pool, servers: Pool, request: Request
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def unit_shares(workers: Pool, servers: Pool, request: Request) -> tuple[Floats, Floats]:
     """Return the shares of the cluster that one worker, and one PS, takes of every resource.
 
     Where both live on the same machines they share R resources; else there are 2 R.
@@ -122,8 +120,8 @@ def _fill(
     free_s: Counts,  # (K, R)
     demand_w: Counts,  # (J, R)
     demand_s: Counts,  # (J, R)
-    share_w: NDArray[np.float64],  # (J, Q)
-    share_s: NDArray[np.float64],  # (J, Q)
+    share_w: Floats,  # (J, Q)
+    share_s: Floats,  # (J, Q)
     ps: Counts,  # (J, N + 1)
     most: Counts,  # (J,)
     pointer: Counts,  # (2,)

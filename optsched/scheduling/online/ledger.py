@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import Units, usable
-from optsched.scheduling.oracle.slots import Ints
 
 
 class Ledger:
@@ -30,12 +29,12 @@ class Ledger:
         self.capacity = capacity
         resources = len(capacity[0])
         self.scale = [1] * resources
-        self.used: NDArray[np.float64] = np.zeros((horizon, resources, len(capacity)))
-        self.free: NDArray[np.float64] = np.empty_like(self.used)
+        self.used: Floats = np.zeros((horizon, resources, len(capacity)))
+        self.free: Floats = np.empty_like(self.used)
         for r in range(resources):
             self._count_free(r)
 
-    def units(self, demand: Sequence[float]) -> NDArray[np.float64]:
+    def units(self, demand: Sequence[float]) -> Floats:
         """Return ``demand`` in units, shape (R,); refine the units first where that needs it."""
         for r, scale in enumerate(Units([demand], len(demand)).scale):
             if scale > self.scale[r]:
@@ -44,7 +43,7 @@ class Ledger:
                 self._count_free(r)
         return np.array([float(round(d * s)) for d, s in zip(demand, self.scale, strict=True)])
 
-    def take(self, slot: Ints, machine: Ints, amount: NDArray[np.float64]) -> None:
+    def take(self, slot: Ints, machine: Ints, amount: Floats) -> None:
         """Use ``amount[k]`` (units, shape (n, R)) on ``machine[k]`` in ``slot[k]``; none twice."""
         self.used[slot, :, machine] += amount
         self.free[slot, :, machine] -= amount

@@ -12,14 +12,14 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import DECIMALS, exact, usable
 from optsched.scheduling.online.round_robin import round_robin
 
 UNIT = 10**DECIMALS  # below 1e9 natural units, so every amount fits an int64
 
-Counts = NDArray[np.int64]
+Counts = Ints
 
 
 def in_units(demand: Sequence[float]) -> Counts:
@@ -69,12 +69,12 @@ class Pool:
         """Return how many of ``demand`` the empty machines hold together, at most ``most``."""
         return min(most, int(_room(self.capacity, demand, most).sum()))
 
-    def shares(self, demand: Counts) -> NDArray[np.float64]:
+    def shares(self, demand: Counts) -> Floats:
         """Return the part of the total capacity that one ``demand`` is, by resource, shape (R,).
 
         Where there is nothing of a resource, the tolerance stands for it: a demand is a huge part.
         """
-        shares: NDArray[np.float64] = demand / self.total
+        shares: Floats = demand / self.total
         return shares
 
     def take(self, demand: Counts, counts: Counts) -> None:

@@ -10,10 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.online.ledger import Ledger
-from optsched.scheduling.oracle.slots import Ints
 
 
 class PostedPrices:
@@ -40,7 +39,7 @@ class PostedPrices:
         self.empty = capacity == 0.0
         self.capacity = np.where(self.empty, 1.0, capacity)
         # per natural unit, and per unit of the ledger as the oracle wants it; shape (T, R, H)
-        self.price: NDArray[np.float64] = np.zeros_like(ledger.used)
+        self.price: Floats = np.zeros_like(ledger.used)
         self._per_unit = self.price.copy()
         self._scale = list(ledger.scale)
         self.refresh(range(len(ledger.used)))
@@ -71,7 +70,7 @@ class PostedPrices:
             self.price[t, r, h] = price
             self._per_unit[t, r, h] = price / scale
 
-    def per_unit(self) -> NDArray[np.float64]:
+    def per_unit(self) -> Floats:
         """Return the prices per unit of the ledger, shape (T, R, H)."""
         if self._scale != self.ledger.scale:  # a finer decimal has come up
             self._scale = list(self.ledger.scale)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Counts = NDArray[np.int64]
+from optsched.numbers.arrays import Ints
+
+Counts = Ints
 
 
 def round_robin(room: Counts, number: int, start: int) -> tuple[Counts, int]:

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.numbers.arrays import Ints
 from optsched.scheduling.board import plan_entries
 from optsched.scheduling.online.ledger import Ledger
 from optsched.scheduling.online.posted_prices import PostedPrices, ln_or_none
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
-from optsched.scheduling.oracle.slots import Ints
 from optsched.scheduling.placement import Placement
 
 ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility

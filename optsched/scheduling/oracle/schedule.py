@@ -13,12 +13,11 @@ from functools import cache
 
 import numpy as np
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.resources import close
 from optsched.problem import InputError
 from optsched.scheduling.oracle.slots import (
-    Floats,
-    Ints,
     charge_leftovers,
     cheapest,
     plain_int,

@@ -11,12 +11,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SAME_PRICE = 1.0 - 1e-12  # unit prices closer than this are equal, and the lower index goes first
 

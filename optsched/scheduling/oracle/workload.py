@@ -9,13 +9,10 @@ state is the work done so far.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EQUAL = 1e-9  # payoffs and costs this close, relatively, are equal
 BLOCK = 1024  # states that are treated together, to stay in the first-level cache

@@ -34,7 +34,8 @@ from optsched.families.bipartite.certificate.enclosure import (
     bounds_above,
     neighbours,
 )
-from optsched.families.bipartite.instance import BipartiteInstance, Floats, Ints
+from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS
 from optsched.problem import Frozen
 

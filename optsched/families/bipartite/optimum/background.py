@@ -7,7 +7,8 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from optsched.numbers.arrays import Ints
 
 POLL = 0.05  # seconds between two questions whether to stop
 PATIENCE = 1.0  # seconds, longer than compiled work goes on without looking whether to stop
@@ -16,7 +17,7 @@ Result = TypeVar("Result")
 
 
 def supervised(
-    work: Callable[[NDArray[np.int64]], Result],
+    work: Callable[[Ints], Result],
     stop: Callable[[], bool],
     *,
     patience: float = PATIENCE,

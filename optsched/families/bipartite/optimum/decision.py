@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.bipartite.certificate.format import BITS
-from optsched.families.bipartite.instance import BipartiteArrays, Floats, Platform
+from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
 from optsched.families.bipartite.optimum.background import supervised
 from optsched.families.bipartite.optimum.interior import maximize
 from optsched.families.bipartite.optimum.opening import gains_of
 from optsched.families.bipartite.policies.projection import Live
+from optsched.numbers.arrays import Floats, Ints
 
 DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
 DUST = 1e-13  # of the value: amounts that gain less all together are left out
@@ -70,7 +71,7 @@ class Solver:
             return None
         return self._solved(weight, found)
 
-    def _maximized(self, weight: NDArray[Any], gap: float, stopped: NDArray[np.int64]) -> Any:
+    def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
         return maximize(stopped, n, gap, *self._live.graph, *self._live.limits)
 
@@ -96,7 +97,7 @@ class Solver:
         return np.where(kept, np.floor(y * grid) / grid, 0.0)
 
 
-def _degrees(start: NDArray[Any]) -> NDArray[np.int64]:
+def _degrees(start: NDArray[Any]) -> Ints:
     """Return the number of channels of each row."""
     return np.asarray(start[1:] - start[:-1], dtype=np.int64)
 

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.bipartite.instance import LINEAR, RECIPROCAL, BipartiteInstance, Floats
+from optsched.families.bipartite.instance import LINEAR, RECIPROCAL, BipartiteInstance
 from optsched.families.bipartite.optimum.opening import most_gains
 from optsched.families.bipartite.policies.projection import project
 from optsched.models.bipartite import bipartite_program, channels_with_jobs
+from optsched.numbers.arrays import Floats
 from optsched.solvers import solve_cvxpy
 
 RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed, and the

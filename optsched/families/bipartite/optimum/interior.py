@@ -30,7 +30,6 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.bipartite.instance import Floats, Ints
 from optsched.families.bipartite.optimum.interior_algebra import (
     dual_value,
     factorize,
@@ -39,6 +38,7 @@ from optsched.families.bipartite.optimum.interior_algebra import (
     steepen,
     value_of,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 Unsigned: TypeAlias = NDArray[np.uint32]
@@ -54,7 +54,7 @@ MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
 def maximize(
-    stopped: NDArray[np.int64], weight: Floats, tolerance: float, start: Unsigned, port: Unsigned,
+    stopped: Ints, weight: Floats, tolerance: float, start: Unsigned, port: Unsigned,
     resource: Unsigned, kind: Ints, alpha: Floats, beta: Floats, upper: Floats, capacity: Floats,
 ) -> tuple[Floats, Floats, Floats, float, float, int]:  # fmt: skip
     """Maximize sum_l weight_l q_l(y) on live channels.

@@ -14,7 +14,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.engine.progress import CLOSED, Progress
 from optsched.families.bipartite.certificate.format import (
@@ -24,15 +23,12 @@ from optsched.families.bipartite.certificate.format import (
     check,
     most_characters,
 )
-from optsched.families.bipartite.instance import (
-    BipartiteInstance,
-    BipartiteSchedule,
-    Ints,
-)
+from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.optimum.background import supervised
 from optsched.families.bipartite.optimum.decision import Solved, Solver
 from optsched.families.bipartite.optimum.opening import always
 from optsched.families.bipartite.verify import Judge
+from optsched.numbers.arrays import Flags, Ints
 from optsched.problem import Implementation, Method
 
 if TYPE_CHECKING:
@@ -177,7 +173,7 @@ def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int
         conic_optimum,  # here, since CVXPY loads slowly
     )
 
-    def conic(pattern: NDArray[np.bool_], limit: float) -> Callable[[Any], Conic | None]:
+    def conic(pattern: Flags, limit: float) -> Callable[[Any], Conic | None]:
         return lambda _stopped: conic_optimum(inst, pattern, threads=threads, time_limit=limit)
 
     patterns, which = inst.patterns

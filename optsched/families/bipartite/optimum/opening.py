@@ -16,9 +16,8 @@ from optsched.families.bipartite.instance import (
     RECIPROCAL,
     BipartiteInstance,
     BipartiteSchedule,
-    Floats,
-    Ints,
 )
+from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 1 + 1e-8  # the judge's tolerance, and rounding: of fewer than 2**24 numbers >= 0
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.bipartite.instance import Floats, Platform, Slot
+from optsched.families.bipartite.instance import Platform, Slot
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bipartite.instance import BipartiteArrays, Floats, Ints, Slot
+from optsched.families.bipartite.instance import BipartiteArrays, Slot
 from optsched.families.bipartite.policies.common import Baseline
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 CLOSE = 1e-12  # relative difference up to which two shares are the same

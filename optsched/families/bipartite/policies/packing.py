@@ -16,8 +16,9 @@ import math
 
 import numpy as np
 
-from optsched.families.bipartite.instance import Floats, Slot
+from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.policies.common import Baseline
+from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 from optsched.problem import InputError
 

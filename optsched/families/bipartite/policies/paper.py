@@ -18,10 +18,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.families.bipartite.instance import Floats, Platform, Slot
+from optsched.families.bipartite.instance import Platform, Slot
 from optsched.families.bipartite.policies.projection import Live, ascend, ascend_long, gradient_norm
+from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, InputError, Prior
 
@@ -52,7 +52,7 @@ class OgaSched:
         *,
         eta: float = 25.0,
         decay: float = 0.9999,
-        start_at: NDArray[np.float64] | None = None,
+        start_at: Floats | None = None,
     ) -> None:
         if step not in STEPS:
             raise InputError(f"step is {step!r}, expected one of: {', '.join(STEPS)}")
@@ -105,7 +105,7 @@ class OgaSched:
             self._learn(event.jobs)
         return self._live.spread(self._y)
 
-    def _learn(self, jobs: NDArray[np.bool_]) -> None:
+    def _learn(self, jobs: Flags) -> None:
         """Go one step up the gradient at the last decision."""
         eta = self._eta
         if self._scale is not None:
@@ -114,11 +114,11 @@ class OgaSched:
         self._y = self._ascend(jobs, eta)
         self._eta = eta * self._factor
 
-    def _norm(self, jobs: NDArray[np.bool_]) -> float:
+    def _norm(self, jobs: Flags) -> float:
         rest, graph = self._live.rest, self._live.graph
         return float(gradient_norm(self._y, jobs, self._totals, rest, self._chosen, *graph))
 
-    def _ascend(self, jobs: NDArray[np.bool_], eta: float) -> Floats:
+    def _ascend(self, jobs: Flags, eta: float) -> Floats:
         live, y, after = self._live, self._y, np.empty_like(self._y)
         ascend(
             y, after, jobs, eta, self._totals, self._chosen, self._steps, self._price,

@@ -19,8 +19,9 @@ import math
 
 import numpy as np
 
-from optsched.families.bipartite.instance import BipartiteArrays, Floats
+from optsched.families.bipartite.instance import BipartiteArrays
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, slope
+from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 
 TIE = 1e-9  # how far below the largest overhead a resource still counts as dominant

@@ -28,7 +28,8 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.families.bot.certificate.bound import float_above, log_mean, worth
-from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance import BotInstance
+from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance import BotInstance
+from optsched.numbers.arrays import Floats
 
 BARRIERS = [10.0**-k for k in range(2, 14)]
 STEPS = 30  # of Newton's method per barrier, at most

@@ -9,8 +9,9 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check
-from optsched.families.bot.instance import BotInstance, BotSchedule, Floats
+from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import filled
+from optsched.numbers.arrays import Floats
 
 
 def report(inst: BotInstance, monitor: Progress, rho: Floats) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array
 
-from optsched.families.bot.instance import BotInstance, Floats, Ints
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.instance_alone import widths
+from optsched.numbers.arrays import Floats, Ints
 
 
 class Region:

@@ -19,13 +19,14 @@ from scipy.sparse.linalg import splu
 from optsched import solvers
 from optsched.engine.progress import Progress
 from optsched.families.bot.certificate.format import Prices
-from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.instance_alone import alone
 from optsched.families.bot.loads import filled
 from optsched.families.bot.optimum.mixture import best_mixture, logarithmic_slopes
 from optsched.families.bot.optimum.reports import report, settle
 from optsched.families.bot.optimum.rows import Region, scaled
 from optsched.families.bot.shares import equal_shares
+from optsched.numbers.arrays import Floats
 
 SOUND = 1e-9  # by which the solution of a basis may be infeasible
 ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from optsched.families.bot.instance import Floats
+from optsched.numbers.arrays import Floats
 from optsched.problem import Frozen
 
 PRECISION = 0.85  # half the width of the tube is -ln of this

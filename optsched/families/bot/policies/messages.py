@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.bot.instance import Flags, Floats, Ints
 from optsched.families.bot.policies.waves import ADAPTIVE, new_price, new_rate
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 SENT, LOST, LATE = 0, 1, 2

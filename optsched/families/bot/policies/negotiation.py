@@ -9,11 +9,12 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 
 from optsched.families.bot.fairness import utilities
-from optsched.families.bot.instance import BotInstance, Flags, Floats
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.loads import feasible
 from optsched.families.bot.policies.messages import exchange
 from optsched.families.bot.policies.positions import Positions
 from optsched.families.bot.policies.waves import ADAPTIVE, GRADIENT, MIX, NAIVE, NONE, iterate
+from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import Frozen
 
 PORTION = 2**22  # pairs times iterations in one call of a kernel

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, Flags, Floats, Ints
+from optsched.families.bot.instance import BotInstance
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ and rho_k^(1 + alpha) in place of rho_k^2.
 
 from __future__ import annotations
 
-from optsched.families.bot.instance import Flags, Floats, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 NAIVE, ADAPTIVE = 0, 1

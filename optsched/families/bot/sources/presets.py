@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.bot.instance import Application, BotInstance, Ints, Link
+from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.files.provenance import names_changes
+from optsched.numbers.arrays import Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
 

@@ -14,14 +14,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.certificate.kernels import least_values
 from optsched.families.completion.instance import CompletionInstance
+from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import INT64, Magnitude, TooLargeError, int64s
 from optsched.numbers.resources import exact
 
-Ints = NDArray[np.int64]
 Entries = Sequence[tuple[int, int, int, int]]  # slot, class of servers, resource, price
 
 LARGEST_PRICE = 2**62

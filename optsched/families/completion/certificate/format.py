@@ -26,15 +26,13 @@ from fractions import Fraction
 from typing import Annotated, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.completion.certificate.bound import LARGEST_PRICE, UNLIMITED, Evaluation
 from optsched.families.completion.instance import LATEST, CompletionInstance, float_below
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
-
-Ints = NDArray[np.int64]
 
 LARGEST = 20_000_000  # characters of a certificate's JSON text
 MOST_BITS = 400  # of the grid of prices, and as many below 0
@@ -80,7 +78,7 @@ class CompletionCertificate(Frozen):
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
     @classmethod
-    def root(cls, inst: CompletionInstance, prices: NDArray[np.float64], grid_bits: int) -> Self:
+    def root(cls, inst: CompletionInstance, prices: Floats, grid_bits: int) -> Self:
         """Certify by one set of prices (L, C, R), without a tree."""
         entries = sparse(to_grid(prices, grid_bits))
         return cls(
@@ -91,7 +89,7 @@ class CompletionCertificate(Frozen):
         )
 
 
-def to_grid(prices: NDArray[np.float64], grid_bits: int) -> Ints:
+def to_grid(prices: Floats, grid_bits: int) -> Ints:
     """Round prices to the grid; negative ones become 0."""
     return np.rint(np.clip(prices * 2.0**grid_bits, 0, LARGEST_PRICE / 2)).astype(np.int64)
 

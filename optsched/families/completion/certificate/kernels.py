@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 NONE = -1
 NOBODY = cast(int, np.int64(-1))  # no class; no literal, for which a kernel is compiled anew

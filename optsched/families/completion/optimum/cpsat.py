@@ -20,13 +20,13 @@ from optsched.engine.progress import Progress
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,
-    Ints,
     Piece,
     float_below,
 )
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.verify import verify
+from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp

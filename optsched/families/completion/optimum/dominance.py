@@ -9,19 +9,18 @@ apart, and its PS on the host. Resources that never run short on any server do n
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.families.completion.instance import Ints
 from optsched.families.completion.optimum.cpsat import unmasked
 from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.solvers import solve_mip
 
 
-def scarce(jobs: Jobs) -> NDArray[np.bool_]:
+def scarce(jobs: Jobs) -> Flags:
     """Return which resources can run short on a server where the others do not, shape (R,)."""
     types = jobs.types
     demand = np.concatenate([types.worker_demand, types.ps_demand]).astype(float)  # (M + P, R)
-    out: NDArray[np.bool_] = np.ones(demand.shape[1], bool)
+    out: Flags = np.ones(demand.shape[1], bool)
     if not (demand > 0).any(axis=1).all():
         return out
     for r in range(out.size):
@@ -35,9 +34,7 @@ def scarce(jobs: Jobs) -> NDArray[np.bool_]:
     return out
 
 
-def _most(
-    value: NDArray[np.float64], use: NDArray[np.float64], limit: NDArray[np.float64]
-) -> float:
+def _most(value: Floats, use: Floats, limit: Floats) -> float:
     """Return an upper bound on value @ n, use @ n <= limit, n whole numbers."""
     n = len(value)
     free = np.full(len(limit), -np.inf)
@@ -50,7 +47,7 @@ def undominated(jobs: Jobs) -> list[Ints]:
     short, types = scarce(jobs), jobs.types
     worker = types.worker_demand[:, short]
     # (M, M) whether a worker is no heavier
-    lighter: NDArray[np.bool_] = np.asarray((worker[:, None] <= worker[None]).all(axis=2))
+    lighter: Flags = np.asarray((worker[:, None] <= worker[None]).all(axis=2))
     out = []
     for j in range(len(jobs.modes)):
         rows = unmasked(jobs, j)

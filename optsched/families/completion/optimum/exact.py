@@ -8,9 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.engine.branch import BranchAndPrice, Tree
-from optsched.engine.colgen import Floats, Relaxation
+from optsched.engine.colgen import Relaxation
 from optsched.families.completion.certificate.format import latest_cost, round_up
-from optsched.families.completion.instance import Ints
 from optsched.families.completion.optimum.cpsat import Choices, Program, cpsat
 from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.prices.filtering import reduced, within
@@ -23,6 +22,7 @@ from optsched.families.completion.optimum.tree.branching import (
     attributes,
     certify_tree,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import Implementation
 from optsched.process import clock
 

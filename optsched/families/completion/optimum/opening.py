@@ -7,17 +7,16 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
     CompletionSchedule,
-    Ints,
     Piece,
     float_below,
 )
+from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.resources import exact
 
 
@@ -84,7 +83,7 @@ def _shortest(inst: CompletionInstance, job: CompletionJob, rooms: Ints) -> int 
     return min(least, default=None)
 
 
-def _possible(inst: CompletionInstance, rooms: Ints) -> NDArray[np.bool_]:
+def _possible(inst: CompletionInstance, rooms: Ints) -> Flags:
     """Return whether n workers find room, shape (M, P, 2, N): apart or together."""
     kinds = max(1, len(inst.ps_types))
     hosts = _hosts(inst, rooms)
@@ -96,13 +95,13 @@ def _possible(inst: CompletionInstance, rooms: Ints) -> NDArray[np.bool_]:
     )
 
 
-def _hosts(inst: CompletionInstance, rooms: Ints) -> Callable[[int, int, int], NDArray[np.bool_]]:
+def _hosts(inst: CompletionInstance, rooms: Ints) -> Callable[[int, int, int], Flags]:
     """Return what says which classes of servers can be the host for n workers, shape (C, N)."""
     a = inst.arrays
     first = [members[0] for members in a.classes]
     number = np.arange(1, _most(inst) + 1)
 
-    def hosts(m: int, p: int, q: int) -> NDArray[np.bool_]:
+    def hosts(m: int, p: int, q: int) -> Flags:
         room, total = rooms[m, first][:, None], int(rooms[m].sum())
         if inst.ring and q:
             return np.asarray(room >= number)
@@ -125,7 +124,7 @@ def _alone(
     inst: CompletionInstance,
     job: CompletionJob,
     rooms: Ints,
-    possible: NDArray[np.bool_],
+    possible: Flags,
     start: int,
 ) -> Piece | None:
     """Return how a job runs the quickest on empty servers."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int16]
 
 MOST_ROOM = 10_000
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.oracle.ties import (
     TIE,
@@ -17,11 +16,8 @@ from optsched.families.completion.oracle.ties import (
     rank,
 )
 from optsched.families.completion.oracle.worker_costs import comes_first, line_up, units_of
+from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int16]
 
 # limits of the value: so much above the least bound, from one to the next; then there is none
 FIRST_SHARE, GROWTH, MOST_SHARE = 0.005, 1.5, 0.5

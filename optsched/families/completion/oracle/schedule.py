@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.completion.instance import Ints, Piece
+from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Modes, Types
 from optsched.families.completion.oracle.bookkeeping import MOST_ROOM, occupy, prefix_sums
 from optsched.families.completion.oracle.kernels import cheapest, fill
-
-Floats = NDArray[np.float64]
+from optsched.numbers.arrays import Floats, Ints, Small
 
 NO_DEADLINE = 2**40
 
@@ -45,7 +44,7 @@ class State:
     """
 
     free: Ints
-    room: NDArray[np.int16]
+    room: Small
     total: Ints
     top: Ints
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 TIE = 1e-9  # relative: values are equal
 

@@ -14,12 +14,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from optsched.families.completion.instance import (
-    CompletionJob,
-    Ints,
-    Piece,
-    Platform,
-)
+from optsched.families.completion.instance import CompletionJob, Piece, Platform
 from optsched.families.completion.modes import Cluster, Modes, Task
 from optsched.families.completion.oracle.schedule import (
     Found,
@@ -28,6 +23,7 @@ from optsched.families.completion.oracle.schedule import (
     piece_of,
     placement,
 )
+from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import ceil_tol, slack
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior

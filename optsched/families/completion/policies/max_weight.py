@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Cluster, Modes, Task
@@ -22,10 +21,8 @@ from optsched.families.completion.oracle.schedule import (
     piece_of,
     placement,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ADMISSION = 1e-9
 Order = Literal["arrival", "density"]

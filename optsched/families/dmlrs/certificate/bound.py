@@ -8,7 +8,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate.kernels import (
     NONE,
@@ -31,8 +30,7 @@ from optsched.families.dmlrs.certificate.limits import (
 from optsched.families.dmlrs.certificate.links import linked_costs, linked_options
 from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
-
-Ints = NDArray[np.int64]
+from optsched.numbers.arrays import Ints
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 MOST_LINKED = 2**20  # numbers of workers beside PS, times numbers of workers elsewhere

@@ -37,7 +37,6 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.dmlrs.certificate.bound import LeafBounds
@@ -57,9 +56,8 @@ from optsched.families.dmlrs.certificate.limits import (
     UnitPriced,
 )
 from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import Frozen
-
-Ints = NDArray[np.int64]
 
 FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100
 LARGEST = 20_000_000  # characters of a certificate's JSON text
@@ -187,7 +185,7 @@ class DmlrsCertificate(Frozen):
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 
 
-def to_grid(prices: NDArray[np.float64], grid_bits: int) -> Ints:
+def to_grid(prices: Floats, grid_bits: int) -> Ints:
     """Round prices to the grid; negative ones become 0, those above 2**61 become that."""
     with np.errstate(over="ignore"):  # which is cut off
         scaled = np.clip(np.ldexp(prices, grid_bits), 0, 2.0**61)

@@ -8,11 +8,9 @@ below 2**56, that of one slot's workers below twice that; amounts of resources a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 NONE = 2**62  # the cost of a schedule that does not exist
 INNER_ONLY, OUTER_ONLY = 1, 2

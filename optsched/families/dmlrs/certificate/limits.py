@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, SURROGATE
 from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
+from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.magnitudes import Magnitude
-
-Ints = NDArray[np.int64]
 
 LARGEST_PRICE = 2**62
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
@@ -31,7 +29,7 @@ class Limits:
 
     first: Ints  # (I,) earliest and
     last: Ints  # (I,) latest slot in which it may complete
-    never: NDArray[np.bool_]  # (I,) whether it may stay out
+    never: Flags  # (I,) whether it may stay out
     low: Ints  # (I, T) numbers of workers
     high: Ints  # (I, T)
     mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run

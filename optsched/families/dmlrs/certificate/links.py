@@ -14,12 +14,10 @@ divided.) So a slot's placement is a number of workers beside the PS, and a numb
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate.kernels import NONE, holds
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 
 @kernel

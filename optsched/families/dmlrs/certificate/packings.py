@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate.kernels import INNER_ONLY, NONE
 from optsched.families.dmlrs.certificate.limits import (
@@ -16,8 +15,7 @@ from optsched.families.dmlrs.certificate.limits import (
 )
 from optsched.families.dmlrs.certificate.slots import MOST_JOBS, best_packing
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS
-
-Ints = NDArray[np.int64]
+from optsched.numbers.arrays import Ints
 
 MEMORY = 2**28  # bytes of results that are kept
 

@@ -7,12 +7,10 @@ Every job sits on at most one machine, beside its parameter servers (PS). All nu
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, share
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
 MOST_STEPS = 1_000_000  # of the searches on one class of machines

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from optsched.engine.branch import Tree, TreeNode
-from optsched.engine.colgen import Floats
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -23,6 +22,7 @@ from optsched.families.dmlrs.certificate.format import (
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.families.dmlrs.optimum.tree.nodes import Completion, Workers
+from optsched.numbers.arrays import Floats
 
 UNIT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from optsched.engine.branch import BranchAndPrice, Tree
-from optsched.engine.colgen import Column, Floats, Relaxation, generate_columns
+from optsched.engine.colgen import Column, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
@@ -34,6 +34,7 @@ from optsched.families.dmlrs.optimum.search.neighbourhood import (
     plan_column,
 )
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
+from optsched.numbers.arrays import Floats
 from optsched.problem import InputError, Method, Schedule
 from optsched.process import clock
 from optsched.scheduling.board import Plan

@@ -10,8 +10,8 @@ import numpy as np
 
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.oracle.work_over_slots import options_hull, slot_options
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints
 from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
 
 INNER_ONLY, OUTER_ONLY = 1, 2

@@ -12,9 +12,10 @@ import numpy as np
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
 from optsched.families.dmlrs.oracle.work_over_slots import options_hull
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import Floats, Ints, charge_leftovers, rooms, unit_prices
+from optsched.scheduling.oracle.slots import charge_leftovers, rooms, unit_prices
 from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
 
 

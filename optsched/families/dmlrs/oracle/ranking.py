@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints
 
 
 @kernel

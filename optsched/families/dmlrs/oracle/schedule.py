@@ -18,9 +18,9 @@ import numpy as np
 from optsched.families.dmlrs.instance import DmlrsInstance, linked_table
 from optsched.families.dmlrs.oracle.kernels import open_slots
 from optsched.families.dmlrs.oracle.work_over_slots import NO_ROOM, search
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import Floats, Ints
 
 
 @dataclass(frozen=True)

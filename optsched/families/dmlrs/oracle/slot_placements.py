@@ -20,15 +20,9 @@ import math
 import numpy as np
 
 from optsched.families.dmlrs.oracle.ranking import rank
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import (
-    Floats,
-    Ints,
-    charge_leftovers,
-    cheapest,
-    rooms,
-    unit_prices,
-)
+from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
 
 LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found before
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints
 from optsched.scheduling.oracle.workload import EQUAL
 
 

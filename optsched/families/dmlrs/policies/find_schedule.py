@@ -14,8 +14,9 @@ from optsched.families.dmlrs.policies.rounding import (
     Tally,
     round_until_feasible,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import Floats, Ints, unit_prices
+from optsched.scheduling.oracle.slots import unit_prices
 from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
 
 Rows = dict[int, Ints]  # kind of option -> rows [machine, workers, PS]

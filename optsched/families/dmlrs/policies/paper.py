@@ -18,6 +18,7 @@ from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
 from optsched.families.dmlrs.policies.find_schedule import RandomizedOracle
 from optsched.families.dmlrs.policies.guarantee import proved
 from optsched.families.dmlrs.policies.prior import PRINTED, SAFE, ln_bounds, theorem_ratio
+from optsched.numbers.arrays import Ints
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import asked
 from optsched.problem import Information, InputError, Prior
@@ -25,7 +26,6 @@ from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.ledger import Ledger
 from optsched.scheduling.online.posted_prices import PostedPrices
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import Ints
 from optsched.scheduling.placement import Placement
 
 ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from optsched import solvers
-from optsched.scheduling.oracle.slots import Floats, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 BATCH = 64  # roundings that are drawn and tested at once
 GRAIN = 1e-9  # a fractional number this close to a whole one is whole
@@ -32,11 +31,11 @@ class SlotProblem:
     ps_inner: Ints  # (K + 1,)
     ps_outer: Ints  # (K + 1,)
 
-    def feasible(self, w: Floats, s: Floats, workers: int) -> NDArray[np.bool_]:
+    def feasible(self, w: Floats, s: Floats, workers: int) -> Flags:
         """Return which of the placements (n, H) hold ``workers`` under (3.2)-(3.5) and (3.23)."""
         total, servers = w.sum(axis=-1), s.sum(axis=-1)
         most = len(self.ps_outer) - 1
-        good: NDArray[np.bool_] = (total >= workers) & (total <= most) & (servers <= total)
+        good: Flags = (total >= workers) & (total <= most) & (servers <= total)
         load = (
             w[:, None, :] * self.worker_demand[None, :, None]
             + s[:, None, :] * self.ps_demand[None, :, None]

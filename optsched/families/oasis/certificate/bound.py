@@ -10,7 +10,6 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.oasis.certificate.kernels import (
     NONE,
@@ -21,9 +20,8 @@ from optsched.families.oasis.certificate.kernels import (
 )
 from optsched.families.oasis.certificate.limits import CELLS, Range, cells
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
+from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.magnitudes import Magnitude, int64s
-
-Ints = NDArray[np.int64]
 
 LARGEST_PRICE = 2**62  # of a worker or PS: 64 bits hold it
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
@@ -63,7 +61,7 @@ class Limits:
 
     first: Ints  # (I,) earliest and
     last: Ints  # (I,) latest slot in which it may complete
-    never: NDArray[np.bool_]  # (I,) whether it may stay out
+    never: Flags  # (I,) whether it may stay out
     low: Ints  # (I, T) numbers of workers up to the completion
     high: Ints  # (I, T)
     machines: dict[tuple[int, int, int, int], tuple[int, int]]

@@ -45,10 +45,10 @@ from optsched.families.oasis.certificate.bound import (
 )
 from optsched.families.oasis.certificate.limits import cells
 from optsched.families.oasis.instance import OasisInstance
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import INT64
 from optsched.problem import Frozen
 
-Ints = NDArray[np.int64]
 Exact = NDArray[np.object_]  # of Python's integers
 
 LARGEST = 20_000_000  # characters of a certificate's JSON text
@@ -168,13 +168,13 @@ class OasisCertificate(Frozen):
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 
 
-def to_grid(prices: NDArray[np.float64], grid_bits: int) -> Ints:
+def to_grid(prices: Floats, grid_bits: int) -> Ints:
     """Round prices to the grid; negative ones become 0, those above 2**61 become that."""
     rounded: Ints = np.rint(np.clip(np.ldexp(prices, grid_bits), 0, 2.0**61)).astype(np.int64)
     return rounded
 
 
-def to_fine_grid(prices: NDArray[np.float64], grid_bits: int) -> Exact:
+def to_fine_grid(prices: Floats, grid_bits: int) -> Exact:
     """Round prices of units to the grid, in Python's integers: units may be tiny, or not."""
     finest = float(LARGEST_UNIT_PRICE // 2)
     exact = np.rint(np.clip(np.ldexp(prices, grid_bits), 0, finest))

@@ -10,11 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
 
 NONE = 2**62  # the cost of a schedule that does not exist
 SCALE = 2**61  # what all capacities of a machine count together, at most

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.engine.branch import Tree, TreeNode
-from optsched.engine.colgen import Floats
 from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -27,6 +26,7 @@ from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.workers import SlotBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
 from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
+from optsched.numbers.arrays import Floats
 
 SLOT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class

@@ -14,11 +14,11 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
+from optsched.numbers.arrays import Ints
 from optsched.problem import Implementation
 from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 
@@ -114,8 +114,8 @@ class Program:
     def _capacity(
         self,
         side: Mapping[tuple[int, int, int], Any],
-        demand: NDArray[np.int64],
-        capacity: NDArray[np.int64],
+        demand: Ints,
+        capacity: Ints,
     ) -> None:
         users: dict[tuple[int, int], list[tuple[int, Any]]] = {}
         for (i, t, h), x in side.items():
@@ -149,7 +149,7 @@ class Program:
         return OasisSchedule(jobs=tuple(jobs))
 
 
-def rooms(demand: NDArray[np.int64], capacity: NDArray[np.int64], most: int) -> list[int]:
+def rooms(demand: Ints, capacity: Ints, most: int) -> list[int]:
     """Return how many of one ``demand`` (R,) each empty machine of ``capacity`` (H, R) holds.
 
     >>> rooms(np.array([2, 0]), np.array([[7, 5], [99, 0]]), 10)

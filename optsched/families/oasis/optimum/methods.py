@@ -16,7 +16,7 @@ from threading import Event
 import numpy as np
 
 from optsched.engine.branch import BranchAndPrice, Tree
-from optsched.engine.colgen import Floats, Relaxation, generate_columns, lagrangian
+from optsched.engine.colgen import Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
@@ -38,6 +38,7 @@ from optsched.families.oasis.optimum.search.pattern_program import PatternProgra
 from optsched.families.oasis.optimum.search.repairs import Repairs
 from optsched.families.oasis.optimum.tree.branching import SlotTree
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
+from optsched.numbers.arrays import Floats
 from optsched.problem import Method
 from optsched.process import clock
 

@@ -24,13 +24,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array
 
+from optsched.numbers.arrays import Flags, Floats
 from optsched.scheduling.online.pool import Counts
 from optsched.solvers import solve_mip
 
-Floats = NDArray[np.float64]
 ROUNDING = 1e-6  # "< 1" is "<= 1 - ROUNDING"; the policy takes m_i from the exact table
 
 
@@ -64,7 +64,7 @@ class Allocation:
     number: Counts  # (J,) n
     workers: Counts  # (J, C) y
     servers: Counts  # (J, K) z
-    changed: NDArray[np.bool_]  # (J,) False: a running job keeps its machines
+    changed: Flags  # (J,) False: a running job keeps its machines
 
 
 def resize(data: Resizing, theta1: float, theta2: float, gap: float) -> Allocation:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.oasis.instance import OasisJob, Platform
 from optsched.families.oasis.policies.common import FixedNumber, Task
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
 from optsched.scheduling.online.filling import unit_shares
@@ -24,7 +24,7 @@ from optsched.scheduling.online.queues import best_first
 class _Stake:
     """What a job's fixed number of workers means."""
 
-    earn: NDArray[np.float64]  # (T + 1,) utility if it completes in slot 0..T-1; 0 after the end
+    earn: Floats  # (T + 1,) utility if it completes in slot 0..T-1; 0 after the end
     share: float  # dominant share of the cluster that it holds while it runs
 
 
@@ -120,9 +120,7 @@ class Rrh(FixedNumber):
         share = float((number * of_worker + task.request.ps[number] * of_ps).max())
         return _Stake(_earnings(task.job, self.platform.horizon), share)
 
-    def _gains(
-        self, missing: Mapping[int, int], slot: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    def _gains(self, missing: Mapping[int, int], slot: int) -> tuple[Floats, Floats, Floats]:
         """Return reward R, delay cost D and effort s L of every job in ``missing``, shapes (J,)."""
         if not missing:
             return np.zeros(0), np.zeros(0), np.zeros(0)
@@ -140,7 +138,7 @@ class Rrh(FixedNumber):
         return on_time / (1 + self.discount * length), share * losses.sum(axis=1), effort
 
 
-def _earnings(job: OasisJob, horizon: int) -> NDArray[np.float64]:
+def _earnings(job: OasisJob, horizon: int) -> Floats:
     """Return the utility by completion slot, shape (T + 1,); the last entry is after the end."""
     values = np.zeros(horizon + 1)
     values[job.arrival : horizon] = [job.utility(d) for d in range(horizon - job.arrival)]

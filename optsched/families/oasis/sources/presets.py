@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
 from optsched.files.provenance import names_changes
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.numbers.utility import Sigmoid
@@ -213,7 +213,7 @@ def _machines(
 BURSTS, BACKGROUND, BURST_WIDTH = 5, 0.5, 0.02
 
 
-def _arrivals(streams: Streams, rng: Generator, slots: int, n: int) -> NDArray[np.int64]:
+def _arrivals(streams: Streams, rng: Generator, slots: int, n: int) -> Ints:
     """Draw ``n`` slots of arrival: bursts on a steady background, in place of the Google trace.
 
     A Poisson process whose intensity is even but for bursts that fade away exponentially, given
@@ -255,10 +255,10 @@ class _Block:
     """Candidates for one job, one in each row."""
 
     utility: Sigmoid
-    whole: dict[str, NDArray[np.int64]]  # each (n,)
-    real: dict[str, NDArray[np.float64]]  # each (n,)
-    worker: NDArray[np.int64]  # (n, R - 1), bandwidth is the last resource
-    ps: NDArray[np.int64]  # (n, R - 1)
+    whole: dict[str, Ints]  # each (n,)
+    real: dict[str, Floats]  # each (n,)
+    worker: Ints  # (n, R - 1), bandwidth is the last resource
+    ps: Ints  # (n, R - 1)
 
     def job(self, row: int) -> OasisJob:
         """Return one candidate as a job."""
@@ -271,9 +271,9 @@ class _Block:
             ps_demand=(*map(float, self.ps[row]), real["ps_bandwidth"]),
         )
 
-    def may_finish(self, platform: Platform) -> NDArray[np.bool_]:
+    def may_finish(self, platform: Platform) -> Flags:
         """Return which candidates may finish in time, (n,); rounding may let one too many pass."""
-        x: dict[str, NDArray[np.float64]] = {
+        x: dict[str, Floats] = {
             name: values.astype(np.float64)
             for name, values in (*self.whole.items(), *self.real.items())
         }
@@ -289,15 +289,13 @@ class _Block:
         return np.asarray(work <= left * most * (1 + 1e-6), dtype=np.bool_)
 
 
-def _rooms(
-    machines: Sequence[MachineClass], demand: NDArray[np.int64], bandwidth: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _rooms(machines: Sequence[MachineClass], demand: Ints, bandwidth: Floats) -> Floats:
     """Return how many of each candidate the empty machines hold, (n,)."""
     needs = np.column_stack([demand, bandwidth])
     capacity = np.array([c.capacity for c in machines])
     with np.errstate(divide="ignore", invalid="ignore"):
         fits = np.where(needs > 0, capacity[:, None, :] / needs, np.inf).min(axis=2)
-    rooms: NDArray[np.float64] = np.array([c.count for c in machines]) @ np.floor(fits + 1e-6)
+    rooms: Floats = np.array([c.count for c in machines]) @ np.floor(fits + 1e-6)
     return rooms
 
 
@@ -312,11 +310,11 @@ def _candidates(
     names = ("arrival", "worker_demand", "ps_demand", *WHOLE, *DECIMALS)
     rng = {name: streams(name, i) for name in names}
 
-    def whole(name: str, n: int) -> NDArray[np.int64]:
+    def whole(name: str, n: int) -> Ints:
         low, high = np.array(getattr(s, name), dtype=np.int64).T
         return rng[name].integers(low, high + 1, size=(n, *low.shape))
 
-    def real(name: str, n: int) -> NDArray[np.float64]:
+    def real(name: str, n: int) -> Floats:
         low, high = getattr(s, name)
         return rng[name].uniform(low, high, size=n)
 

@@ -18,7 +18,7 @@ Nodes are numbered from the root; `parent[i] < i`. What is written comes last am
 
 from __future__ import annotations
 
-from optsched.families.bot.instance import Flags, Floats, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, Floats
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.optimum.interior.steps import System, log_bound, log_mean
 from optsched.families.bot.optimum.interior.tree import Tree
+from optsched.numbers.arrays import Floats
 
 ITERATIONS = 1000
 LEAST_STEP = 1e-9

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bot.instance import Floats
 from optsched.families.bot.optimum.interior.kernels import ascend, charges, descend, factor, loads
 from optsched.families.bot.optimum.interior.tree import Tree
+from optsched.numbers.arrays import Floats
 
 REFINEMENTS = 1
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, Flags, Floats, Ints
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.shares import equal_shares
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 INSIDE = 0.5  # the start takes this share of what equal shares give
 

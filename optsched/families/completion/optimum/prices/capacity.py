@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.engine.colgen import Column, Floats, Pricing
-from optsched.families.completion.instance import CompletionInstance, Ints, Piece
+from optsched.engine.colgen import Column, Pricing
+from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.modes import Cluster, Modes, Types
 from optsched.families.completion.oracle.schedule import (
     Found,
@@ -22,6 +21,7 @@ from optsched.families.completion.oracle.schedule import (
     best_schedule,
     placement,
 )
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 
 class Jobs:
@@ -98,7 +98,7 @@ class ServerBlocks:
         self.rhs = (lengths[:, None, None] * whole).ravel()
         n = len(jobs.modes)
         self.copies = np.ones(n)
-        self.equality: NDArray[np.bool_] = np.ones(n, bool)
+        self.equality: Flags = np.ones(n, bool)
         shortest = [modes.shortest or 0 for modes in jobs.modes]
         dearest = jobs.weight * (jobs.arrival + self.slots + np.array(shortest))
         self.penalty = 10.0 * float(dearest.max(initial=1.0))

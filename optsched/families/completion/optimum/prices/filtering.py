@@ -11,12 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.engine.colgen import Floats
-from optsched.families.completion.instance import Ints
 from optsched.families.completion.modes import Modes
 from optsched.families.completion.optimum.cpsat import Choices, unmasked
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.oracle.schedule import PricedServers, best_schedule
+from optsched.numbers.arrays import Floats, Ints
 
 SLACK = 1e-7  # relative: rounding of sums of floats
 MARGIN = 1e-9

@@ -8,7 +8,7 @@ from threading import Event
 
 import numpy as np
 
-from optsched.engine.colgen import Floats, Master, Relaxation, generate_columns
+from optsched.engine.colgen import Master, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
@@ -20,6 +20,7 @@ from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlo
 from optsched.families.completion.optimum.search.neighbourhood import FACTORS, Neighbourhood
 from optsched.families.completion.optimum.search.servers import Plans
 from optsched.families.completion.optimum.tree.branching import attributes
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.process import clock
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from optsched.engine.colgen import Floats, Master, generate_columns
-from optsched.families.completion.instance import Ints
+from optsched.engine.colgen import Master, generate_columns
 from optsched.families.completion.optimum.timeline.program import Timeline
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
+from optsched.numbers.arrays import Floats, Ints
 
 SAMPLE = 400  # states at which prices are compared
 MOST_SOLVED = 20  # of which so many get prices of their own

@@ -11,8 +11,6 @@ from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.servers import (
     GIVE,
     TAKE,
-    Floats,
-    Ints,
     Plans,
     Servers,
     Tables,
@@ -21,6 +19,7 @@ from optsched.families.completion.optimum.search.servers import (
     occupy,
     worth,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 State = NDArray[np.uint64]

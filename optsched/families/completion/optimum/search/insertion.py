@@ -11,17 +11,9 @@ from typing import cast
 
 import numpy as np
 
-from optsched.families.completion.optimum.search.servers import (
-    TAKE,
-    Floats,
-    Ints,
-    Plans,
-    Servers,
-    Small,
-    Tables,
-    occupy,
-)
+from optsched.families.completion.optimum.search.servers import TAKE, Plans, Servers, Tables, occupy
 from optsched.families.completion.oracle.bookkeeping import MOST_ROOM
+from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from optsched.engine.colgen import Floats
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs
@@ -22,6 +21,7 @@ from optsched.families.completion.optimum.search.servers import (
     tables_of,
     worth,
 )
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices

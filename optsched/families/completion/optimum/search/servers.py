@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.oracle.bookkeeping import MOST_ROOM, prefix_sums
+from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Small = NDArray[np.int16]
 
 TAKE, GIVE = (cast(int, np.int64(n)) for n in (1, -1))  # no literals: one kernel serves both
 

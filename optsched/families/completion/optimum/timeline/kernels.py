@@ -5,22 +5,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.timeline.slot_kernels import (
-    Ints,
     Items,
     Memory,
     Servers,
-    Small,
     mix,
     remembered,
     sort_in,
 )
 from optsched.families.completion.oracle.kernels import cheapest
+from optsched.numbers.arrays import Flags, Floats, Ints, Medium, Small
 from optsched.numbers.kernels import kernel
-
-Floats = NDArray[np.float64]
 
 NOTHING = 2**30  # fills the lists of what runs
 ITEM_BITS = 14  # of an entry of these lists: end << ITEM_BITS | item
@@ -54,27 +50,27 @@ class Pool(NamedTuple):
     mask: Ints  # (N,) jobs that have started
     value: Floats  # (N,) weight * completion of these
     bound: Floats  # (N,) nothing that follows costs less
-    ended: NDArray[np.bool_]  # (N,) whether some job ends there
-    runs: Small  # (N, J) ascending
-    chosen: Small  # (N, J) row * (S + 1) + start
+    ended: Flags  # (N,) whether some job ends there
+    runs: Medium  # (N, J) ascending
+    chosen: Medium  # (N, J) row * (S + 1) + start
     after: Ints  # (N,) next state of the same slot
     head: Ints  # (S + 1,) first state of a slot
-    table: Small  # hash table of states
+    table: Medium  # hash table of states
     size: Ints  # (1,)
 
 
 class Steps(NamedTuple):
     """The steps between states that were reached, in the order of the slots."""
 
-    source: Small  # (E,)
-    target: Small  # (E,) -1: all jobs have started
-    first: Small  # (E + 1,) of the rows
-    row: Small  # rows that are started
+    source: Medium  # (E,)
+    target: Medium  # (E,) -1: all jobs have started
+    first: Medium  # (E + 1,) of the rows
+    row: Medium  # rows that are started
     size: Ints  # (1,) steps; as many as there is room for: some are missing
 
 
 @kernel
-def _note(steps: Steps, source: int, target: int, rows: Small) -> None:
+def _note(steps: Steps, source: int, target: int, rows: Medium) -> None:
     """Add a step, if there is room."""
     n = steps.size[0]
     if n == steps.source.size:
@@ -115,8 +111,8 @@ def _reach(
     mask: int,
     value: float,
     bound: float,
-    runs: Small,
-    chosen: Small,
+    runs: Medium,
+    chosen: Medium,
 ) -> int:
     """Add a state, or improve the one that is there; return which, -1 if the pool is full."""
     jobs, size = runs.size, pool.table.size
@@ -155,7 +151,7 @@ def _reach(
 
 
 @kernel
-def _onward(runs: Small, until: int, out: Small) -> None:
+def _onward(runs: Medium, until: int, out: Medium) -> None:
     """Fill ``out`` with what still runs in slot ``until``, ascending."""
     for k in range(out.size):
         out[k] = NOTHING
@@ -167,7 +163,7 @@ def _onward(runs: Small, until: int, out: Small) -> None:
 
 
 @kernel
-def _bound(demand: Demand, k: int, slot: int, mask: int, value: float, runs: Small) -> float:
+def _bound(demand: Demand, k: int, slot: int, mask: int, value: float, runs: Medium) -> float:
     """Return what a schedule costs at least at list k of the prices."""
     bound = value - demand.worth[k, slot]
     for j in range(runs.size):
@@ -204,7 +200,7 @@ def expand(
     least_found: float,
     keep: bool,
     most: int,
-    best: Small,
+    best: Medium,
 ) -> tuple[float, int]:
     """Start jobs in a state in all ways, and go on to the next slot in which something happens.
 
@@ -337,7 +333,7 @@ class Priced(NamedTuple):
     ps_cost: Floats
     least: Floats
     free: Ints
-    room: NDArray[np.int16]
+    room: Small
     total: Ints
     top: Ints
     number: Ints

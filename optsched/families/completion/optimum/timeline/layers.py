@@ -10,16 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.timeline.slot_kernels import (
     NO,
     UNKNOWN,
     YES,
-    Ints,
     Items,
     Servers,
-    Small,
     beyond_table,
     host_way,
     least_workers,
@@ -27,13 +24,14 @@ from optsched.families.completion.optimum.timeline.slot_kernels import (
     spread,
     take,
 )
+from optsched.numbers.arrays import Flags, Ints, Medium
 from optsched.numbers.kernels import kernel
 
 
 class Layers(NamedTuple):
     """What is left on the servers while items are placed."""
 
-    within: NDArray[np.bool_]  # (count, L) which item runs in which layer
+    within: Flags  # (count, L) which item runs in which layer
     free: Ints  # (L, H, R)
     most: Ints  # (L, M) workers: as many as were chosen, or least
     left: Ints  # (L, M) workers that are to be spread, or least of items that have no host yet
@@ -161,7 +159,7 @@ def _spread_linked(
 
 @kernel
 def packs_layers(
-    servers: Servers, items: Items, which: Small, layers: Ints, number: int, tries: int
+    servers: Servers, items: Items, which: Medium, layers: Ints, number: int, tries: int
 ) -> int:
     """Return whether items fit on single servers in all layers: YES, NO or UNKNOWN.
 

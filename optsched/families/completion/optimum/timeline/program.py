@@ -24,8 +24,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.engine.colgen import Floats
-from optsched.families.completion.instance import Ints
 from optsched.families.completion.optimum.cpsat import Choices
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.timeline.kernels import (
@@ -41,8 +39,8 @@ from optsched.families.completion.optimum.timeline.kernels import (
     rents,
 )
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
-from optsched.families.completion.optimum.timeline.slot_kernels import Small
 from optsched.families.completion.oracle.schedule import PricedServers
+from optsched.numbers.arrays import Floats, Ints, Medium
 
 MOST_JOBS = 40  # a set of jobs is a bit mask
 MOST_STATES = 2**21
@@ -56,7 +54,7 @@ class Graph(NamedTuple):
 
     order: Ints  # (E,) steps by the state in which they begin
     first: Ints  # (N + 1,) of these
-    target: Small  # (E,) state in which a step ends; -1: all jobs have started
+    target: Medium  # (E,) state in which a step ends; -1: all jobs have started
     cost: Floats  # (E,) weight * completion of what a step starts
     rest: Floats  # (N + 1,) the least cost that follows a state
 
@@ -264,7 +262,7 @@ class Timeline:
         pool.ended[0], pool.head[0], pool.after[0] = True, 0, -1
         return pool
 
-    def _path(self, value: float, chosen: Small) -> Path:
+    def _path(self, value: float, chosen: Medium) -> Path:
         rows, starts = np.divmod(chosen.astype(np.int64), self.slots + 1)
         ends = starts + self.rows.duration[rows]
         choices = []

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 
-from optsched.engine.colgen import Floats
 from optsched.families.completion.certificate.format import round_up
 from optsched.families.completion.optimum.cpsat import Choices, Program
 from optsched.families.completion.optimum.dominance import undominated
@@ -17,6 +16,7 @@ from optsched.families.completion.optimum.timeline.paths import Paths, refuted
 from optsched.families.completion.optimum.timeline.program import Outcome, Path, Timeline
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
+from optsched.numbers.arrays import Floats
 from optsched.problem import Implementation
 from optsched.process import clock
 

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from optsched.families.completion.instance import Ints
 from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.timeline.layers import packs_layers
@@ -21,11 +20,11 @@ from optsched.families.completion.optimum.timeline.slot_kernels import (
     Items,
     Memory,
     Servers,
-    Small,
     learn,
     packs,
     remembered,
 )
+from optsched.numbers.arrays import Ints, Medium
 
 MEMORY = 2**21  # lists of items; a power of two
 TRIES = 1000  # steps to fit a list on the servers; then it counts as fitting
@@ -102,7 +101,7 @@ class SlotItems:
         """Find out whether lists of (item, job) fit; return whether one counted so and does not."""
         refuted = False
         for one in lists:
-            which: Small = np.array(sorted(i for i, _ in one), np.int32)
+            which: Medium = np.array(sorted(i for i, _ in one), np.int32)
             if remembered(self.servers, self.items, self.memory, which):
                 fits = packs(self.servers, self.items, which, MOST_TRIES)
                 learn(self.memory, which, fits)

@@ -7,10 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.numbers.arrays import Ints, Medium
 from optsched.numbers.kernels import kernel
-
-Ints = NDArray[np.int64]
-Small = NDArray[np.int32]
 
 NO, YES, UNKNOWN = 0, 1, 2
 MOST_SPREAD = 10_000  # entries of a table of workers that are spread
@@ -42,7 +40,7 @@ class Items(NamedTuple):
 class Memory(NamedTuple):
     """Lists of items that were tried on the servers."""
 
-    items: Small  # (N, J)
+    items: Medium  # (N, J)
     fits: NDArray[np.int8]  # (N,) -1: free place
     size: Ints  # (1,)
     tries: Ints  # (1,) steps to find out; then a list counts as fitting
@@ -214,7 +212,7 @@ def host_way(
 
 
 @kernel
-def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
+def packs(servers: Servers, items: Items, which: Medium, most_tries: int) -> int:
     """Return whether items fit on single servers side by side: YES, NO or UNKNOWN.
 
     One host holds the PS of an item, and so many of its workers that they suffice; the others are
@@ -287,7 +285,7 @@ def packs(servers: Servers, items: Items, which: Small, most_tries: int) -> int:
 
 
 @kernel
-def sort_in(out: Small, length: int, x: int) -> None:
+def sort_in(out: Medium, length: int, x: int) -> None:
     """Insert x into the ascending first ``length`` entries."""
     while length > 0 and out[length - 1] > x:
         out[length] = out[length - 1]
@@ -296,7 +294,7 @@ def sort_in(out: Small, length: int, x: int) -> None:
 
 
 @kernel
-def place_of(memory: Memory, which: Small) -> int:
+def place_of(memory: Memory, which: Medium) -> int:
     """Return where an ascending list is remembered, or the free place for it."""
     count, size = which.size, memory.fits.size
     h = count
@@ -314,7 +312,7 @@ def place_of(memory: Memory, which: Small) -> int:
 
 
 @kernel
-def learn(memory: Memory, which: Small, fits: int) -> None:
+def learn(memory: Memory, which: Medium, fits: int) -> None:
     """Note what was found out about an ascending list, if there is room."""
     k, count = place_of(memory, which), which.size
     if memory.fits[k] < 0:
@@ -329,7 +327,7 @@ def learn(memory: Memory, which: Small, fits: int) -> None:
 
 
 @kernel
-def remembered(servers: Servers, items: Items, memory: Memory, which: Small) -> bool:
+def remembered(servers: Servers, items: Items, memory: Memory, which: Medium) -> bool:
     """Return :func:`packs` of an ascending list, worked out once."""
     workers = np.zeros(servers.worker.shape[0], np.int64)
     for i in which:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.engine.branch import Split, Tree
-from optsched.engine.colgen import Column, Floats, Pricing, Relaxation
+from optsched.engine.colgen import Column, Pricing, Relaxation
 from optsched.families.completion.certificate.bound import UNLIMITED, Evaluation
 from optsched.families.completion.certificate.format import (
     ATTRIBUTES,
@@ -24,9 +23,10 @@ from optsched.families.completion.certificate.format import (
     to_grid,
 )
 from optsched.families.completion.certificate.format import Split as SplitNode
-from optsched.families.completion.instance import Ints, Piece
+from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Modes
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 START, COMPLETION, TYPE, WORKERS, TOGETHER = range(len(ATTRIBUTES))
 FRACTION = 1e-6
@@ -37,7 +37,7 @@ BITS = 20
 class WindowBlocks(ServerBlocks):
     """The decomposition at a node: limits on the attributes of every job, shape (J, 5, 2)."""
 
-    def __init__(self, jobs: Jobs, slots: int, priced: NDArray[np.bool_] | None = None) -> None:
+    def __init__(self, jobs: Jobs, slots: int, priced: Flags | None = None) -> None:
         super().__init__(jobs, slots, 1)
         self.priced = priced  # (R,) resources that may have a price; None: all
         self.limits = self.root()
@@ -77,7 +77,7 @@ class WindowBlocks(ServerBlocks):
         if (limits[:, 0] == 0).all() and (limits[:, 1] == UNLIMITED).all():
             return modes, None
         columns = ((TYPE, modes.worker_type), (WORKERS, modes.workers), (TOGETHER, modes.together))
-        keep: NDArray[np.bool_] = np.ones(modes.size, bool)
+        keep: Flags = np.ones(modes.size, bool)
         for attribute, values in columns:
             inside = (values >= limits[attribute, 0]) & (values <= limits[attribute, 1])
             np.logical_and(keep, inside, out=keep)
@@ -88,7 +88,7 @@ class WindowBlocks(ServerBlocks):
         some = np.flatnonzero(first <= last)
         return modes.take(some), (first[some], last[some])
 
-    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    def allowed(self, columns: Sequence[Column]) -> Flags:
         """Return which columns the node permits."""
         if columns is not self._known or len(self._job) > len(columns):
             self._known, self._job = columns, self._job[:0]  # type: ignore[assignment]

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.engine.colgen import Column, Floats, Ints
+from optsched.engine.colgen import Column
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY, Node, root
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.scheduling.oracle.schedule import Machines
 
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
@@ -86,7 +86,7 @@ class NodeBlocks(ABC):
         """Return the columns; the blocks never change."""
         return list(columns)
 
-    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    def allowed(self, columns: Sequence[Column]) -> Flags:
         """Return which columns the node permits; see `branch.BranchProblem`."""
         out = np.ones(len(columns), bool)
         node = self.node

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.schedule import Best, requests
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.oracle.schedule import Machines
 
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs

@@ -12,8 +12,8 @@ import math
 import numpy as np
 
 from optsched.families.dmlrs.oracle.ranking import rank
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints
 
 MOST_STEPS = 4000
 WHOLE = 1.0 + 1e-9  # of the surrogate resource

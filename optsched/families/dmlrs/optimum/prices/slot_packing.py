@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints
 
 MOST_JOBS = 12  # above it, there are too many sets
 MOST_STEPS = 200_000  # of all searches on one class of machines

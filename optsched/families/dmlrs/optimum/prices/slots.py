@@ -13,12 +13,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slot_packing import pack_slots
 from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY
 from optsched.families.dmlrs.oracle.schedule import Best
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
 

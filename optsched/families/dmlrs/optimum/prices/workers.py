@@ -11,11 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.machine_loads import best_loads
 from optsched.families.dmlrs.oracle.schedule import Request
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
 

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Floats, Ints
+from optsched.engine.colgen import Column
 from optsched.engine.progress import Progress
 from optsched.engine.search import construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks, over_slots
 from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.schedule import requests
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.scheduling.board import Plan, PlanBoard

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from optsched.engine.branch import Split
-from optsched.engine.colgen import Ints, Relaxation
+from optsched.engine.colgen import Relaxation
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
@@ -28,6 +28,7 @@ from optsched.families.dmlrs.optimum.tree.nodes import (
     Workers,
 )
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
+from optsched.numbers.arrays import Ints
 
 INTEGRAL = 1e-6
 MOST_SPLITS = 6  # of modes and of numbers of workers that are offered

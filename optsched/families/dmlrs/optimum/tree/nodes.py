@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.engine.colgen import Ints
+from optsched.numbers.arrays import Ints
 
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.instance import OasisInstance
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import plan_entries
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 

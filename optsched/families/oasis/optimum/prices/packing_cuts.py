@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.oasis.optimum.prices.patterns import STEPS, best_patterns
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints, plain_int
+from optsched.scheduling.oracle.slots import plain_int
 
 TINY = 1e-9
 ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off

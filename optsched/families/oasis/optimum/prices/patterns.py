@@ -10,8 +10,8 @@ import math
 
 import numpy as np
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints
 
 STEPS = 60  # of the search for surrogate weights
 

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
-from optsched.engine.colgen import Floats, Ints
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES, CapacityBlocks
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import clock
 
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
@@ -105,7 +104,7 @@ class _Matrix:
         self.problem, self.least = problem, least
         self.earned = most_earned(problem)
         self.where: dict[int, JobColumns] = {}
-        self.cost: list[NDArray[np.float64]] = []
+        self.cost: list[Floats] = []
         self.row: list[Ints] = []
         self.col: list[Ints] = []
         self.val: list[Floats] = []

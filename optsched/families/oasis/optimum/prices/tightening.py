@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.engine.colgen import Floats, Ints
 from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
 from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
 from optsched.families.oasis.optimum.prices.patterns import STEPS, best_patterns, windowed_costs
@@ -28,6 +27,7 @@ from optsched.families.oasis.optimum.prices.relaxation import (
 )
 from optsched.families.oasis.optimum.prices.workers import SlotBlocks
 from optsched.families.oasis.optimum.tree.nodes import Node
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import clock
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively

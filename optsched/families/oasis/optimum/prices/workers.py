@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from optsched.engine.colgen import Column, Floats, Ints, Pricing
+from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES
@@ -24,6 +23,7 @@ from optsched.families.oasis.optimum.prices.patterns import (
     windowed_costs,
 )
 from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
@@ -66,7 +66,7 @@ class SlotBlocks:
     def _can_finish(self, i: int) -> bool:
         return self.inst.work[i] <= int(self.most[i]) * (self.slots - self.inst.jobs[i].arrival)
 
-    def _useful(self) -> NDArray[np.bool_]:
+    def _useful(self) -> Flags:
         """Return where a worker can matter, (I, T): the job can finish, and earns something."""
         useful = np.zeros((self.jobs, self.slots), bool)
         least = NEGLIGIBLE * float(self.arrays.utility.max(initial=0.0))
@@ -127,7 +127,7 @@ class SlotBlocks:
                 out.append(self.host_column(b, pattern))
         return out
 
-    def allowed(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    def allowed(self, columns: Sequence[Column]) -> Flags:
         """Return which columns the node permits; see `branch.BranchProblem`."""
         node, book = self.node, self.book
         book.read(columns)

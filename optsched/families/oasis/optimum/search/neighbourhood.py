@@ -11,9 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import NDArray
 
-from optsched.engine.colgen import Floats
 from optsched.engine.progress import Progress
 from optsched.engine.search import construct, improve
 from optsched.families.oasis.facts import most_workers
@@ -21,6 +19,7 @@ from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSc
 from optsched.families.oasis.optimum.prices.capacity import requests
 from optsched.families.oasis.optimum.prices.tightening import Guide
 from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.scheduling.board import Plan
@@ -116,7 +115,7 @@ class Neighbourhood:
         """Insert the jobs at the full prices, the most valuable first."""
         construct(self.board, self._jobs(np.argsort(-self.worth, kind="stable")), FULL, stop)
 
-    def _jobs(self, order: NDArray[np.int64]) -> list[int]:
+    def _jobs(self, order: Ints) -> list[int]:
         return [i for i in order.tolist() if self.worth[i] > 0]
 
     def build(self, rng: Generator, done: Callable[[], float], found: Callable[[], None]) -> None:

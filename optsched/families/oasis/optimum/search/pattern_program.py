@@ -12,11 +12,12 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from optsched import solvers
-from optsched.engine.colgen import Column, Ints
+from optsched.engine.colgen import Column
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import SlotBlocks
 from optsched.families.oasis.optimum.tree.nodes import Host
+from optsched.numbers.arrays import Ints
 
 Key = tuple[str, int, int]
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.oasis.optimum.prices.patterns import best_patterns
+from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.slots import Floats, Ints, plain_int, rooms
+from optsched.scheduling.oracle.slots import plain_int, rooms
 
-Hosted = NDArray[np.int16]
-Flags = NDArray[np.bool_]
+Hosted = Small
 
 NODES = 30  # of the search for a machine's best pattern
 

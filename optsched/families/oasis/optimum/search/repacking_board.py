@@ -20,9 +20,9 @@ from optsched.families.oasis.optimum.search.repacking import (
     put_repacked,
     slot_rooms,
 )
+from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan, book
 from optsched.scheduling.oracle.schedule import Request, best_schedule, compile_kernels, new_scratch
-from optsched.scheduling.oracle.slots import Floats, Ints
 
 SIDES = (0, 1)  # workers, PS
 USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
@@ -272,7 +272,7 @@ def _worth(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     little = (
         LITTLE * max(float(prices.max(initial=0.0)), 1e-9) / max(float(size.max(initial=0.0)), 1e-9)
     )
-    worth: NDArray[np.float64] = np.ascontiguousarray(prices + little * size[:, None])
+    worth: Floats = np.ascontiguousarray(prices + little * size[:, None])
     return worth
 
 

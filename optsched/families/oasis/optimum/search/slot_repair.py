@@ -27,10 +27,10 @@ from scipy.sparse import (
 )
 
 from optsched import solvers
-from optsched.engine.colgen import Floats, Ints
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.numbers.arrays import Floats, Ints
 from optsched.process import clock
 
 PROGRAM_SECONDS = 2.0  # for one program

@@ -14,11 +14,12 @@ from scipy.sparse import block_diag, eye_array, hstack, vstack
 
 from optsched import solvers
 from optsched.engine.branch import Split
-from optsched.engine.colgen import Ints, Relaxation
+from optsched.engine.colgen import Relaxation
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import SlotBlocks
 from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
+from optsched.numbers.arrays import Ints
 
 INTEGRAL = 1e-6
 MOST_SPLITS = 6  # of numbers of workers that are offered

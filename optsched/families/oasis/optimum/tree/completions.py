@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.engine.colgen import Floats
 from optsched.families.oasis.optimum.prices.tightening import Prices, Tightening
 from optsched.families.oasis.optimum.tree.nodes import Completion, Node
+from optsched.numbers.arrays import Floats
 from optsched.process import clock
 
 MOST_LEAVES = 16  # each costs time to check, and room in a certificate

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from optsched.engine.colgen import Column, Ints
+from optsched.engine.colgen import Column
+from optsched.numbers.arrays import Ints
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,12 @@
+"""Arrays by what they hold; kernels are compiled by these types."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Small = NDArray[np.int16]  # counts of few, where memory is what costs
+Medium = NDArray[np.int32]
