@@ -13,7 +13,9 @@ from optsched.process import clock
 
 COLD = """
 import threading, time
-from optsched import clock, get_family, kernels, solve
+from optsched import get_family, solve
+from optsched.numbers import kernels
+from optsched.process import clock
 
 said = set()
 def listen():
@@ -62,7 +64,7 @@ class Nowhere:
     def from_function(cls, function, path):
         return None
 caching.CacheImpl._locator_classes = [Nowhere]
-from optsched import kernels
+from optsched.numbers import kernels
 
 @kernels.kernel
 def twice(x):
