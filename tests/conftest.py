@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from xdist.scheduler import LoadScopeScheduling
 from optsched.cli.app import main
 from optsched.problem import families
 
+os.environ["OPTSCHED_CACHE"] = os.devnull  # no test finds the optima of another one
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
 settings.load_profile("repeatable")
 

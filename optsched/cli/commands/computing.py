@@ -138,6 +138,9 @@ def ratio(
             metavar="RESULT", help="Take the optimum from this result; it is checked, not solved."
         ),
     ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Look for the optimum though it is known already.")
+    ] = False,
     method: Method = "auto",
     time_limit: TimeLimit = 60.0,
     gap: Gap = CLOSED,
@@ -160,6 +163,7 @@ def ratio(
     from optsched.cli.console import out, show_ratios
     from optsched.cli.ticker import Rows, Ticker
     from optsched.ratios import compare, name_of, turns
+    from optsched.results import kept
     from optsched.results.journal import Journal
     from optsched.results.result import load_schedule, save_result
     from optsched.results.reuse import load_known
@@ -168,6 +172,8 @@ def ratio(
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
+    limits = {"method": method, "time_limit": time_limit, "gap": gap}
+    limits |= {"threads": threads, "seed": seed}
     with ending_well(), Journal(instance, output, method) as journal:
         with Ticker("running the policies", journal.watch) as ticker:
             known, others = None, None
@@ -175,6 +181,9 @@ def ratio(
                 ticker.begin(f"checking {optimum}")
                 known, others = load_known(optimum, instance)
                 ticker.print(f"the optimum is that of {optimum}, checked again")
+            elif not fresh and (recalled := kept.recall(instance, limits)):
+                known, others = recalled
+                ticker.print("the optimum is known from before, checked again (--fresh: look anew)")
             rows = Rows(instance, names, ticker)
             rows.begin()
 
@@ -197,6 +206,8 @@ def ratio(
                 watch=ticker.watch,
                 tell=tell,
             )
+        if known is None and interrupts.asked() is None:
+            kept.keep(instance, limits, made.optimum, made.references)
         try:
             if output:
                 save_result(output, instance, made.optimum, made.runs, made.references)

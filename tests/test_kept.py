@@ -1,0 +1,83 @@
+"""Optima that are kept: taken again where they hold, and only there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from optsched import get_family, solve
+from optsched.files.envelope import save_instance
+from optsched.problem import Level
+from optsched.results import kept
+
+KNOWN = "the optimum is known from before"
+POLICIES = ("--policy", "adaptive", "--policy", "fifo")
+
+
+@pytest.fixture
+def ratio(tmp_path, monkeypatch, call):
+    """Return a comparison by command, whose optima are kept in a folder of its own."""
+    monkeypatch.setenv("OPTSCHED_CACHE", str(tmp_path / "optima"))
+
+    def run(*more, seed=0):
+        path = tmp_path / f"instance{seed}.json"
+        save_instance(get_family("bot").generate("small", seed=seed), path)
+        status, out, err = call("ratio", path, *POLICIES, "--json", *more)
+        assert status == 0
+        return json.loads(out), KNOWN in err
+
+    return run
+
+
+def test_an_optimum_is_looked_for_once(ratio):
+    first, known = ratio()
+    assert not known
+    again, known = ratio()
+    assert known
+    assert again["reference"] == first["reference"]
+    assert [p["ratio"] for p in again["policies"]] == [p["ratio"] for p in first["policies"]]
+    assert not ratio("--fresh")[1]
+    assert not ratio(seed=1)[1]
+
+
+def test_a_closed_one_serves_other_limits_but_no_other_method(ratio):
+    ratio()
+    assert ratio("--time-limit", "7", "--seed", "3")[1]
+    assert not ratio("--gap", "0")[1]
+    assert not ratio("--method", "interior")[1]
+    assert ratio("--method", "interior")[1]
+
+
+@pytest.mark.parametrize("damage", ["", "{", "other"])
+def test_what_does_not_hold_is_not_taken(ratio, damage):
+    ratio()
+    (path,) = kept.folder().glob("*.json")
+    content = json.loads(path.read_text())
+    content["optimum"]["value"] *= 1.5
+    path.write_text(json.dumps(content) if damage == "other" else damage)
+    assert not ratio()[1]
+
+
+@pytest.mark.parametrize("level", Level)
+def test_only_what_is_certified_is_kept(tmp_path, monkeypatch, level):
+    monkeypatch.setenv("OPTSCHED_CACHE", str(tmp_path))
+    instance = get_family("bot").generate("small", seed=0)
+    found = solve(instance).model_copy(update={"bound_level": level})
+    kept.keep(instance, {"method": "auto", "gap": 1e-6}, found, {})
+    assert len(list(tmp_path.iterdir())) == (level is Level.CERTIFIED)
+
+
+def test_where_nothing_can_be_written_nothing_is_kept(ratio, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("OPTSCHED_CACHE", str(tmp_path / "file"))
+    assert not ratio()[1]
+    assert not ratio()[1]
+
+
+def test_old_ones_make_room(ratio, monkeypatch):
+    monkeypatch.setattr(kept, "MOST", 2)
+    for seed in range(3):
+        ratio(seed=seed)
+    assert len(list(kept.folder().glob("*.json"))) == 2
+    assert not ratio(seed=0)[1]
