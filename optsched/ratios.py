@@ -293,7 +293,7 @@ def _with_known(
         (optimum.bound, optimum.certificate),
     )
     if not improved:
-        return optimum, best.name if best.schedule == optimum.schedule else None
+        return optimum, best.name if best.schedule is optimum.schedule else None
     update: dict[str, Any] = {
         "value": best.value,
         "schedule": best.schedule,
