@@ -59,37 +59,8 @@ class PlanBoard:
 
     def _use(self, i: int, plan: Plan, sign: float) -> None:
         request = self.requests[i]
-        book(
-            plan.entries,
-            request.worker_demand,
-            request.ps_demand,
-            self.free[0],
-            self.free[1],
-            sign,
-        )
-
-
-def plan_entries(
-    request: Request, amount: Ints, completion: int, workers: Machines, ps: Machines
-) -> Ints:
-    """Place a schedule on the cheapest machines; return rows [side, slot, machine, number]."""
-    entries: Ints = place_plan(
-        amount,
-        request.arrival,
-        completion,
-        request.units,
-        request.ps_needed,
-        request.worker_demand,
-        request.ps_demand,
-        workers.price,
-        workers.free,
-        workers.count,
-        ps.price,
-        ps.free,
-        ps.count,
-        workers.stranded,
-    )
-    return entries
+        demands = request.worker_demand, request.ps_demand
+        book(plan.entries, *demands, *self.free, sign)
 
 
 @kernel
@@ -111,28 +82,19 @@ def book(
 
 
 @kernel
-def place_plan(
-    amount: Ints,
-    arrival: int,
-    completion: int,
-    units: Ints,
-    ps_needed: Ints,
-    worker_demand: Floats,
-    ps_demand: Floats,
-    worker_price: Floats,
-    worker_free: Floats,
-    worker_count: Ints,
-    ps_price: Floats,
-    ps_free: Floats,
-    ps_count: Ints,
-    stranded: float,
+def plan_entries(
+    job: Request, amount: Ints, completion: int, workers: Machines, ps: Machines
 ) -> Ints:
-    """Return a job's entries [side, slot, machine, number], cheapest machines first."""
+    """Place a schedule of ``amount`` (T,) units of work by slot, cheapest machines first.
+
+    Returns rows [side, slot, machine, number].
+    """
+    arrival, units, ps_needed = job.arrival, job.units, job.ps_needed
     total = 0
     for t in range(arrival, completion + 1):
         total += units[amount[t]] + ps_needed[units[amount[t]]]
     entries = np.empty((total, 4), np.int64)
-    size = max(worker_count.size, ps_count.size)
+    size = max(workers.count.size, ps.count.size)
     unit_price, room = np.empty(size), np.empty(size)
     heap, machine = np.empty(size, np.int64), np.empty(size, np.int64)
     number = np.empty(size, np.int64)
@@ -142,16 +104,15 @@ def place_plan(
         if n == 0:
             continue
         for side in range(2):
-            price = worker_price[t] if side == 0 else ps_price[t]
-            free = worker_free[t] if side == 0 else ps_free[t]
-            count = worker_count if side == 0 else ps_count
-            demand = worker_demand if side == 0 else ps_demand
+            machines = workers if side == 0 else ps
+            demand = job.worker_demand if side == 0 else job.ps_demand
+            price, free, count = machines.price[t], machines.free[t], machines.count
             want = n if side == 0 else ps_needed[n]
             h = count.size
             unit_prices(price, demand, unit_price[:h])
             rooms(free, demand, want, room[:h])
-            if stranded > 0.0:
-                charge_leftovers(price, free, room[:h], stranded, unit_price[:h])
+            if workers.stranded > 0.0:
+                charge_leftovers(price, free, room[:h], workers.stranded, unit_price[:h])
             k = place(unit_price[:h], room[:h], count, want, heap, machine, number)
             for j in range(k):
                 entries[used, 0] = side

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.numbers.resources import close
 from optsched.scheduling.oracle.schedule import Request
 
 
 def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
-    return Request(
+    job = Request(
         arrival=0,
         work=work,
         units=np.arange(most + 1),
@@ -17,3 +18,5 @@ def request(work=2, most=2, demand=1.0, utility=(9, 6, 3)):
         ps_needed=np.ceil(np.arange(most + 1) / 2).astype(np.int64),
         utility=np.array(utility, float),
     )
+    close(job.utility)
+    return job

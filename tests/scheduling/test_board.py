@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_requests import request
 
-from optsched.scheduling.board import Plan, PlanBoard, place_plan, plan_entries
+from optsched.scheduling.board import Plan, PlanBoard, plan_entries
 from optsched.scheduling.oracle.schedule import Machines, Oracle
 
 
@@ -108,9 +108,11 @@ def test_a_plan_takes_the_cheapest_machines():
     price, free = np.array([[[3.0, 1.0, 2.0]]]), np.array([[[4.0, 2.0, 5.0]]])
     each, none = np.ones(3, np.int64), np.zeros(5, np.int64)
     units, demand = np.arange(5), np.array([2.0])
-    side = (price, free, each)
-    entries = place_plan(np.array([4]), 0, 0, units, none, demand, demand, *side, *side, 0.0)
+    job = request()._replace(units=units, worker_demand=demand, ps_demand=demand, ps_needed=none)
+    side = Machines(price, free, each)
+    entries = plan_entries(job, np.array([4]), 0, side, side)
     assert entries.tolist() == [[0, 0, 1, 1], [0, 0, 2, 2], [0, 0, 0, 1]]
     # machine 2 would be left with 1 of its 5; charged for that, a worker on it costs 2 * 5 / 2
-    entries = place_plan(np.array([1]), 0, 0, units, none, demand, demand, *side, *side, 1.0)
+    side = side._replace(stranded=1.0)
+    entries = plan_entries(job, np.array([1]), 0, side, side)
     assert entries.tolist() == [[0, 0, 1, 1]]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.scheduling.online.filling import Request, progressive_filling
+from optsched.scheduling.online.filling import ElasticJob, progressive_filling
 from optsched.scheduling.online.pool import Pool, in_units
 
 
 def request(worker, ps=(0.0, 0.0), most=10, table=None):
     table = np.zeros(most + 1, np.int64) if table is None else np.array(table)
-    return Request(in_units(worker), in_units(ps), table, most)
+    return ElasticJob(in_units(worker), in_units(ps), table, most)
 
 
 def test_the_example_of_the_paper():

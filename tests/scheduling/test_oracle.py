@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -217,7 +216,7 @@ def test_costs_that_differ_by_rounding_end_early():
 
 def test_units_may_need_several_workers():
     # 1, 2 units of work need 2, 3 workers; three workers fit in a slot
-    request = replace(simple([9, 9], work=3, most=3), units=np.array([0, 2, 3]))
+    request = simple([9, 9], work=3, most=3)._replace(units=np.array([0, 2, 3]))
     side = one_machine(1, 1, room=3.0)
     best = Oracle(2, 1, 3, 3).best(request, side, one_machine(0, 0))
     assert (best.payoff, best.amount.tolist()) == (9 - 3 - 2, [2, 1])
@@ -225,6 +224,6 @@ def test_units_may_need_several_workers():
 
 def test_the_ps_may_be_what_is_scarce():
     request, workers = simple([9, 9], work=2), one_machine(0, 0)
-    request = replace(request, ps_demand=np.ones(1))
+    request = request._replace(ps_demand=np.ones(1))
     assert Oracle(2, 1, 2, 2).best(request, workers, one_machine(0, 0, room=1.0)).completion == 1
     assert Oracle(2, 1, 2, 2).best(request, workers, one_machine(0, 0, room=0.0)) is None

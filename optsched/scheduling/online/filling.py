@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from optsched.scheduling.online.pool import Counts, Pool
 
 
 @dataclass(frozen=True, eq=False)
-class Request:
+class ElasticJob:
     """A job that wants as many workers as it can get."""
 
     worker_demand: Counts  # (R,) units of the pool
@@ -32,7 +33,7 @@ class Request:
         return int(np.searchsorted(self.ps[: workers + 1], ps, side="right")) - 1
 
 
-def unit_shares(workers: Pool, servers: Pool, request: Request) -> tuple[Floats, Floats]:
+def unit_shares(workers: Pool, servers: Pool, request: ElasticJob) -> tuple[Floats, Floats]:
     """Return the shares of the cluster that one worker, and one PS, takes of every resource.
 
     Where both live on the same machines they share R resources; else there are 2 R.
@@ -48,7 +49,7 @@ def unit_shares(workers: Pool, servers: Pool, request: Request) -> tuple[Floats,
 
 
 def progressive_filling(
-    workers: Pool, servers: Pool, requests: Sequence[Request]
+    workers: Pool, servers: Pool, requests: Sequence[ElasticJob]
 ) -> tuple[Counts, Counts]:
     """Hand out workers one by one, always to the job with the least dominant share.
 
@@ -72,25 +73,22 @@ def progressive_filling(
     given = np.zeros((n, h), np.int64), np.zeros((n, k), np.int64)
     if not n:
         return given
-    most = np.array([q.most for q in requests], np.int64)
-    ps = np.zeros((n, int(most.max()) + 1), np.int64)
+    ps = np.zeros((n, max(q.most for q in requests) + 1), np.int64)
     for j, q in enumerate(requests):
         ps[j, : q.most + 1] = q.ps[: q.most + 1]
     shares = [unit_shares(workers, servers, q) for q in requests]
-    workers.next, servers.next = _fill(
-        workers.free,
-        servers.free,
-        np.array([q.worker_demand for q in requests]),
-        np.array([q.ps_demand for q in requests]),
-        np.array([s[0] for s in shares]),
-        np.array([s[1] for s in shares]),
+    jobs = _Jobs(
+        (
+            np.array([q.worker_demand for q in requests]),
+            np.array([q.ps_demand for q in requests]),
+        ),
+        (np.array([s[0] for s in shares]), np.array([s[1] for s in shares])),
         ps,
-        most,
-        np.array([workers.next, servers.next]),
-        workers is servers,
-        np.empty(int(ps.max()), np.int64),
-        *given,
+        np.array([q.most for q in requests], np.int64),
     )
+    spots, pointer = np.empty(int(ps.max()), np.int64), np.array([workers.next, servers.next])
+    _fill((workers.free, servers.free), workers is servers, jobs, pointer, spots, given)
+    workers.next, servers.next = pointer.tolist()
     return given
 
 
@@ -98,7 +96,7 @@ def progressive_filling(
 def compile_kernels() -> None:
     """Compile what `progressive_filling` runs, so that no decision is timed with it."""
     pool, one = Pool([[1.0]]), np.ones(1, np.int64)
-    progressive_filling(pool, pool.copy(), [Request(one, one, np.arange(2), 1)])
+    progressive_filling(pool, pool.copy(), [ElasticJob(one, one, np.arange(2), 1)])
 
 
 @kernel(inline="always")
@@ -114,46 +112,61 @@ def _find(free: Counts, demand: Counts, start: int) -> int:
     return -1
 
 
+class _Jobs(NamedTuple):
+    """J jobs that want workers; pairs are of a worker, and of a PS."""
+
+    demand: tuple[Counts, Counts]  # (J, R) units of the pool
+    share: tuple[Floats, Floats]  # (J, Q) of the cluster
+    ps: Counts  # (J, N + 1) PS that 0, 1, 2, ... workers need
+    most: Counts  # (J,) workers
+
+
 @kernel
 def _fill(
-    free_w: Counts,  # (H, R), the same array as free_s if machines are shared
-    free_s: Counts,  # (K, R)
-    demand_w: Counts,  # (J, R)
-    demand_s: Counts,  # (J, R)
-    share_w: Floats,  # (J, Q)
-    share_s: Floats,  # (J, Q)
-    ps: Counts,  # (J, N + 1)
-    most: Counts,  # (J,)
-    pointer: Counts,  # (2,)
+    free: tuple[Counts, Counts],
     shared: bool,
-    spots: Counts,  # as many as PS that are needed at once: scratch
-    workers: Counts,  # (J, H), out
-    servers: Counts,  # (J, K), out
-) -> tuple[int, int]:
-    jobs, resources, shares = len(most), demand_w.shape[1], share_w.shape[1]
-    n, dominant = np.empty(jobs, np.int64), np.empty(jobs)
-    for i in range(jobs):
+    jobs: _Jobs,
+    pointer: Counts,
+    spots: Counts,
+    given: tuple[Counts, Counts],
+) -> None:
+    """Hand out workers and PS, see `progressive_filling`.
+
+    Parameters
+    ----------
+    free : pair of arrays of shape (H, R) and (K, R)
+        Units of the pool; the same array where machines are ``shared``.
+    pointer : array of shape (2,)
+        Where the round robins of workers and PS go on.
+    spots : scratch, as many as PS that are needed at once
+    given : pair of arrays of shape (J, H) and (J, K)
+        Receive the workers, and the PS.
+    """
+    ps, most = jobs.ps, jobs.most
+    resources, shares = jobs.demand[0].shape[1], jobs.share[0].shape[1]
+    n, dominant = np.empty(most.size, np.int64), np.empty(most.size)
+    for i in range(most.size):
         n[i] = 0
         dominant[i] = 0.0 if most[i] > 0 else np.inf  # inf: gets no more
     while True:
         j = 0
-        for i in range(1, jobs):
+        for i in range(1, most.size):
             if dominant[i] < dominant[j] * (1 - 1e-9):
                 j = i
         if dominant[j] == np.inf:
-            return pointer[0], pointer[1]
+            return
         before = pointer[0], pointer[1]
         need, placed = ps[j, n[j] + 1] - ps[j, n[j]], 0
         at = -1
         for step in range(need + 1):  # the worker, and then its PS
             side = min(step, 1)
-            free, demand = (free_w, demand_w) if step == 0 else (free_s, demand_s)
-            spot = _find(free, demand[j], pointer[side])
+            there, demand = free[side], jobs.demand[side][j]
+            spot = _find(there, demand, pointer[side])
             if spot < 0:
                 break
             for r in range(resources):
-                free[spot, r] -= demand[j, r]
-            pointer[side] = (spot + 1) % len(free)
+                there[spot, r] -= demand[r]
+            pointer[side] = (spot + 1) % len(there)
             if shared:
                 pointer[1 - side] = pointer[side]
             if step == 0:
@@ -164,19 +177,19 @@ def _fill(
         if at < 0 or placed < need:  # no room: put everything back
             for r in range(resources):
                 if at >= 0:
-                    free_w[at, r] += demand_w[j, r]
+                    free[0][at, r] += jobs.demand[0][j, r]
                 for k in range(placed):
-                    free_s[spots[k], r] += demand_s[j, r]
+                    free[1][spots[k], r] += jobs.demand[1][j, r]
             pointer[0], pointer[1] = before
             dominant[j] = np.inf
             continue
-        workers[j, at] += 1
+        given[0][j, at] += 1
         for k in range(placed):
-            servers[j, spots[k]] += 1
+            given[1][j, spots[k]] += 1
         n[j] += 1
         dominant[j] = 0.0
         for q in range(shares):
-            held = n[j] * share_w[j, q] + ps[j, n[j]] * share_s[j, q]
+            held = n[j] * jobs.share[0][j, q] + ps[j, n[j]] * jobs.share[1][j, q]
             dominant[j] = max(dominant[j], held)
         if n[j] == most[j]:
             dominant[j] = np.inf

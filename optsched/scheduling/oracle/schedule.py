@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,18 +38,16 @@ from optsched.scheduling.oracle.workload import (
 MOST_CELLS = 2**28  # of a table: 2 GB
 
 
-@dataclass(frozen=True)
-class Machines:
+class Machines(NamedTuple):
     """One side of the cluster as the oracle sees it: prices and what is free."""
 
     price: Floats  # (T, R, H) per unit of demand
     free: Floats  # (T, R, H) units of demand, of one machine
-    count: Ints  # (H,) how many equal machines each entry stands for
+    count: Ints  # type: ignore[assignment]  # (H,) equal machines that each entry stands for
     stranded: float = 0.0  # how much of what a filled machine leaves over is charged, 0 to 1
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """One job as the oracle sees it."""
 
     arrival: int
@@ -58,9 +57,6 @@ class Request:
     ps_demand: Floats  # (R,)
     ps_needed: Ints  # (N + 1,) PS that 0, 1, ... workers need
     utility: Floats  # (T,) if it completes in slot t; read-only, as that of an instance
-
-    def __post_init__(self) -> None:
-        close(self.utility)
 
 
 @dataclass(frozen=True)
@@ -99,56 +95,21 @@ class Oracle:
         Ties: payoffs within 1e-9 relative are equal, and the earliest completion wins; then the
         least work in the last slot, then in the slot before it, and so on.
         """
-        payoff, completion, cost = best_schedule(
-            job.arrival,
-            job.work,
-            job.units,
-            job.worker_demand,
-            job.ps_demand,
-            job.ps_needed,
-            job.utility,
-            workers.price,
-            workers.free,
-            workers.count,
-            ps.price,
-            ps.free,
-            ps.count,
-            workers.stranded,
-            cutoff,
-            *self.scratch,
-        )
+        close(job.utility)
+        payoff, completion, cost = best_schedule(job, workers, ps, cutoff, self.scratch)
         if completion < 0:
             return None
-        return Best(payoff, completion, cost, self.scratch[-1].copy())
+        return Best(payoff, completion, cost, self.scratch.amount.copy())
 
 
 @cache
 def compile_kernels() -> None:
     """Compile what an oracle runs, so that no decision is timed with it."""
-    demand, side = (
-        np.ones(1),
-        Machines(np.ones((1, 1, 1)), np.ones((1, 1, 1)), np.ones(1, np.int64)),
-    )
-    units, utility = np.arange(2), np.full(1, 9.0)
-    close(utility)
-    best_schedule(
-        0,
-        1,
-        units,
-        demand,
-        demand,
-        units,
-        utility,
-        side.price,
-        side.free,
-        side.count,
-        side.price,
-        side.free,
-        side.count,
-        0.0,
-        0.0,
-        *new_scratch(1, 1, 1, 1),
-    )
+    one, units = np.ones((1, 1, 1)), np.arange(2)
+    side = Machines(one, one, np.ones(1, np.int64))
+    job = Request(0, 1, units, np.ones(1), np.ones(1), units, np.full(1, 9.0))
+    close(job.utility)
+    best_schedule(job, side, side, 0.0, new_scratch(1, 1, 1, 1))
 
 
 def new_table(rows: int, columns: int) -> Floats:
@@ -167,61 +128,56 @@ def new_table(rows: int, columns: int) -> Floats:
     return np.full((rows, columns), np.inf)
 
 
-Scratch = tuple[Floats, Floats, Ints, Floats, Ints, Floats, Floats, Ints, Floats, Floats, Ints]
+class Scratch(NamedTuple):
+    """What `best_schedule` writes into."""
+
+    table: Floats  # (T + 1, N + W + 1) least cost by slot and work done, see `prefix_costs`
+    cost: Floats  # (T, N + 1) of 0, 1, ... units of work in a slot
+    most: Ints  # (T,) units of work that a slot holds
+    slopes: Floats  # (T (N + 1),) cheapest segments of all slots, see `hull_insert`
+    lengths: Ints  # (T (N + 1),) units of work of each
+    unit_price: Floats  # (H,) of one worker, or PS
+    room: Floats  # (H,) workers, or PS, that a machine holds
+    heap: Ints  # (H,)
+    parts: Floats  # (3, N + 1) cost of workers, of PS, and of both
+    promise: Floats  # (T,) the most that a completion in a slot may pay
+    amount: Ints  # (T,) units of work by slot, of the schedule that was found
 
 
 def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
     """Return the scratch arrays of `best_schedule`."""
-    table = new_table(horizon + 1, most + work + 1)
     corners = horizon * (most + 1)
-    return (
-        table,
-        np.zeros((horizon, most + 1)),
-        np.zeros(horizon, np.int64),
-        np.empty(corners),
-        np.empty(corners, np.int64),
-        np.empty(machines),
-        np.empty(machines),
-        np.empty(machines, np.int64),
-        np.empty((3, most + 1)),
-        np.empty(horizon),
-        np.zeros(horizon, np.int64),
+    return Scratch(
+        table=new_table(horizon + 1, most + work + 1),
+        cost=np.zeros((horizon, most + 1)),
+        most=np.zeros(horizon, np.int64),
+        slopes=np.empty(corners),
+        lengths=np.empty(corners, np.int64),
+        unit_price=np.empty(machines),
+        room=np.empty(machines),
+        heap=np.empty(machines, np.int64),
+        parts=np.empty((3, most + 1)),
+        promise=np.empty(horizon),
+        amount=np.zeros(horizon, np.int64),
     )
 
 
 @kernel(inline="always")
-def open_slot(
-    worker_price: Floats,
-    worker_free: Floats,
-    worker_count: Ints,
-    worker_demand: Floats,
-    ps_price: Floats,
-    ps_free: Floats,
-    ps_count: Ints,
-    ps_demand: Floats,
-    ps_needed: Ints,
-    stranded: float,
-    units: Ints,
-    unit_price: Floats,
-    room: Floats,
-    heap: Ints,
-    parts: Floats,
-    cost: Floats,
-) -> int:
-    """Fill ``cost`` with the least cost of 0, 1, ... units of work in a slot; return the most."""
+def open_slot(t: int, job: Request, workers: Machines, ps: Machines, scratch: Scratch) -> int:
+    """Fill ``scratch.cost[t]`` with the least cost of 0, 1, ... units of work; return the most."""
+    units, ps_needed, parts, cost = job.units, job.ps_needed, scratch.parts, scratch.cost[t]
     n = held = units[-1]
     for side in range(2):
-        price = worker_price if side == 0 else ps_price
-        free = worker_free if side == 0 else ps_free
-        count = worker_count if side == 0 else ps_count
-        demand = worker_demand if side == 0 else ps_demand
+        machines = workers if side == 0 else ps
+        demand = job.worker_demand if side == 0 else job.ps_demand
         most = n if side == 0 else ps_needed[n]
-        unit, fits = unit_price[: count.size], room[: count.size]
+        price, free, count = machines.price[t], machines.free[t], machines.count
+        unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
         unit_prices(price, demand, unit)
         rooms(free, demand, most, fits)
-        if stranded > 0.0:
-            charge_leftovers(price, free, fits, stranded, unit)
-        held = cheapest(unit, fits, count, most, heap, parts[side])
+        if workers.stranded > 0.0:
+            charge_leftovers(price, free, fits, workers.stranded, unit)
+        held = cheapest(unit, fits, count, most, scratch.heap, parts[side])
         if side == 0:
             n = held
             if n == 0:
@@ -236,63 +192,24 @@ def open_slot(
 
 @kernel(nogil=True)
 def best_schedule(
-    arrival: int,
-    work: int,
-    units: Ints,
-    worker_demand: Floats,
-    ps_demand: Floats,
-    ps_needed: Ints,
-    utility: Floats,
-    worker_price: Floats,
-    worker_free: Floats,
-    worker_count: Ints,
-    ps_price: Floats,
-    ps_free: Floats,
-    ps_count: Ints,
-    stranded: float,
-    cutoff: float,
-    table: Floats,
-    cost: Floats,
-    most: Ints,
-    slopes: Floats,
-    lengths: Ints,
-    unit_price: Floats,
-    room: Floats,
-    heap: Ints,
-    parts: Floats,
-    promise: Floats,
-    amount: Ints,
+    job: Request, workers: Machines, ps: Machines, cutoff: float, scratch: Scratch
 ) -> tuple[float, int, float]:
     """Return (payoff, completion, cost) of the best schedule; completion -1: none beats ``cutoff``.
 
-    ``amount`` receives the units of work by slot. See `Oracle` and `Request` for shapes.
+    ``scratch.amount`` receives the units of work by slot.
     """
+    arrival, work, units, utility = job.arrival, job.work, job.units, job.utility
+    table, cost, most, amount = scratch.table, scratch.cost, scratch.most, scratch.amount
+    slopes, lengths, promise = scratch.slopes, scratch.lengths, scratch.promise
     horizon = utility.size
-    slope, length = parts[0], np.empty(units.size, np.int64)
+    slope, length = scratch.parts[0], np.empty(units.size, np.int64)
     certain = cutoff  # a payoff that is known to be possible, or uninteresting
     held = plain_int(0)
     opened = arrival
     for t in range(arrival, horizon):
         if utility[t] <= certain:
             break
-        most[t] = open_slot(
-            worker_price[t],
-            worker_free[t],
-            worker_count,
-            worker_demand,
-            ps_price[t],
-            ps_free[t],
-            ps_count,
-            ps_demand,
-            ps_needed,
-            stranded,
-            units,
-            unit_price,
-            room,
-            heap,
-            parts,
-            cost[t],
-        )
+        most[t] = open_slot(t, job, workers, ps, scratch)
         used = hull(cost[t], most[t], slope, length)
         held = hull_insert(slope, length, used, slopes, lengths, held, work)
         low, high = hull_costs(slopes, lengths, held, work)
@@ -305,7 +222,7 @@ def best_schedule(
             last = t
     if last < 0:
         return -np.inf, -1, np.inf
-    pad = parts.shape[1] - 1
+    pad = scratch.parts.shape[1] - 1
     prefix_costs(cost, most, arrival, last, work, pad, table)
     best, completion = cutoff, -1
     for t in range(arrival, last + 1):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.completion.policies.common import Baseline
-from optsched.scheduling.online.filling import Request, progressive_filling
+from optsched.scheduling.online.filling import ElasticJob, progressive_filling
 from optsched.scheduling.online.pool import Pool, in_units
 
 
@@ -37,7 +37,7 @@ class Drf(Baseline):
                 kind = (mask & -mask).bit_length() - 1
                 ps = in_units(self.platform.ps_types[kind].demand)
             most = int(self.modes(j).workers.max())
-            requests.append(Request(demand, ps, np.minimum(np.arange(most + 1), 1), most))
+            requests.append(ElasticJob(demand, ps, np.minimum(np.arange(most + 1), 1), most))
         counts, _ = progressive_filling(pool, pool, requests)
         for j, given in zip(order, counts.sum(axis=1).tolist(), strict=True):
             if given:

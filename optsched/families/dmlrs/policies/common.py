@@ -13,7 +13,7 @@ from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsJob, Needs, Platfo
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
-from optsched.scheduling.online.filling import Request, compile_kernels
+from optsched.scheduling.online.filling import ElasticJob, compile_kernels
 from optsched.scheduling.online.pool import Counts, Pool, in_units
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.placement import Placement
@@ -62,12 +62,12 @@ class Task:
         rate = self.needs.outer if held.only is None else self.needs.inner
         return int(held.workers.sum()) * rate
 
-    def request(self) -> Request | None:
+    def request(self) -> ElasticJob | None:
         """Return what progressive filling hands out; None if no placement can spread."""
         table = np.array(self.needs.ps_outer, np.int64)
         if IMPOSSIBLE in table:
             return None
-        return Request(self.worker_demand, self.ps_demand, table, self.job.chunks)
+        return ElasticJob(self.worker_demand, self.ps_demand, table, self.job.chunks)
 
 
 class Machines(Pool):

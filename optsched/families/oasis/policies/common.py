@@ -14,7 +14,7 @@ from optsched.families.oasis.instance import OasisJob, Platform, job_work, ps_ta
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
-from optsched.scheduling.online.filling import Request, compile_kernels
+from optsched.scheduling.online.filling import ElasticJob, compile_kernels
 from optsched.scheduling.online.pool import Counts, Pool, in_units
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.online.round_robin import first_fit
@@ -49,19 +49,21 @@ class Task:
 
     job: OasisJob
     work: int  # W_i, worker-slots
-    request: Request  # demands and PS table, at most N_i workers
+    request: ElasticJob  # demands and PS table, at most N_i workers
 
     @classmethod
     def of(cls, job: OasisJob, slot_seconds: float) -> Task:
         """Compute what ``job`` needs."""
         table = np.array(ps_table(job), np.int64)
-        request = Request(in_units(job.worker_demand), in_units(job.ps_demand), table, job.chunks)
+        request = ElasticJob(
+            in_units(job.worker_demand), in_units(job.ps_demand), table, job.chunks
+        )
         return cls(job, job_work(job, slot_seconds), request)
 
-    def upto(self, most: int) -> Request:
+    def upto(self, most: int) -> ElasticJob:
         """Return the request for at most ``most`` workers."""
         q = self.request
-        return Request(q.worker_demand, q.ps_demand, q.ps, min(q.most, most))
+        return ElasticJob(q.worker_demand, q.ps_demand, q.ps, min(q.most, most))
 
 
 class Cluster:

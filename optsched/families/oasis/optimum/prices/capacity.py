@@ -12,6 +12,7 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.resources import close
 from optsched.scheduling.board import plan_entries
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 
@@ -24,7 +25,8 @@ def requests(inst: OasisInstance) -> list[Request]:
 
     A job that can never finish earns nothing, whatever its work; tables need no room for that.
     """
-    arrays = inst.arrays
+    arrays, nothing = inst.arrays, np.zeros(inst.horizon)
+    close(nothing)
     ends = [
         w <= j.chunks * (inst.horizon - j.arrival)
         for j, w in zip(inst.jobs, inst.work, strict=True)
@@ -37,7 +39,7 @@ def requests(inst: OasisInstance) -> list[Request]:
             worker_demand=arrays.worker_demand[i].astype(float),
             ps_demand=arrays.ps_demand[i].astype(float),
             ps_needed=np.array(inst.ps_needed(i), np.int64),
-            utility=arrays.utility[i] if ends[i] else np.zeros(inst.horizon),
+            utility=arrays.utility[i] if ends[i] else nothing,
         )
         for i, job in enumerate(inst.jobs)
     ]
@@ -45,7 +47,7 @@ def requests(inst: OasisInstance) -> list[Request]:
 
 def over_slots(capacity: Floats, slots: int) -> Floats:
     """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
-    return np.ascontiguousarray(np.broadcast_to(capacity.T, (slots, *capacity.T.shape)))
+    return np.repeat(capacity.T[None], slots, axis=0)
 
 
 class CapacityBlocks:
@@ -121,7 +123,7 @@ class CapacityBlocks:
     ) -> Column:
         """Return the column of a schedule, placed on the cheapest classes."""
         request = self.requests[i]
-        entries = plan_entries(request, amount, completion, workers, ps)
+        entries: Ints = plan_entries(request, amount, completion, workers, ps)
         rows, usage = [], []
         for side, demand in zip(SIDES, (request.worker_demand, request.ps_demand), strict=True):
             mine = entries[entries[:, 0] == side]

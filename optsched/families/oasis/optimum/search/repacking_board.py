@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from optsched.families.oasis.optimum.prices.capacity import over_slots
 from optsched.families.oasis.optimum.search.repacking import (
     hoped,
     make_room,
@@ -22,7 +23,13 @@ from optsched.families.oasis.optimum.search.repacking import (
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan, book
-from optsched.scheduling.oracle.schedule import Request, best_schedule, compile_kernels, new_scratch
+from optsched.scheduling.oracle.schedule import (
+    Machines,
+    Request,
+    best_schedule,
+    compile_kernels,
+    new_scratch,
+)
 
 SIDES = (0, 1)  # workers, PS
 USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
@@ -67,9 +74,7 @@ class PackedBoard:
             np.array([r.worker_demand for r in requests]).reshape(jobs, capacity[0].shape[1]),
             np.array([r.ps_demand for r in requests]).reshape(jobs, capacity[1].shape[1]),
         )
-        self.free = [
-            np.ascontiguousarray(np.broadcast_to(c.T, (slots, *c.T.shape))).copy() for c in capacity
-        ]
+        self.free = over_slots(capacity[0], slots), over_slots(capacity[1], slots)
         self.number = [np.zeros((slots, jobs), np.int64) for _ in SIDES]
         self._most = [(r.units.size - 1, int(r.ps_needed[-1])) for r in requests]
         largest = max((max(pair) for pair in self._most), default=1)
@@ -129,25 +134,13 @@ class PackedBoard:
     def _best(self, i: int, factor: int) -> int:
         """Leave the best schedule in the scratch memory; return its completion, or -1."""
         request = self.requests[i]
-        workers, ps = self._prices[factor]
-        _, completion, _ = best_schedule(
-            request.arrival,
-            request.work,
-            request.units,
-            self._one,
-            self._one,
-            request.ps_needed,
-            request.utility,
-            workers[i],
-            self._room[0],
-            self._count,
-            ps[i],
-            self._room[1],
-            self._count,
-            0.0,
-            0.0,
-            *self._scratch,
+        one = self._one
+        workers, ps = (
+            Machines(prices[i], room, self._count)
+            for prices, room in zip(self._prices[factor], self._room, strict=True)
         )
+        alone = request._replace(worker_demand=one, ps_demand=one)
+        _, completion, _ = best_schedule(alone, workers, ps, 0.0, self._scratch)
         return int(completion)
 
     def _content(self, i: int, completion: int) -> bool:
@@ -193,7 +186,7 @@ class PackedBoard:
             )
 
     def _place(self, i: int, completion: int) -> None:
-        request, amount = self.requests[i], self._scratch[-1]
+        request, amount = self.requests[i], self._scratch.amount
         for t in (request.arrival + np.flatnonzero(amount[request.arrival :])).tolist():
             n = int(amount[t])
             for side, want in zip(SIDES, (n, int(request.ps_needed[n])), strict=True):
@@ -237,14 +230,8 @@ class PackedBoard:
 
     def _book(self, i: int, plan: Plan, sign: int) -> None:
         request = self.requests[i]
-        book(
-            plan.entries,
-            request.worker_demand,
-            request.ps_demand,
-            self.free[0],
-            self.free[1],
-            float(sign),
-        )
+        demands = request.worker_demand, request.ps_demand
+        book(plan.entries, *demands, *self.free, float(sign))
         for side in SIDES:
             _, t, h, n = plan.entries[plan.entries[:, 0] == side].T
             self.hosted[side][t, h, i] -= (sign * n).astype(self._kind)
