@@ -18,11 +18,11 @@ def board(*requests, workers=(2.0, 2.0), ps=(8.0,), repacks=True):
 
 
 def consistent(here):
-    for side in (0, 1):
-        used = np.einsum("thi,ir->trh", here.hosted[side].astype(float), here.demand[side])
-        assert (here.free[side] == here.capacity[side].T[None] - used).all()
-        assert (here.free[side] >= 0).all()
-        assert (here.number[side] == here.hosted[side].sum(axis=1)).all()
+    for side in here.sides:
+        used = np.einsum("thi,ir->trh", side.hosted.astype(float), side.demand)
+        assert (side.free == side.capacity.T[None] - used).all()
+        assert (side.free >= 0).all()
+        assert (side.number == side.hosted.sum(axis=1)).all()
     assert here.value == sum(here.requests[i].utility[t] for i, t in here.plans.items())
 
 

@@ -11,15 +11,32 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
-from optsched.families.oasis.optimum.search.repacking import (
-    fill_machines,
-    hoped,
-    put_best_fit,
-    repack,
-    slot_rooms,
-)
+from optsched.families.oasis.optimum.search import repacking
+from optsched.families.oasis.optimum.search.repacking import Side, hoped, make_room, put, slot_rooms
 
 SEEDS = st.integers(0, 2**32 - 1)
+
+
+fill_machines = repacking.fill_machines.py_func  # compiled as a part of `make_room`
+
+
+def side_of(demand, capacity, number, most=9):
+    """Return machines (H, R) on which ``number`` (T, I) run nobody knows where."""
+    (slots, jobs), machines = number.shape, len(capacity)
+    return Side(
+        demand=demand,
+        most=np.full(jobs, most),
+        worth=np.ones((jobs, slots)),
+        capacity=capacity,
+        weight=np.ones((slots, capacity.shape[1], machines)),
+        free=np.repeat(capacity.T[None], slots, axis=0),
+        number=number,
+        hosted=np.zeros((slots, machines, jobs), np.int16),
+        room=np.zeros(slots),
+        repacked=np.zeros(slots, bool),
+        fresh=np.zeros((slots, machines, jobs), np.int16),
+        scratch=np.empty(machines),
+    )
 
 
 def packed(hosted, demand, capacity):
@@ -45,13 +62,18 @@ def test_machines_are_filled_within_their_capacity(seed):
 def test_a_slot_is_packed_anew_without_losing_anybody():
     # machines of 6: two of size 3 sit apart, so that no room is left for one of size 6
     demand, capacity = np.array([[3.0], [6.0]]), np.array([[6.0], [6.0]])
-    number, fresh = np.array([[2, 0]]), np.zeros((1, 2, 2), np.int16)
-    worth = np.array([[1.0], [1.0]])
-    assert repack(0, 1, 1, number, worth, demand, capacity, 4, fresh) == 1
-    assert fresh[0].sum(axis=0).tolist() == [2, 1]
-    assert packed(fresh[0], demand, capacity)
-    number[0, 0] = 5  # they do not fit themselves
-    assert repack(0, 1, 1, number, worth, demand, capacity, 4, fresh) == -1
+    side = side_of(demand, capacity, np.array([[2, 0]]), most=1)
+    make_room(1, 0, 0, side, 4)
+    assert (side.room[0], side.repacked[0]) == (1, True)
+    assert side.fresh[0].sum(axis=0).tolist() == [2, 1]
+    assert packed(side.fresh[0], demand, capacity)
+    # the free amounts would do for one, but two of 4 stay apart: there is nothing to be done
+    side = side_of(np.array([[4.0], [4.0]]), capacity, np.array([[2, 0]]), most=1)
+    make_room(1, 0, 0, side, 4)
+    assert (side.room[0], side.repacked[0]) == (0, False)
+    side = side_of(demand, capacity, np.array([[5, 0]]), most=1)  # they do not fit themselves
+    make_room(1, 0, 0, side, 4)
+    assert (side.room[0], side.repacked[0]) == (0, False)
 
 
 @given(SEEDS)
@@ -59,29 +81,32 @@ def test_hope_is_never_below_what_packing_anew_gives(seed):
     draw = np.random.default_rng(seed)
     demand = draw.integers(0, 5, (3, 2)).astype(float)
     capacity = draw.integers(3, 12, (3, 2)).astype(float)
-    number, fresh = draw.integers(0, 3, (2, 3)), np.zeros((2, 3, 3), np.int16)
+    number, most = draw.integers(0, 3, (2, 3)), 6
     number[:, 2] = 0
-    room, most = np.zeros(2), 6
-    hope = hoped(2, most, 0, 1, number, demand, capacity, room)
-    got = [repack(t, 2, most, number, demand + 1, demand, capacity, 3, fresh) for t in (0, 1)]
+    side = side_of(demand, capacity, number, most)
+    hope = hoped(2, 0, 1, side)
+    make_room(2, 0, 1, side, 3)
     assert hope <= 2 * most
-    assert hope >= sum(got)
+    assert hope >= side.room.sum()
+    for t in np.flatnonzero(side.repacked):
+        assert packed(side.fresh[t], demand, capacity)
+        assert side.fresh[t].sum(axis=0).tolist() == [*number[t, :2], side.room[t]]
     left = capacity.sum(axis=0) - number @ demand  # (T, R)
     needs = demand[2] > 0
     exact = np.minimum(np.floor(left[:, needs] / demand[2, needs]).min(axis=1, initial=most), most)
-    assert hope == np.maximum(exact, room).sum()
+    assert hope == np.maximum(exact, 0).sum()
 
 
 def test_workers_go_where_they_leave_the_least():
-    free = np.array([[[7.0, 4.0, 6.0]]])
-    hosted, room = np.zeros((1, 3, 1), np.int16), np.empty(3)
-    demand, weight = np.array([[2.0]]), np.ones((1, 1, 3))
-    out = np.zeros(1)
-    slot_rooms(free, demand[0], 9, 0, 0, room, out)
-    assert out[0] == 8
-    put_best_fit(0, 0, 5, demand, weight, hosted, free, room)
-    assert hosted[0, :, 0].tolist() == [0, 2, 3]
-    assert free[0, 0].tolist() == [7, 0, 0]
+    capacity = np.array([[7.0], [4.0], [6.0]])
+    workers, ps = (side_of(np.array([[2.0]]), capacity, np.zeros((1, 1), np.int64)) for _ in "wp")
+    slot_rooms(0, 0, 0, workers, ps)
+    assert (workers.room[0], ps.room[0]) == (8, 8)
+    put(0, np.array([5]), np.zeros(6, np.int64), workers, ps)
+    assert workers.number[0, 0] == 5
+    assert workers.hosted[0, :, 0].tolist() == [0, 2, 3]
+    assert workers.free[0, 0].tolist() == [7, 0, 0]
+    assert not ps.hosted.any()
 
 
 @given(SEEDS)

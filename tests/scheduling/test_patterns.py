@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from optsched.families.oasis.optimum.prices.patterns import (
     STEPS,
+    Knapsacks,
+    Window,
     best_patterns,
     windowed_backtrack,
     windowed_costs,
@@ -34,9 +36,8 @@ def knapsack(seed):
 def best_pattern(value, demand, capacity, lower, upper, out, nodes):
     """Solve for one machine; fill ``out``, and return the greatest value."""
     best, pattern = np.empty(1), np.empty((1, value.size), np.int64)
-    one = (x[None, :] for x in (value, capacity, lower, upper))
-    value, capacity, lower, upper = one
-    best_patterns(value, demand, capacity, lower, upper, best, pattern, nodes, STEPS)
+    asked = Knapsacks(value[None], demand, capacity[None], lower[None], upper[None])
+    best_patterns(asked, best, pattern, nodes, STEPS)
     out[:] = pattern[0]
     return best[0]
 
@@ -74,7 +75,8 @@ def test_many_machines_are_solved_one_by_one():
     value, capacity = (np.array([p[k] for p in problems]) for k in (0, 2))
     lower, upper = (np.array([p[k] for p in problems]) for k in (3, 4))
     best, out = np.empty(len(problems)), np.empty((len(problems), value.shape[1]), np.int64)
-    best_patterns(value, demand, capacity, lower, upper, best, out, 2**62, STEPS)
+    asked = Knapsacks(value, demand, capacity, lower, upper)
+    best_patterns(asked, best, out, 2**62, STEPS)
     single = np.empty(value.shape[1], np.int64)
     for b in range(len(problems)):
         assert best[b] == best_pattern(
@@ -104,7 +106,8 @@ def test_windowed_costs_try_every_job(seed):
     """Lower limits may ask for more than the work: a job may do too much, never too little."""
     worker, ps, needed, lower, upper, first, last, work = window(seed)
     table, ending = np.full((last + 2, work + 1), np.nan), np.full(last + 1, np.nan)
-    windowed_costs(worker, ps, needed, lower, upper, first, last, work, table, ending)
+    job = Window(worker, ps, needed, lower, upper, work)
+    windowed_costs(job, first, last, table, ending)
     for end in range(first, last + 1):
         ranges = [range(lower[t], upper[t] + 1) for t in range(first, end + 1)]
         costs = [
@@ -116,9 +119,7 @@ def test_windowed_costs_try_every_job(seed):
         if not costs:
             continue
         amount = np.zeros(last + 1, np.int64)
-        windowed_backtrack(
-            worker, ps, needed, lower, upper, first, end, work, table, ending, amount
-        )
+        windowed_backtrack(job, first, end, table, ending, amount)
         found = amount[first : end + 1]
         assert cost_of(found, worker, ps, needed, first) == pytest.approx(ending[end])
         assert found.sum() >= work

@@ -6,14 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.scheduling.oracle.slots import (
-    charge_leftovers,
-    cheapest,
-    place,
-    rooms,
-    slot_cost,
-    unit_prices,
-)
+from optsched.scheduling.oracle import slots
+from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
+
+# parts of `best_schedule` and `plan_entries`: alone, nobody compiles them
+place, slot_cost = slots.place.py_func, slots.slot_cost.py_func
 
 MACHINES = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(1, 3)), min_size=1, max_size=9

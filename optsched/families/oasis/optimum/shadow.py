@@ -8,7 +8,7 @@ import numpy as np
 
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
-from optsched.families.oasis.optimum.prices.patterns import STEPS, best_patterns
+from optsched.families.oasis.optimum.prices.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.shadow import Row, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 
@@ -67,17 +67,8 @@ def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
         for members in classes:
             room = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
             best, out = np.empty(slots.size), np.zeros_like(upper)
-            best_patterns(
-                value,
-                demand.astype(float),
-                room,
-                np.zeros_like(upper),
-                upper,
-                best,
-                out,
-                NODES,
-                STEPS,
-            )
+            asked = Knapsacks(value, demand.astype(float), room, np.zeros_like(upper), upper)
+            best_patterns(asked, best, out, NODES, STEPS)
             name = class_name(machines, members)
             rows += [
                 {"side": side, "slot": t, "machines": name, "resource": "machine", "price": p}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.oasis.optimum.prices.patterns import STEPS, best_patterns
+from optsched.families.oasis.optimum.prices.patterns import STEPS, Knapsacks, best_patterns
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
@@ -75,6 +75,7 @@ def packing_cut(
         inverse[k, k] = 1.0 / most[0, k]
         for r in range(resources):
             need[k, r] = demand[item[k], r]
+    asked = Knapsacks(value, need, machine, lower, most)
     steps = plain_int(STEPS)
     least = 0.0
     for _ in range(rounds):
@@ -93,7 +94,7 @@ def packing_cut(
         else:
             for k in range(m):
                 value[0, k] = max(0.0, dual[k])
-            best_patterns(value, need, machine, lower, most, top, pattern, nodes, steps)
+            best_patterns(asked, top, pattern, nodes, steps)
             needed = value[0] @ want / top[0]
             for k in range(m):
                 if needed > least:

@@ -7,6 +7,7 @@ an integer knapsack with several resources.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,29 +17,46 @@ from optsched.numbers.kernels import kernel
 STEPS = 60  # of the search for surrogate weights
 
 
+class Knapsacks(NamedTuple):
+    """What B machines may host of I jobs."""
+
+    value: Floats  # (B, I) of one worker, at least 0
+    demand: Floats  # (I, R) of one worker, in units
+    capacity: Floats  # (B, R) of the machine, in units
+    lower: Ints  # (B, I) fewest workers
+    upper: Ints  # (B, I) most workers
+
+
+class Window(NamedTuple):
+    """One job that runs some workers in every slot."""
+
+    worker_price: Floats  # (T,) of one worker in a slot
+    ps_price: Floats  # (T,) of one PS in a slot
+    ps_needed: Ints  # (N + 1,) PS that 0, 1, ... workers need
+    lower: Ints  # (T,) fewest workers
+    upper: Ints  # (T,) most workers
+    work: int  # worker-slots
+
+
+class _Items(NamedTuple):
+    """The jobs of which a machine can host any, n of them, and what is free on it."""
+
+    value: Floats  # (I,) of one worker, by job
+    demand: Floats  # (I, R) of one worker, by job
+    free: Floats  # (R,)
+    job: Ints  # (n or more,)
+    most: Ints  # (n or more,) workers
+
+
 @kernel
-def best_patterns(
-    value: Floats,
-    demand: Floats,
-    capacity: Floats,
-    lower: Ints,
-    upper: Ints,
-    best: Floats,
-    out: Ints,
-    nodes: int,
-    steps: int,
-) -> None:
-    """For many machines, maximize ``value @ y`` with ``lower <= y <= upper`` and what fits.
+def best_patterns(asked: Knapsacks, best: Floats, out: Ints, nodes: int, steps: int) -> None:
+    """For each machine, maximize ``value @ y`` with ``lower <= y <= upper`` and what fits.
 
     What fits is ``demand.T @ y <= capacity``.
 
     Parameters
     ----------
-    value : array of shape (B, I)
-        At least 0.
-    demand : array of shape (I, R)
-    capacity : array of shape (B, R)
-    lower, upper : arrays of shape (B, I)
+    asked : Knapsacks
     best : array of shape (B,)
         Receives the greatest values, an upper bound where ``nodes`` ended the search; -inf where
         ``lower`` does not fit.
@@ -49,16 +67,17 @@ def best_patterns(
     steps : int
         Of `resource_prices`; 0 looks at all resources together only, which is quick.
     """
+    demand = asked.demand
     jobs, resources = demand.shape
     free, weight = np.empty(resources), np.empty(resources)
     item, most = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
     size, density, chosen = np.empty(jobs), np.empty(jobs), np.empty(jobs)
     ranked, order = np.empty(jobs, np.int64), np.empty(jobs, np.int64)
-    for b in range(value.shape[0]):
-        worth, low, high, hosted = value[b], lower[b], upper[b], out[b]
+    for b in range(asked.value.shape[0]):
+        worth, low, high, hosted = asked.value[b], asked.lower[b], asked.upper[b], out[b]
         base, fits = 0.0, True
         for r in range(resources):
-            free[r] = capacity[b, r]
+            free[r] = asked.capacity[b, r]
         for i in range(jobs):
             hosted[i] = low[i]
             if low[i] > 0:
@@ -84,6 +103,7 @@ def best_patterns(
                     n += 1
         if n == 0:
             continue
+        items = _Items(worth, demand, free, item, most)
         # one surrogate resource: whose fractional knapsack is the tightest (each resource alone,
         # all together, all at prices)
         for k in range(n):  # stays so where nothing is free: then only what needs nothing fits
@@ -94,7 +114,7 @@ def best_patterns(
                 for r in range(resources):
                     weight[r] = 1.0 if (r == q or q == resources) and free[r] > 0.0 else 0.0
             else:
-                resource_prices(worth, demand, free, item, most, n, steps, weight)
+                resource_prices(items, n, steps, weight)
             room = 0.0
             for r in range(resources):
                 room += weight[r]
@@ -120,7 +140,7 @@ def best_patterns(
                 tightest = bound
                 for k in range(n):
                     chosen[k], order[k] = size[k] / room, ranked[k]
-        best[b] += _depth_first(worth, demand, free, item, most, chosen, order, n, nodes, hosted)
+        best[b] += _depth_first(items, chosen, order, n, nodes, hosted)
 
 
 @kernel(inline="always")
@@ -143,21 +163,13 @@ def rank(key: Floats, n: int, order: Ints) -> None:
 
 
 @kernel(inline="always")
-def resource_prices(
-    value: Floats,
-    demand: Floats,
-    free: Floats,
-    item: Ints,
-    most: Ints,
-    n: int,
-    steps: int,
-    best: Floats,
-) -> None:
+def resource_prices(items: _Items, n: int, steps: int, best: Floats) -> None:
     """Find prices of all that is free of each resource at which the relaxed knapsack is tight.
 
     Subgradient steps on  sum_r u_r + sum_k most_k max(0, value_k - sum_r u_r demand_kr / free_r),
-    over the first ``n`` items; ``best`` receives the best u.
+    over the first ``n`` items; ``best`` (R,) receives the best u.
     """
+    value, demand, free, item, most = items
     resources = free.size
     u, slope = np.empty(resources), np.empty(resources)
     top = 0.0
@@ -196,22 +208,14 @@ def resource_prices(
 
 
 @kernel(inline="always")
-def _depth_first(
-    value: Floats,
-    demand: Floats,
-    free: Floats,
-    item: Ints,
-    most: Ints,
-    size: Floats,
-    order: Ints,
-    n: int,
-    nodes: int,
-    out: Ints,
-) -> float:
+def _depth_first(items: _Items, size: Floats, order: Ints, n: int, nodes: int, out: Ints) -> float:
     """Search all patterns, densest job first; cut where the surrogate knapsack promises no more.
 
-    Returns the best value, or the greatest promise that is still open after ``nodes`` nodes.
+    ``size`` (n or more,) is what an item takes of the surrogate resource, ``order`` names the items
+    by density; ``out`` (I,) receives the pattern on top of what it holds. Returns the best value,
+    or the greatest promise that is still open after ``nodes`` nodes.
     """
+    value, demand, free, item, most = items
     resources = free.size
     # by level: what is left of each resource, of the surrogate, and the value so far
     level_free = np.empty((n + 1, resources))
@@ -284,24 +288,14 @@ def _shift_min(old: Floats, new: Floats, n: int, cost: float, work: int) -> None
 
 
 @kernel
-def windowed_costs(
-    worker_price: Floats,
-    ps_price: Floats,
-    ps_needed: Ints,
-    lower: Ints,
-    upper: Ints,
-    first: int,
-    last: int,
-    work: int,
-    table: Floats,
-    ending: Floats,
-) -> None:
+def windowed_costs(job: Window, first: int, last: int, table: Floats, ending: Floats) -> None:
     """Cheapest cost of a job that runs ``lower[t] <= n_t <= upper[t]`` workers in slot t.
 
     ``table[t - first + 1, s]`` is the least cost with s worker-slots done after slot t, where s =
     work stands for "work or more"; ``ending[t]`` the least cost of a job whose last worker runs in
-    slot t.
+    slot t. Shapes (T + 1, work + 1 or more) and (T,).
     """
+    worker_price, ps_price, ps_needed, lower, upper, work = job
     table[0, : work + 1] = np.inf
     table[0, 0] = 0.0
     for t in range(first, last + 1):
@@ -326,19 +320,13 @@ def windowed_costs(
 
 @kernel
 def windowed_backtrack(
-    worker_price: Floats,
-    ps_price: Floats,
-    ps_needed: Ints,
-    lower: Ints,
-    upper: Ints,
-    first: int,
-    completion: int,
-    work: int,
-    table: Floats,
-    ending: Floats,
-    amount: Ints,
+    job: Window, first: int, completion: int, table: Floats, ending: Floats, amount: Ints
 ) -> None:
-    """Read a cheapest job that ends in ``completion`` out of `windowed_costs`' table."""
+    """Read a cheapest job that ends in ``completion`` out of `windowed_costs`' table.
+
+    ``amount`` (T,) receives its workers.
+    """
+    worker_price, ps_price, ps_needed, lower, upper, work = job
     s = work
     for t in range(completion, first - 1, -1):
         old = table[t - first]

@@ -18,7 +18,13 @@ import numpy as np
 
 from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
 from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
-from optsched.families.oasis.optimum.prices.patterns import STEPS, best_patterns, windowed_costs
+from optsched.families.oasis.optimum.prices.patterns import (
+    STEPS,
+    Knapsacks,
+    Window,
+    best_patterns,
+    windowed_costs,
+)
 from optsched.families.oasis.optimum.prices.relaxation import (
     LEAST_UTILITY,
     JobColumns,
@@ -272,18 +278,10 @@ class Tightening:
             if useful.size == 0 or first > useful[-1]:
                 continue
             last = int(useful[-1])
-            windowed_costs(
-                np.ascontiguousarray(prices[0][i]),
-                np.ascontiguousarray(prices[1][i]),
-                blocks.needed[i],
-                blocks.node.lower[i],
-                upper,
-                a,
-                last,
-                self.problem.inst.work[i],
-                blocks.table,
-                blocks.ending,
-            )
+            work, lower = self.problem.inst.work[i], blocks.node.lower[i]
+            worker, ps = (np.ascontiguousarray(p[i]) for p in prices)
+            window = Window(worker, ps, blocks.needed[i], lower, upper, work)
+            windowed_costs(window, a, last, blocks.table, blocks.ending)
             utility = blocks.arrays.utility[i, first : last + 1]
             out[i] = (utility - blocks.ending[first : last + 1]).max()
         return out
@@ -297,17 +295,8 @@ class Tightening:
         most = np.where(blocks.row[side] >= 0, self.most[side][:, None], 0)  # (I, T)
         upper = np.repeat(np.ascontiguousarray(most.T), classes, axis=0)
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
-        best_patterns(
-            value,
-            blocks.demand[side],
-            capacity,
-            np.zeros_like(upper),
-            upper,
-            best,
-            out,
-            NODES,
-            STEPS,
-        )
+        asked = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
+        best_patterns(asked, best, out, NODES, STEPS)
         return float(np.tile(problem.count[side], slots) @ best)
 
     def _completed(self, program: _Matrix, x: Floats) -> Floats:

@@ -18,6 +18,8 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES
 from optsched.families.oasis.optimum.prices.patterns import (
     STEPS,
+    Knapsacks,
+    Window,
     best_patterns,
     windowed_backtrack,
     windowed_costs,
@@ -182,18 +184,8 @@ class SlotBlocks:
         if first > last:
             return (0.0 if stay_out else -np.inf), None
         utility = self.arrays.utility[i]
-        windowed_costs(
-            lam,
-            sig,
-            self.needed[i],
-            node.lower[i],
-            node.upper[i],
-            arrival,
-            last,
-            inst.work[i],
-            self.table,
-            self.ending,
-        )
+        job = Window(lam, sig, self.needed[i], node.lower[i], node.upper[i], inst.work[i])
+        windowed_costs(job, arrival, last, self.table, self.ending)
         payoff = utility[first : last + 1] - self.ending[first : last + 1]
         best = float(payoff.max())
         if not np.isfinite(best):
@@ -202,19 +194,7 @@ class SlotBlocks:
         if best > dual:
             completion = first + int(payoff.argmax())
             amount = np.zeros(self.slots, np.int64)
-            windowed_backtrack(
-                lam,
-                sig,
-                self.needed[i],
-                node.lower[i],
-                node.upper[i],
-                arrival,
-                completion,
-                inst.work[i],
-                self.table,
-                self.ending,
-                amount,
-            )
+            windowed_backtrack(job, arrival, completion, self.table, self.ending, amount)
             column = self.job_column(i, completion, amount)
         return (max(best, 0.0) if stay_out else best), column
 
@@ -250,7 +230,8 @@ class SlotBlocks:
             capacity = self.capacity[side][[self.hosts[b].group for b in mine]]
             out = np.zeros((len(mine), self.jobs), np.int64)
             top = np.zeros(len(mine))
-            best_patterns(value, self.demand[side], capacity, lower, upper, top, out, NODES, STEPS)
+            asked = Knapsacks(value, self.demand[side], capacity, lower, upper)
+            best_patterns(asked, top, out, NODES, STEPS)
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]

@@ -1,39 +1,51 @@
-"""Kernels: the workers of many jobs on the single machines of a slot, packed anew to make room.
-
-Arrays of what machines host are laid out (slot, machine, job), free amounts (slot, resource,
-machine) as in `slots`.
-"""
+"""Kernels: the workers of many jobs on the single machines of a slot, packed anew to make room."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.oasis.optimum.prices.patterns import best_patterns
+from optsched.families.oasis.optimum.prices.patterns import Knapsacks, best_patterns
 from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int, rooms
 
-Hosted = Small
-
 NODES = 30  # of the search for a machine's best pattern
 
 
-@kernel
-def slot_rooms(
-    free: Floats, demand: Floats, most: int, first: int, last: int, scratch: Floats, out: Floats
-) -> None:
-    """Count the workers of one job that fit into each of the slots first..last, at most ``most``.
+class Side(NamedTuple):
+    """The workers, or the PS, of I jobs on H machines in T slots, and room for the next job."""
 
-    ``free`` (T, R, H), ``scratch`` (H,), ``out`` (T,).
-    """
-    for t in range(first, last + 1):
-        rooms(free[t], demand, most, scratch)
-        held = 0.0
-        for h in range(scratch.size):
-            held += scratch[h]
-        out[t] = min(float(most), held)
+    demand: Floats  # (I, R) of one worker, in units
+    most: Ints  # (I,) workers in a slot
+    worth: Floats  # (I, T) of one worker: what the patterns of the first try maximize
+    capacity: Floats  # (H, R) in units, equal machines next to each other
+    weight: Floats  # (T, R, H) worth of a free unit, by which a job chooses among machines
+    free: Floats  # (T, R, H) in units
+    number: Ints  # (T, I) workers that run
+    hosted: Small  # (T, H, I) the same by machine
+    room: Floats  # (T,) workers of the next job that a slot holds
+    repacked: Flags  # (T,) whether it holds them only packed anew
+    fresh: Small  # (T, H, I) how it is packed anew
+    scratch: Floats  # (H,)
+
+
+@kernel
+def slot_rooms(i: int, first: int, last: int, workers: Side, ps: Side) -> None:
+    """Count what fits of job i into each of the slots first..last as things stand."""
+    for k in range(2):
+        side = workers if k == 0 else ps
+        most = side.most[i]
+        for t in range(side.room.size):
+            side.room[t], side.repacked[t] = 0.0, False
+        for t in range(first, last + 1):
+            rooms(side.free[t], side.demand[i], most, side.scratch)
+            held = 0.0
+            for h in range(side.scratch.size):
+                held += side.scratch[h]
+            side.room[t] = min(float(most), held)
 
 
 @kernel(inline="always")
@@ -48,8 +60,8 @@ def fill_machines(
 ) -> None:
     """Fill machines one by one with the most valuable pattern of what is left to place.
 
-    ``value`` and ``left`` (1, J), as `best_patterns` takes them. ``hosted`` (H, J) receives the
-    numbers, ``left`` what found no place.
+    ``number`` (J,), ``value`` and ``left`` (1, J), ``demand`` (J, R), ``capacity`` (H, R).
+    ``hosted`` (H, J) receives the numbers, ``left`` what found no place.
     """
     machines, resources = capacity.shape
     jobs = number.size
@@ -71,7 +83,8 @@ def fill_machines(
                 again = again and pattern[0, j] <= left[0, j]
         if todo > 0 and not again:
             room = capacity[h : h + 1]
-            best_patterns(value, demand, room, lower, left, worth, pattern, nodes, steps)
+            asked = Knapsacks(value, demand, room, lower, left)
+            best_patterns(asked, worth, pattern, nodes, steps)
             last = h
         for j in range(jobs):
             put = pattern[0, j] if todo > 0 else 0
@@ -82,32 +95,14 @@ def fill_machines(
 
 
 @kernel(inline="always")
-def repack(
-    t: int,
-    i: int,
-    want: int,
-    number: Ints,
-    worth: Floats,
-    demand: Floats,
-    capacity: Floats,
-    tries: int,
-    fresh: Hosted,
-) -> int:
+def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
     """Pack a slot anew, with up to ``want`` workers of job i; return how many found a place.
 
     What other jobs have in the slot keeps some place, else the answer is -1. From try to try, the
-    jobs that found no place gain value.
-
-    Parameters
-    ----------
-    number : array of shape (T, I)
-    worth : array of shape (I, T)
-        Of one worker: what the patterns of the first try maximize.
-    demand : array of shape (I, R)
-    capacity : array of shape (H, R)
-    fresh : array of shape (T, H, I)
-        Slot t receives the packing.
+    jobs that found no place gain value. ``side.fresh[t]`` receives the packing.
     """
+    number, worth, demand = side.number, side.worth, side.demand
+    capacity, fresh = side.capacity, side.fresh
     machines, resources = capacity.shape
     jobs = demand.shape[0]
     item = np.empty(jobs, np.int64)
@@ -149,7 +144,7 @@ def repack(
 
 @kernel(inline="always")
 def _all_of_it(capacity: Floats, total: Floats) -> None:
-    """Fill in what all machines have of each resource."""
+    """Fill in what all machines (H, R) have of each resource (R,)."""
     machines, resources = capacity.shape
     for r in range(resources):
         total[r] = 0.0
@@ -158,87 +153,65 @@ def _all_of_it(capacity: Floats, total: Floats) -> None:
 
 
 @kernel(inline="always")
-def _left(t: int, i: int, most: int, number: Ints, demand: Floats, total: Floats) -> float:
+def _left(t: int, i: int, side: Side, total: Floats) -> float:
     """Return how many workers of job i the free amounts of all machines together would hold."""
-    bound = float(most)
+    demand = side.demand
+    bound = float(side.most[i])
     for r in range(total.size):
         if demand[i, r] > 0:
             left = total[r]
             for j in range(demand.shape[0]):
-                left -= number[t, j] * demand[j, r]
+                left -= side.number[t, j] * demand[j, r]
             bound = min(bound, math.floor(left / demand[i, r]))
     return bound
 
 
 @kernel
-def hoped(
-    i: int,
-    most: int,
-    first: int,
-    last: int,
-    number: Ints,
-    demand: Floats,
-    capacity: Floats,
-    room: Floats,
-) -> float:
-    """Return how many workers of job i the slots first..last can hold at most, packed anew.
-
-    For shapes see `repack`.
-    """
-    total, out = np.empty(capacity.shape[1]), 0.0
-    _all_of_it(capacity, total)
+def hoped(i: int, first: int, last: int, side: Side) -> float:
+    """Return how many workers of job i the slots first..last can hold at most, packed anew."""
+    total, out = np.empty(side.capacity.shape[1]), 0.0
+    _all_of_it(side.capacity, total)
     for t in range(first, last + 1):
-        out += max(room[t], _left(t, i, most, number, demand, total))
+        out += max(side.room[t], _left(t, i, side, total))
     return out
 
 
 @kernel(nogil=True)  # searches run side by side in threads
-def make_room(
-    i: int,
-    most: int,
-    first: int,
-    last: int,
-    number: Ints,
-    worth: Floats,
-    demand: Floats,
-    capacity: Floats,
-    tries: int,
-    fresh: Hosted,
-    room: Floats,
-    repacked: Flags,
-) -> None:
-    """Raise ``room`` (T,) of job i where a slot can be packed anew; mark those slots.
-
-    For shapes see `repack`.
-    """
-    total = np.empty(capacity.shape[1])
-    _all_of_it(capacity, total)
+def make_room(i: int, first: int, last: int, side: Side, tries: int) -> None:
+    """Raise the room of job i where a slot can be packed anew; mark those slots."""
+    total, room = np.empty(side.capacity.shape[1]), side.room
+    _all_of_it(side.capacity, total)
     for t in range(first, last + 1):
-        if room[t] >= most:
+        if room[t] >= side.most[i]:
             continue
-        bound = _left(t, i, most, number, demand, total)
+        bound = _left(t, i, side, total)
         if bound > room[t]:
-            got = repack(t, i, int(bound), number, worth, demand, capacity, tries, fresh)
+            got = repack(t, i, int(bound), side, tries)
             if got > room[t]:
                 room[t] = got
-                repacked[t] = True
+                side.repacked[t] = True
 
 
 @kernel(nogil=True)
-def put_best_fit(
-    t: int,
-    i: int,
-    want: int,
-    demand: Floats,
-    weight: Floats,
-    hosted: Hosted,
-    free: Floats,
-    scratch: Floats,
-) -> None:
-    """Place workers where they leave the least behind, by worth per worker placed.
+def put(i: int, amount: Ints, needed: Ints, workers: Side, ps: Side) -> None:
+    """Place ``amount`` (T,) workers of job i by slot, and the PS of which n need ``needed[n]``."""
+    for t in range(amount.size):
+        n = amount[t]
+        if n > 0:
+            for k in range(2):
+                side = workers if k == 0 else ps
+                want = n if k == 0 else needed[n]
+                side.number[t, i] = want
+                if side.repacked[t]:
+                    _put_repacked(t, i, want, side)
+                else:
+                    _put_best_fit(t, i, want, side)
 
-    ``weight`` (T, R, H) is the worth of a free unit; ``scratch`` (H,).
-    """
+
+@kernel
+def _put_best_fit(t: int, i: int, want: int, side: Side) -> None:
+    """Place workers where they leave the least behind, by worth per worker placed."""
+    demand, weight, free, scratch = side.demand, side.weight, side.free, side.scratch
     resources, machines = free.shape[1:]
     rooms(free[t], demand[i], want, scratch)
     while want > 0:
@@ -251,7 +224,7 @@ def put_best_fit(
                     waste += weight[t, r, h] * (free[t, r, h] - k * demand[i, r])
                 if waste / k < least:
                     least, where, take = waste / k, h, k
-        hosted[t, where, i] = take
+        side.hosted[t, where, i] = take
         for r in range(resources):
             free[t, r, where] -= take * demand[i, r]
         scratch[where] = 0.0
@@ -259,17 +232,10 @@ def put_best_fit(
 
 
 @kernel
-def put_repacked(
-    t: int,
-    i: int,
-    want: int,
-    demand: Floats,
-    capacity: Floats,
-    fresh: Hosted,
-    hosted: Hosted,
-    free: Floats,
-) -> None:
-    """Make the packing ``fresh`` of a slot the present one, with ``want`` workers of job i."""
+def _put_repacked(t: int, i: int, want: int, side: Side) -> None:
+    """Make the fresh packing of a slot the present one, with ``want`` workers of job i."""
+    demand, capacity, free = side.demand, side.capacity, side.free
+    fresh, hosted = side.fresh, side.hosted
     machines, resources = capacity.shape
     extra = -want
     for h in range(machines):

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from optsched.families.oasis.optimum.prices.capacity import over_slots
 from optsched.families.oasis.optimum.search.repacking import (
+    Side,
     hoped,
     make_room,
-    put_best_fit,
-    put_repacked,
+    put,
     slot_rooms,
 )
 from optsched.numbers.arrays import Floats, Ints
@@ -31,7 +31,6 @@ from optsched.scheduling.oracle.schedule import (
     new_scratch,
 )
 
-SIDES = (0, 1)  # workers, PS
 USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
 CONTENT = 0.995  # share of the most it can earn with which a job is content without repacking
 TRIES = 2  # to pack a slot
@@ -63,27 +62,22 @@ class PackedBoard:
         weight: tuple[Floats, Floats],
         factors: Sequence[tuple[float, bool]],
     ) -> None:
-        self.requests, self.capacity, self.weight = requests, capacity, weight
-        self.factors = factors
+        self.requests, self.factors = requests, factors
         self.plans: dict[int, int] = {}  # completion slots
         self.value = 0.0
         self.hopeful = np.ones(len(requests), bool)
         """The jobs for which slots are packed anew; the search may narrow it down."""
         slots, jobs = weight[0].shape[0], len(requests)
-        self.demand = (
-            np.array([r.worker_demand for r in requests]).reshape(jobs, capacity[0].shape[1]),
-            np.array([r.ps_demand for r in requests]).reshape(jobs, capacity[1].shape[1]),
+        most = np.array([(r.units.size - 1, int(r.ps_needed[-1])) for r in requests], np.int64)
+        most = most.reshape(jobs, 2)
+        self._kind = np.int16 if most.max(initial=1) < 2**15 else np.int32  # on a machine
+        demands = [r.worker_demand for r in requests], [r.ps_demand for r in requests]
+        workers, ps = (
+            self._side(np.array(d).reshape(jobs, c.shape[1]), np.ascontiguousarray(m), c, p, w)
+            for d, m, c, p, w in zip(demands, most.T, capacity, prices, weight, strict=True)
         )
-        self.free = over_slots(capacity[0], slots), over_slots(capacity[1], slots)
-        self.number = [np.zeros((slots, jobs), np.int64) for _ in SIDES]
-        self._most = [(r.units.size - 1, int(r.ps_needed[-1])) for r in requests]
-        largest = max((max(pair) for pair in self._most), default=1)
-        self._kind = np.int16 if largest < 2**15 else np.int32  # of numbers on a machine
-        self.hosted = [np.zeros((slots, len(c), jobs), self._kind) for c in capacity]
-        self._fresh = [np.zeros_like(hosted) for hosted in self.hosted]
-        self._worth = [
-            _worth(p, d, c) for p, d, c in zip(prices, self.demand, capacity, strict=True)
-        ]
+        self.sides = workers, ps
+        self._rooms = [side.room[:, None, None] for side in self.sides]
         self._prices = [
             [np.ascontiguousarray(p * multiple)[:, :, None, None] for p in prices]
             for multiple, _ in factors
@@ -95,36 +89,41 @@ class PackedBoard:
             for r in requests
         ]
         self._last = [_last_useful(r) for r in requests]
-        self._room = [np.zeros((slots, 1, 1)) for _ in SIDES]
-        self._repacked = [np.zeros(slots, np.bool_) for _ in SIDES]
-        self._machines = [np.empty(len(c)) for c in capacity]
         self._one, self._count = np.ones(1), np.ones(1, np.int64)
         compile_kernels()
-        most = max((n for n, _ in self._most), default=1)
         work = max((r.work for r in requests), default=1)
-        self._scratch = new_scratch(slots, 1, most, work)
+        self._scratch = new_scratch(slots, 1, int(most[:, 0].max(initial=1)), work)
+
+    def _side(
+        self, demand: Floats, most: Ints, capacity: Floats, prices: Floats, weight: Floats
+    ) -> Side:
+        """Return one side of the empty cluster."""
+        slots, machines, jobs = weight.shape[0], len(capacity), len(demand)
+        return Side(
+            demand=demand,
+            most=most,
+            worth=_worth(prices, demand, capacity),
+            capacity=capacity,
+            weight=weight,
+            free=over_slots(capacity, slots),
+            number=np.zeros((slots, jobs), np.int64),
+            hosted=np.zeros((slots, machines, jobs), self._kind),
+            room=np.zeros(slots),
+            repacked=np.zeros(slots, np.bool_),
+            fresh=np.zeros((slots, machines, jobs), self._kind),
+            scratch=np.empty(machines),
+        )
 
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
         request, last = self.requests[i], self._last[i]
-        for side in SIDES:
-            room = self._room[side][:, 0, 0]
-            room[:] = 0.0
-            slot_rooms(
-                self.free[side],
-                self.demand[side][i],
-                self._most[i][side],
-                request.arrival,
-                last,
-                self._machines[side],
-                room,
-            )
-            self._repacked[side][:] = False
+        slot_rooms(i, request.arrival, last, *self.sides)
         completion = self._best(i, factor)
         if self.factors[factor][1] and self.hopeful[i] and not self._content(i, completion):
             until = last if completion < 0 else completion
             if completion >= 0 or self._hope(i, until):
-                self._make_room(i, until)
+                for side in self.sides:
+                    make_room(i, request.arrival, until, side, TRIES)
                 completion = self._best(i, factor)
         if completion < 0:
             return False
@@ -133,11 +132,10 @@ class PackedBoard:
 
     def _best(self, i: int, factor: int) -> int:
         """Leave the best schedule in the scratch memory; return its completion, or -1."""
-        request = self.requests[i]
-        one = self._one
+        request, one = self.requests[i], self._one
         workers, ps = (
             Machines(prices[i], room, self._count)
-            for prices, room in zip(self._prices[factor], self._room, strict=True)
+            for prices, room in zip(self._prices[factor], self._rooms, strict=True)
         )
         alone = request._replace(worker_demand=one, ps_demand=one)
         _, completion, _ = best_schedule(alone, workers, ps, 0.0, self._scratch)
@@ -145,7 +143,9 @@ class PackedBoard:
 
     def _content(self, i: int, completion: int) -> bool:
         request = self.requests[i]
-        first = min(request.arrival - (-request.work // self._most[i][0]) - 1, self._last[i])
+        first = min(
+            request.arrival - (-request.work // int(self.sides[0].most[i])) - 1, self._last[i]
+        )
         return completion >= 0 and bool(
             request.utility[completion] >= CONTENT * request.utility[max(first, request.arrival)]
         )
@@ -153,53 +153,15 @@ class PackedBoard:
     def _hope(self, i: int, last: int) -> bool:
         """Whether the free amounts of all machines together would hold the work of job i."""
         request = self.requests[i]
-        for side, need in zip(SIDES, (request.work, request.work * self._least_ps[i]), strict=True):
-            held = hoped(
-                i,
-                self._most[i][side],
-                request.arrival,
-                last,
-                self.number[side],
-                self.demand[side],
-                self.capacity[side],
-                self._room[side][:, 0, 0],
-            )
-            if held < need * (1 - 1e-9):
-                return False
-        return True
-
-    def _make_room(self, i: int, last: int) -> None:
-        for side in SIDES:
-            make_room(
-                i,
-                self._most[i][side],
-                self.requests[i].arrival,
-                last,
-                self.number[side],
-                self._worth[side],
-                self.demand[side],
-                self.capacity[side],
-                TRIES,
-                self._fresh[side],
-                self._room[side][:, 0, 0],
-                self._repacked[side],
-            )
+        needs = request.work, request.work * self._least_ps[i]
+        return all(
+            hoped(i, request.arrival, last, side) >= need * (1 - 1e-9)
+            for side, need in zip(self.sides, needs, strict=True)
+        )
 
     def _place(self, i: int, completion: int) -> None:
-        request, amount = self.requests[i], self._scratch.amount
-        for t in (request.arrival + np.flatnonzero(amount[request.arrival :])).tolist():
-            n = int(amount[t])
-            for side, want in zip(SIDES, (n, int(request.ps_needed[n])), strict=True):
-                self.number[side][t, i] = want
-                where = (self.demand[side], self.hosted[side], self.free[side])
-                if self._repacked[side][t]:
-                    put_repacked(
-                        t, i, want, where[0], self.capacity[side], self._fresh[side], *where[1:]
-                    )
-                else:
-                    put_best_fit(
-                        t, i, want, where[0], self.weight[side], *where[1:], self._machines[side]
-                    )
+        request = self.requests[i]
+        put(i, self._scratch.amount, request.ps_needed, *self.sides)
         self.plans[i] = completion
         self.value += float(request.utility[completion])
 
@@ -207,10 +169,10 @@ class PackedBoard:
         """Return where job i runs at present."""
         request, completion = self.requests[i], self.plans[i]
         rows = []
-        for side in SIDES:
-            mine = self.hosted[side][request.arrival : completion + 1, :, i]
+        for k, side in enumerate(self.sides):
+            mine = side.hosted[request.arrival : completion + 1, :, i]
             t, h = np.nonzero(mine)
-            rows.append(np.stack([np.full_like(t, side), t + request.arrival, h, mine[t, h]], 1))
+            rows.append(np.stack([np.full_like(t, k), t + request.arrival, h, mine[t, h]], 1))
         value = float(request.utility[completion])
         return Plan(value, completion, np.concatenate(rows).astype(np.int64))
 
@@ -230,16 +192,18 @@ class PackedBoard:
 
     def _book(self, i: int, plan: Plan, sign: int) -> None:
         request = self.requests[i]
-        demands = request.worker_demand, request.ps_demand
-        book(plan.entries, *demands, *self.free, float(sign))
-        for side in SIDES:
-            _, t, h, n = plan.entries[plan.entries[:, 0] == side].T
-            self.hosted[side][t, h, i] -= (sign * n).astype(self._kind)
-            np.subtract.at(self.number[side], (t, i), sign * n)
+        demands, (workers, ps) = (request.worker_demand, request.ps_demand), self.sides
+        book(plan.entries, *demands, workers.free, ps.free, float(sign))
+        for k, side in enumerate(self.sides):
+            _, t, h, n = plan.entries[plan.entries[:, 0] == k].T
+            side.hosted[t, h, i] -= (sign * n).astype(self._kind)
+            np.subtract.at(side.number, (t, i), sign * n)
 
     def keep(self) -> Callable[[], None]:
         """Return what brings the present state back."""
-        arrays: list[NDArray[Any]] = [*self.free, *self.number, *self.hosted]
+        arrays: list[NDArray[Any]] = [
+            array for s in self.sides for array in (s.free, s.number, s.hosted)
+        ]
         kept, plans, value = [a.copy() for a in arrays], dict(self.plans), self.value
 
         def back() -> None:
