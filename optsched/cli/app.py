@@ -12,7 +12,8 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Annotated
+from functools import cache
+from typing import Annotated, Any
 
 import typer
 
@@ -63,6 +64,12 @@ def _options(
     """Take what stands before the name of a command."""
 
 
+@cache
+def _parser() -> Any:
+    """Return what reads the arguments: to make it takes longer than most commands."""
+    return typer.main.get_command(app)
+
+
 def main(args: Sequence[str] | None = None) -> None:
     """Run a command: wrong input, and what the system refuses, is one line; a bug a traceback."""
     if sys.stdout is None:  # the command was started with its output closed
@@ -71,7 +78,7 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
-            app(None if args is None else [*args], prog_name="optsched")
+            _parser()(None if args is None else [*args], prog_name="optsched")
         finally:
             sys.stdout.flush()
     except PolicyError as err:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from optsched.numbers.arrays import Ints
 from optsched.problem import Frozen
 
 EPS = Fraction(1, 10**9)
+CACHED = 2**14  # numbers whose fractions are kept: data repeat themselves
 DECIMALS = 9  # the resolution of data is the tolerance of the definition
 
 
@@ -31,6 +33,7 @@ Amount = Annotated[float, Field(ge=0, lt=1e9), AfterValidator(_nine_decimals)]
 """A quantity of a resource, read to nine decimals."""
 
 
+@lru_cache(CACHED, typed=True)
 def exact(x: float) -> Fraction:
     """Return the decimal that is written for ``x`` as a fraction.
 
@@ -75,6 +78,7 @@ def floor_tol(x: Fraction) -> int:
     return math.floor(x + slack(x))
 
 
+@lru_cache(CACHED, typed=True)
 def usable(capacity: float) -> Fraction:
     """Return the capacity with its tolerance: a load fits if and only if it is at most this."""
     c = exact(capacity)

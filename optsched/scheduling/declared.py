@@ -18,7 +18,7 @@ POLL = 0.1  # seconds between two looks at the clock
 
 def solve_compact(
     model: Any,
-    monitor: Any,
+    progress: Any,
     read: Callable[[], Any],
     *,
     threads: int,
@@ -30,7 +30,7 @@ def solve_compact(
     Parameters
     ----------
     model : pyomo.environ.ConcreteModel
-    monitor : optsched.engine.progress.Progress
+    progress : optsched.engine.progress.Progress
     read : callable
         Reads the schedule out of the model's present values.
     threads, seed : int
@@ -41,27 +41,27 @@ def solve_compact(
 
     def report(_objective: float) -> None:
         schedule = read()
-        verdict = monitor.family.verify(monitor.instance, schedule)
+        verdict = progress.family.verify(progress.instance, schedule)
         # the solver's tolerance is wider than the judge's, who has the last word
         if verdict.value is not None:
-            monitor.incumbent(verdict.value, schedule)
+            progress.incumbent(verdict.value, schedule)
 
     def close(outcome: PyomoOutcome) -> None:
         if outcome.objective is not None:
             report(outcome.objective)
         if outcome.status == "infeasible":
-            monitor.infeasible = True
+            progress.infeasible = True
         elif outcome.bound is not None:
             # HiGHS by another name is no second opinion
             by = Implementation.HIGHS if "highs" in solver else Implementation.OTHER
-            monitor.claim(by, outcome.bound)
+            progress.claim(by, outcome.bound)
 
     try:
         found = solve_pyomo(
             model,
             solver,
-            time_limit=monitor.left(),
-            gap=monitor.gap_limit,
+            time_limit=progress.left(),
+            gap=progress.gap_limit,
             threads=threads,
             seed=seed,
             on_improve=report,
@@ -72,7 +72,7 @@ def solve_compact(
     close(found)
 
 
-def unless_stopped(build: Callable[[], Program], monitor: Any) -> Program | None:
+def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:
     """Return what ``build`` returns; None if the time is up before that.
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
@@ -91,7 +91,7 @@ def unless_stopped(build: Callable[[], Program], monitor: Any) -> Program | None
     try:
         while thread.is_alive():
             thread.join(POLL)
-            if thread.is_alive() and monitor.stop():
+            if thread.is_alive() and progress.stop():
                 return None
     finally:  # also after Ctrl-C
         if thread.is_alive() and thread.ident is not None:

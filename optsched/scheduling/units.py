@@ -2,7 +2,7 @@
 
 Linear programs, searches and tolerances do not say the same of utilities near 1e-9 as of those near
 1. So a method may be handed a twin of the instance, whose utilities are those of the instance
-divided by a power of two, and a monitor that translates back. Nothing depends on the twin: values
+divided by a power of two, and a progress that translates back. Nothing depends on the twin: values
 are the judge's, and certificates are checked against the instance itself.
 """
 
@@ -25,24 +25,24 @@ def unit_of(richest: float) -> int:
 
 
 class InUnits:
-    """A monitor for a method that works on a twin of the instance; the clock is the monitor's own.
+    """The progress of a method that works on a twin of the instance; the clock is the same.
 
     Parameters
     ----------
-    monitor : optsched.engine.progress.Progress
+    progress : optsched.engine.progress.Progress
     twin : Instance
-        Its utilities are those of the monitor's instance in units of 2**exponent.
+        Its utilities are those of the instance of ``progress`` in units of 2**exponent.
     exponent : int
     back : callable
         Makes a certificate of the instance of one of the twin.
     """
 
-    def __init__(self, monitor: Any, twin: Any, exponent: int, back: Callable[[Any], Any]) -> None:
-        self.monitor, self.instance = monitor, twin
+    def __init__(self, progress: Any, twin: Any, exponent: int, back: Callable[[Any], Any]) -> None:
+        self.progress, self.instance = progress, twin
         self.exponent, self.back = exponent, back
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.monitor, name)
+        return getattr(self.progress, name)
 
     def _here(self, x: float | None) -> float | None:
         return None if x is None else times_two_to(x, -self.exponent)
@@ -50,24 +50,24 @@ class InUnits:
     @property
     def value(self) -> float | None:
         """The value of the best schedule."""
-        return self._here(self.monitor.value)
+        return self._here(self.progress.value)
 
     @property
     def bound(self) -> float | None:
         """The bound that was proved."""
-        return self._here(self.monitor.bound)
+        return self._here(self.progress.bound)
 
     def incumbent(self, value: float, schedule: Any) -> None:
         """Report a schedule."""
-        self.monitor.incumbent(times_two_to(value, self.exponent), schedule)
+        self.progress.incumbent(times_two_to(value, self.exponent), schedule)
 
     def proved(self, bound: float, certificate: Callable[[], Any]) -> None:
         """Report a bound."""
-        self.monitor.proved(times_two_to(bound, self.exponent), lambda: self.back(certificate()))
+        self.progress.proved(times_two_to(bound, self.exponent), lambda: self.back(certificate()))
 
     def claim(self, solver: Any, bound: float) -> None:
         """Report a bound for which there is only a solver's word."""
-        self.monitor.claim(solver, times_two_to(bound, self.exponent))
+        self.progress.claim(solver, times_two_to(bound, self.exponent))
 
 
 def times_two_to(x: float, exponent: int) -> float:

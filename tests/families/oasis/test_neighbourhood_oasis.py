@@ -81,7 +81,7 @@ def test_places_named_twice_and_jobs_that_earn_nothing():
     assert area.board.plans == {}
 
 
-def steps(inst, monitor, *, then=lambda _passed: None, most=30) -> float:
+def steps(inst, progress, *, then=lambda _passed: None, most=30) -> float:
     """Search for a number of steps from an empty state; return the value of what it ends with."""
     passed = 0
 
@@ -92,7 +92,7 @@ def steps(inst, monitor, *, then=lambda _passed: None, most=30) -> float:
         return passed / most
 
     area = area_of(inst)
-    plans = area.search(monitor, seed=0, start=0, done=done)
+    plans = area.search(progress, seed=0, start=0, done=done)
     value = verify(inst, area.schedule(plans)).value
     assert value is not None
     return value
@@ -100,19 +100,19 @@ def steps(inst, monitor, *, then=lambda _passed: None, most=30) -> float:
 
 def test_it_begins_with_the_best_that_is_known():
     inst, reference = load(FILES[2])
-    monitor = watched(inst)
-    monitor.incumbent(0.0, schedule(reference["optimum_schedule"]))
-    assert steps(inst, monitor, most=1) == pytest.approx(reference["optimum"])
+    progress = watched(inst)
+    progress.incumbent(0.0, schedule(reference["optimum_schedule"]))
+    assert steps(inst, progress, most=1) == pytest.approx(reference["optimum"])
     assert steps(inst, watched(inst), most=1) < reference["optimum"] * 0.99  # by itself
 
 
 def test_it_takes_over_what_arrives_and_is_better():
     inst, reference = load(FILES[2])
-    monitor = watched(inst)
+    progress = watched(inst)
     best = schedule(reference["optimum_schedule"])
 
     def arrive(passed):
         if passed == 20:
-            monitor.incumbent(reference["optimum"], best)
+            progress.incumbent(reference["optimum"], best)
 
-    assert steps(inst, monitor, then=arrive, most=25) == pytest.approx(reference["optimum"])
+    assert steps(inst, progress, then=arrive, most=25) == pytest.approx(reference["optimum"])

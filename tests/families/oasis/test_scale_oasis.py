@@ -119,7 +119,7 @@ def test_a_bound_and_a_schedule_are_there_without_any_time():
 
 
 def test_a_monitor_in_other_units_translates_both_ways():
-    class Monitor:
+    class Reports:
         value, bound, reports = 24.0, None, []
 
         def incumbent(self, value, schedule):
@@ -131,10 +131,10 @@ def test_a_monitor_in_other_units_translates_both_ways():
         def left(self):
             return 5.0
 
-    monitor = Monitor()
-    there = InUnits(monitor, "twin", 3, lambda certificate: certificate + " of the instance")
+    progress = Reports()
+    there = InUnits(progress, "twin", 3, lambda certificate: certificate + " of the instance")
     assert (there.value, there.bound, there.instance, there.left()) == (3.0, None, "twin", 5.0)
     there.incumbent(4.0, "schedule")
     there.proved(5.0, lambda: "certificate")
-    assert monitor.reports == [(32.0, "schedule"), (40.0, "certificate of the instance")]
+    assert progress.reports == [(32.0, "schedule"), (40.0, "certificate of the instance")]
     assert times_two_to(1.0, 5000) == float("inf")

@@ -25,13 +25,13 @@ from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 UNITS = 10**10  # of the largest utility
 
 
-def cpsat(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def cpsat(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
 
     Parameters
     ----------
     inst : OasisInstance
-    monitor : Progress
+    progress : Progress
     threads, seed : int
         Of the solver.
     """
@@ -42,15 +42,17 @@ def cpsat(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) ->
         verdict = verify(inst, schedule)
         if verdict.value is None:
             raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
-        monitor.incumbent(verdict.value, schedule)
+        progress.incumbent(verdict.value, schedule)
 
-    solver = cp_solver(time_limit=monitor.left(), threads=threads, seed=seed, gap=monitor.gap_limit)
+    solver = cp_solver(
+        time_limit=progress.left(), threads=threads, seed=seed, gap=progress.gap_limit
+    )
     try:
         run_cp(solver, program.model, on_improve=report)
     finally:  # also after Ctrl-C
         bound = cp_bound(solver)
         if bound is not None:
-            monitor.claim(Implementation.CP_SAT, upwards(Fraction(bound) * program.unit))
+            progress.claim(Implementation.CP_SAT, upwards(Fraction(bound) * program.unit))
 
 
 def upwards(x: Fraction) -> float:

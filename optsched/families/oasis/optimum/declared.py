@@ -10,14 +10,14 @@ from optsched.scheduling.declared import Entries, rounded, solve_compact, sorted
 
 
 def compact(
-    inst: OasisInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
+    inst: OasisInstance, progress: Progress, *, threads: int, seed: int, solver: str = "highs"
 ) -> None:
     """Solve the compact program; report every schedule that is found, and the solver's bound.
 
     Parameters
     ----------
     inst : OasisInstance
-    monitor : Progress
+    progress : Progress
     threads, seed : int
         Of the solver.
     solver : str
@@ -28,7 +28,7 @@ def compact(
     model = oasis_ilp(inst)
     solve_compact(
         model,
-        monitor,
+        progress,
         lambda: schedule_of(inst, model),
         threads=threads,
         seed=seed,

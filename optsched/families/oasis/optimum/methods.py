@@ -60,8 +60,8 @@ RESTART_SECONDS = 60.0  # one annealing run of the search
 class _Search:
     """The best prices and schedules so far, and who may use the time."""
 
-    def __init__(self, inst: OasisInstance, monitor: Progress, threads: int, seed: int) -> None:
-        self.inst, self.monitor = inst, monitor
+    def __init__(self, inst: OasisInstance, progress: Progress, threads: int, seed: int) -> None:
+        self.inst, self.progress = inst, progress
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
         self.prices: Floats | None = None
@@ -73,23 +73,25 @@ class _Search:
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
         self.prices = prices
-        self.monitor.proved(bound, lambda: certify_capacity(self.capacity, prices))
+        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
 
     def compact_bound(self) -> None:
         """Bound by the duals of the compact linear program."""
-        prices = compact_prices(self.capacity, threads=self.threads, time_limit=self.monitor.left())
+        prices = compact_prices(
+            self.capacity, threads=self.threads, time_limit=self.progress.left()
+        )
         best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
         self.prove(lagrangian(self.capacity, prices, best), prices)
 
     def speed_bound(self) -> None:
         """Bound by the compact program and how fast jobs can run: prices on capacity."""
-        stop = self.monitor.stop
+        stop = self.progress.stop
         tightening = Tightening(self.capacity, threads=self.threads, packing=False, stop=stop)
         rounds = _Rounds()
         least = np.inf
-        while not tightening.done and rounds.pay(self.monitor.deadline) and not stop():
+        while not tightening.done and rounds.pay(self.progress.deadline) and not stop():
             began = clock.now()
-            tightening.round(self.monitor.left())
+            tightening.round(self.progress.left())
             rounds.add(tightening.bound, clock.now() - began)
             prices = tightening.capacity_prices
             if prices is None:
@@ -104,13 +106,13 @@ class _Search:
 
     def tighten(self, seconds: float) -> None:
         """Bound by the compact program and what single machines can host; learn where to search."""
-        until = clock.now() + min(seconds, self.monitor.left())
-        stop = self.monitor.stop
+        until = clock.now() + min(seconds, self.progress.left())
+        stop = self.progress.stop
         tightening = Tightening(self.capacity, threads=self.threads, stop=stop)
         rounds = _Rounds()
         while not tightening.done and rounds.pay(until) and not stop():
             began = clock.now()
-            tightening.round(self.monitor.left())
+            tightening.round(self.progress.left())
             rounds.add(tightening.bound, clock.now() - began)
             prices, self.guide = tightening.capacity_prices, tightening.guide
             if prices is not None and self.prices is None:
@@ -118,23 +120,23 @@ class _Search:
                 self.prove(lagrangian(self.capacity, prices, best), prices)
             if self.guide is not None:
                 make = partial(certify_slots, self.inst, self.guide.prices)
-                self.monitor.proved(tightening.bound, make)
+                self.progress.proved(tightening.bound, make)
         if self.prices is None:  # no job can finish
             self.compact_bound()
         left = until - clock.now()
         if tightening.guide is not None and left > 2 * FEWEST_SPLITS * rounds.seconds:
             tree = CompletionTree(tightening, rounds.seconds)
             for bound in tree.grow(left, stop):
-                self.monitor.proved(bound, lambda: certify_parts(self.inst, tree.root))
+                self.progress.proved(bound, lambda: certify_parts(self.inst, tree.root))
 
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""
-        until = min(clock.now() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.progress.deadline)
 
         def stop(relaxation: Relaxation) -> bool:
-            if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
+            if self.progress.bound is None or relaxation.bound < self.progress.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.monitor.stop() or clock.now() > until
+            return self.progress.stop() or clock.now() > until
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -151,25 +153,25 @@ class _Search:
 
     def improve(self, seconds: float, packs: bool = True) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
-        seconds = max(1e-3, min(seconds, self.monitor.left()))
+        seconds = max(1e-3, min(seconds, self.progress.left()))
         began = clock.now()
         ended = Event()
 
         def done() -> float:
             """Return the share of the time that has passed, in this thread as in the others."""
-            over = ended.is_set() or self.monitor.left() <= 0 or self.monitor.closed()
+            over = ended.is_set() or self.progress.left() <= 0 or self.progress.closed()
             return 1.0 if over else (clock.now() - began) / seconds
 
-        def search(start: int, monitor: Progress) -> None:
+        def search(start: int, progress: Progress) -> None:
             area = Neighbourhood(self.inst, spread, self.guide, packs)
             area.start(lambda: done() >= 1.0)
-            area.search(monitor, seed=self.seed, start=start, done=done)
+            area.search(progress, seed=self.seed, start=start, done=done)
 
         spread = flat_prices(self.inst)
         if self.prices is not None:
             spread = self.capacity.by_machine(self.prices)
         first, self.starts = self.starts, self.starts + self.threads
-        family = self.monitor.family
+        family = self.progress.family
         others = [
             Progress(family, self.inst, time_limit=seconds, gap=0.0)
             for _ in range(self.threads - 1)
@@ -179,13 +181,13 @@ class _Search:
                 pool.submit(search, first + k, other) for k, other in enumerate(others, start=1)
             ]
             try:
-                search(first, self.monitor)
+                search(first, self.progress)
             finally:  # after Ctrl-C, too
                 ended.set()
         for found, other in zip(searches, others, strict=True):
             found.result()
             if other.value is not None and other.schedule is not None:
-                self.monitor.incumbent(other.value, other.schedule)
+                self.progress.incumbent(other.value, other.schedule)
 
 
 class _Rounds:
@@ -211,44 +213,44 @@ class _Rounds:
         return float(gains[-1]) >= TREE_GAIN and self.seconds <= left
 
 
-def neighbourhood(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def neighbourhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
-    search = _Search(inst, monitor, threads, seed)
-    while not monitor.stop():
+    search = _Search(inst, progress, threads, seed)
+    while not progress.stop():
         search.improve(RESTART_SECONDS)
 
 
-def column_generation(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def column_generation(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the relaxation at prices on capacity, after a short search for a schedule."""
-    search = _Search(inst, monitor, threads, seed)
+    search = _Search(inst, progress, threads, seed)
     search.improve(search.short)
     search.speed_bound()
-    search.generate(monitor.left())
+    search.generate(progress.left())
     search.improve(search.short)
 
 
-def branch_and_price(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Branch and price at prices per worker and slot."""
-    search = _Search(inst, monitor, threads, seed)
+    search = _Search(inst, progress, threads, seed)
     search.improve(search.short)
     _branch(search)
 
 
-def auto(inst: OasisInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
-    search = _Search(inst, monitor, threads, seed)
+    search = _Search(inst, progress, threads, seed)
     small = SlotTree(inst).rows // len(SIDES) <= SMALL
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
-    search.improve(min(search.short, monitor.left() / 4), packs=not small)
-    if monitor.stop():
+    search.improve(min(search.short, progress.left() / 4), packs=not small)
+    if progress.stop():
         return
     if small:
         search.compact_bound()
-        search.improve(min(2 * search.short, monitor.left() / 4), packs=False)
+        search.improve(min(2 * search.short, progress.left() / 4), packs=False)
         _branch(search)
         return
-    search.tighten(TIGHTEN_SHARE * monitor.left())
-    search.improve(monitor.left())
+    search.tighten(TIGHTEN_SHARE * progress.left())
+    search.improve(progress.left())
 
 
 def _branch(search: _Search) -> None:
@@ -256,28 +258,28 @@ def _branch(search: _Search) -> None:
 
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
-    inst, monitor = search.inst, search.monitor
-    problem = SlotTree(inst, monitor.left)
+    inst, progress = search.inst, search.progress
+    problem = SlotTree(inst, progress.left)
     spent = searched = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
     beside = max(1, search.threads - 1)
 
     def target() -> float:
-        return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
+        return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
 
     def proved(tree: Tree) -> None:
-        monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
+        progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
     def report(schedule: OasisSchedule | None) -> None:
         if schedule is not None:
-            verdict = monitor.family.verify(inst, schedule)
+            verdict = progress.family.verify(inst, schedule)
             if verdict.value is not None:
-                monitor.incumbent(verdict.value, schedule)
+                progress.incumbent(verdict.value, schedule)
 
     def stop() -> bool:
         for found in repairs.found():
             report(found)
-        return monitor.stop()
+        return progress.stop()
 
     def relaxed(relaxation: Relaxation) -> None:
         nonlocal spent, searched
@@ -287,7 +289,7 @@ def _branch(search: _Search) -> None:
             repairs.add(completions)
         for found in repairs.work():
             report(found)
-        if searched + 2 * search.short < SEARCH_SHARE * monitor.seconds():
+        if searched + 2 * search.short < SEARCH_SHARE * progress.seconds():
             began = clock.now()
             search.improve(2 * search.short)
             searched += clock.now() - began
@@ -295,13 +297,13 @@ def _branch(search: _Search) -> None:
         first = not tried
         if not first and (completions is None or key in tried):
             return
-        if not first and spent > PATTERN_SHARE * monitor.seconds():
+        if not first and spent > PATTERN_SHARE * progress.seconds():
             return
         tried.add(key)
         began = clock.now()
         program = PatternProgram(problem, tree.master.columns, None if first else completions)
         schedule = program.solve(
-            time_limit=min(PATTERN_SECONDS, monitor.left()),
+            time_limit=min(PATTERN_SECONDS, progress.left()),
             threads=beside,
             seed=search.seed,
         )
@@ -311,7 +313,7 @@ def _branch(search: _Search) -> None:
     tree = BranchAndPrice(
         problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside
     )
-    with Repairs(problem, monitor, target, seed=search.seed, beside=search.threads > 1) as repairs:
+    with Repairs(problem, progress, target, seed=search.seed, beside=search.threads > 1) as repairs:
         tree.run()
     for found in repairs.found():  # since the tree looked last
         report(found)

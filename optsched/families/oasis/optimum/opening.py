@@ -44,10 +44,10 @@ def trim(inst: OasisInstance, schedule: OasisSchedule) -> OasisSchedule:
 def in_units(method: Method) -> Method:
     """Return the method for instances whose utilities are in any unit: see `scheduling.units`."""
 
-    def run(inst: OasisInstance, monitor: Any, *, threads: int, seed: int) -> None:
+    def run(inst: OasisInstance, progress: Any, *, threads: int, seed: int) -> None:
         exponent = _exponent(inst)
         if exponent == 0:
-            method(inst, monitor, threads=threads, seed=seed)
+            method(inst, progress, threads=threads, seed=seed)
             return
         twin = inst.shifted(-exponent)
 
@@ -59,7 +59,7 @@ def in_units(method: Method) -> Method:
                 }
             )
 
-        method(twin, InUnits(monitor, twin, exponent, back), threads=threads, seed=seed)
+        method(twin, InUnits(progress, twin, exponent, back), threads=threads, seed=seed)
 
     return run
 

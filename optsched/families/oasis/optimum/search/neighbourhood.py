@@ -161,34 +161,34 @@ class Neighbourhood:
         self.load(plans)
 
     def search(
-        self, monitor: Progress, *, seed: int, start: int, done: Callable[[], float]
+        self, progress: Progress, *, seed: int, start: int, done: Callable[[], float]
     ) -> dict[int, Plan]:
         """Search from the present state; report every better schedule; return the best plans.
 
-        A better schedule that the monitor knows already, or gets to know, replaces the state.
+        A better schedule that ``progress`` knows already, or gets to know, replaces the state.
         """
         board = self.board
         best = self.plans()
         value = board.value
-        monitor.incumbent(value, self.schedule(best))
-        reported = monitor.seconds()
+        progress.incumbent(value, self.schedule(best))
+        reported = progress.seconds()
         rng = Streams(seed)("neighbourhood", start)
 
         def found() -> None:
             nonlocal best, value, reported
             best, value = self.plans(), board.value
-            if monitor.seconds() > reported + REPORT_SECONDS:
-                monitor.incumbent(value, self.schedule(best))
-                reported = monitor.seconds()
+            if progress.seconds() > reported + REPORT_SECONDS:
+                progress.incumbent(value, self.schedule(best))
+                reported = progress.seconds()
 
         known: Schedule | None = None
 
         def arrived() -> bool:
             nonlocal best, value, known
-            if monitor.schedule is known:
+            if progress.schedule is known:
                 return False
-            known = monitor.schedule
-            if known is None or monitor.value is None or monitor.value <= value * (1 + EQUAL):
+            known = progress.schedule
+            if known is None or progress.value is None or progress.value <= value * (1 + EQUAL):
                 return False
             self.adopt(known)  # type: ignore[arg-type]
             best, value = self.plans(), board.value
@@ -208,7 +208,7 @@ class Neighbourhood:
             appeal=(self.worth * (self.share + HOPE)).tolist(),
             arrived=arrived,
         )
-        monitor.incumbent(value, self.schedule(best))
+        progress.incumbent(value, self.schedule(best))
         return best
 
     def plans(self) -> dict[int, Plan]:

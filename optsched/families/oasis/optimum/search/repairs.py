@@ -27,7 +27,7 @@ class Repairs:
     Parameters
     ----------
     problem : SlotTree
-    monitor : Progress
+    progress : Progress
     target : callable
         What a schedule must earn more than.
     seed : int
@@ -39,13 +39,13 @@ class Repairs:
     def __init__(
         self,
         problem: SlotTree,
-        monitor: Progress,
+        progress: Progress,
         target: Callable[[], float],
         *,
         seed: int,
         beside: bool,
     ) -> None:
-        self.problem, self.monitor, self.target = problem, monitor, target
+        self.problem, self.progress, self.target = problem, progress, target
         self.seed = seed
         self.known: set[tuple[tuple[int, int], ...]] = set()
         self.open: list[_Repair] = []
@@ -88,8 +88,10 @@ class Repairs:
     def work(self) -> Iterator[OasisSchedule]:
         """Work until the share of the time is used up, if no thread does; yield schedules."""
         while self.pool is None:
-            seconds = min(self._share() * self.monitor.seconds() - self.spent, self.monitor.left())
-            if seconds <= 0 or self.monitor.stop():
+            seconds = min(
+                self._share() * self.progress.seconds() - self.spent, self.progress.left()
+            )
+            if seconds <= 0 or self.progress.stop():
                 return
             began = clock.now()
             there, schedule = self._step(seconds)
@@ -110,7 +112,7 @@ class Repairs:
     def _run(self) -> None:
         while not self._ended():
             self.news.clear()
-            there, schedule = self._step(min(TURN, self.monitor.left()))
+            there, schedule = self._step(min(TURN, self.progress.left()))
             if schedule is not None:
                 self.schedules.put(schedule)
             if not there and not self.ended.is_set():
@@ -140,13 +142,13 @@ class Repairs:
 
     def _ended(self) -> bool:
         """Whether all repairs are to end: also asked in their own thread, where nobody looks."""
-        return self.ended.is_set() or self.monitor.left() <= 0
+        return self.ended.is_set() or self.progress.left() <= 0
 
     def _share(self) -> float:
         """Return what part of the time repairs may take: most of it, where the tree is stuck."""
-        history = self.monitor.history
+        history = self.progress.history
         found = next((p.seconds for p in history if p.bound == history[-1].bound), 0.0)
-        long = found < (1 - STALLED[0]) * self.monitor.seconds()
+        long = found < (1 - STALLED[0]) * self.progress.seconds()
         return STALLED[1] if long else SHARE
 
     def _worth(self, completions: Mapping[int, int]) -> float:
