@@ -39,10 +39,10 @@ def test_a_schedule_is_taken_over_as_it_is(path):
     again = verify(inst, area.schedule(area.plans()))
     assert again.value == pytest.approx(reference["optimum"])
     # and it can be changed: all jobs out leave the machines empty
-    whole = area_of(inst).board.free
+    whole = area_of(inst).board.sides
     for i in list(area.board.plans):
         area.board.remove(i)
-    assert all((a == b).all() for a, b in zip(area.board.free, whole, strict=True))
+    assert all((a.free == b.free).all() for a, b in zip(area.board.sides, whole, strict=True))
 
 
 def test_slots_are_packed_anew_only_where_they_may_be():
