@@ -22,7 +22,7 @@ from render import number
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks, over_slots
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
 from optsched.families.oasis.sources.traces import generate
-from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.scheduling.oracle.schedule import Best, Machines, Oracle, Request
 from optsched.scheduling.oracle.workload import EQUAL
@@ -40,47 +40,47 @@ METHODS = {
 @njit(cache=True)
 def _cheapest(price: Floats, free: Floats, demand: Floats, most: int) -> Floats:
     """Return the cost of 0, 1, ... workers on one slot's machines, (R, H) each."""
-    unit = demand @ price
-    cost = np.full(most + 1, np.inf)
+    resources, machines = price.shape
+    cost, unit = np.empty(most + 1), np.empty(machines)
+    order = np.empty(machines, np.int64)
+    for h in range(machines):
+        unit[h] = 0.0
+        for r in range(resources):
+            unit[h] += demand[r] * price[r, h]
+        k = h  # sorted by insertion: the library's sort takes seconds to compile
+        while k > 0 and unit[order[k - 1]] > unit[h]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = h
     cost[0] = 0.0
     placed = 0
-    for h in np.argsort(unit):
-        room = float(most)
-        for r in range(demand.size):
+    for h in order:
+        room = float(most - placed)
+        for r in range(resources):
             if demand[r] > 0.0:
                 room = min(room, np.floor(free[r, h] / demand[r]))
         for _ in range(int(room)):
-            if placed == most:
-                return cost
             placed += 1
             cost[placed] = cost[placed - 1] + unit[h]
+    for n in range(placed + 1, most + 1):
+        cost[n] = np.inf
     return cost
 
 
 @njit(cache=True)
-def plain_payoff(
-    arrival: int,
-    work: int,
-    worker_demand: Floats,
-    ps_demand: Floats,
-    ps_needed: Ints,
-    utility: Floats,
-    worker_price: Floats,
-    worker_free: Floats,
-    ps_price: Floats,
-    ps_free: Floats,
-) -> float:
+def plain_payoff(job: Request, workers: Machines, ps: Machines) -> float:
     """Return the greatest payoff, or 0 if none is greater: the textbook's dynamic program."""
+    work, ps_needed, utility = job.work, job.ps_needed, job.utility
     most = ps_needed.size - 1
-    old = np.full(work + 1, np.inf)
-    old[0] = 0.0
-    new = np.empty(work + 1)
+    old, new = np.empty(work + 1), np.empty(work + 1)
+    for s in range(work + 1):
+        old[s] = 0.0 if s == 0 else np.inf
     best = 0.0
-    for t in range(arrival, utility.size):
-        cost = _cheapest(worker_price[t], worker_free[t], worker_demand, most)
-        ps = _cheapest(ps_price[t], ps_free[t], ps_demand, ps_needed[most])
+    for t in range(job.arrival, utility.size):
+        cost = _cheapest(workers.price[t], workers.free[t], job.worker_demand, most)
+        servers = _cheapest(ps.price[t], ps.free[t], job.ps_demand, ps_needed[most])
         for n in range(most + 1):
-            cost[n] += ps[ps_needed[n]]
+            cost[n] += servers[ps_needed[n]]
         for s in range(work + 1):
             new[s] = np.inf
             for n in range(min(s, most) + 1):
@@ -93,20 +93,7 @@ def plain_payoff(
 
 
 def _plain(job: Request, workers: Machines, ps: Machines) -> float:
-    return float(
-        plain_payoff(
-            job.arrival,
-            job.work,
-            job.worker_demand,
-            job.ps_demand,
-            job.ps_needed,
-            job.utility,
-            workers.price,
-            workers.free,
-            ps.price,
-            ps.free,
-        )
-    )
+    return float(plain_payoff(job, workers, ps))
 
 
 def distinct(side: Floats, free: Floats, factor: float, rng: np.random.Generator) -> Machines:
