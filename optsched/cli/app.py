@@ -10,12 +10,13 @@ What a command needs is imported when it runs: `optsched --help` is quick.
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
+from typer.main import get_command
 
 from optsched.cli.commands import computing, looking, making
 from optsched.problem import InputError, PolicyError
@@ -65,9 +66,9 @@ def _options(
 
 
 @cache
-def _parser() -> Any:
-    """Return what reads the arguments: to make it takes longer than most commands."""
-    return typer.main.get_command(app)
+def _whole() -> Callable[..., object]:
+    """Return the command that `app` declares, which typer makes anew whenever it is asked for."""
+    return get_command(app)
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -78,7 +79,7 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     try:
         try:
-            _parser()(None if args is None else [*args], prog_name="optsched")
+            _whole()(None if args is None else [*args], prog_name="optsched")
         finally:
             sys.stdout.flush()
     except PolicyError as err:

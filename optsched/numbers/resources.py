@@ -21,7 +21,6 @@ from optsched.numbers.arrays import Ints
 from optsched.problem import Frozen
 
 EPS = Fraction(1, 10**9)
-CACHED = 2**14  # numbers whose fractions are kept: data repeat themselves
 DECIMALS = 9  # the resolution of data is the tolerance of the definition
 
 
@@ -33,7 +32,7 @@ Amount = Annotated[float, Field(ge=0, lt=1e9), AfterValidator(_nine_decimals)]
 """A quantity of a resource, read to nine decimals."""
 
 
-@lru_cache(CACHED, typed=True)
+@lru_cache(maxsize=2**16, typed=True)  # typed: 2**60 and float(2**60) are written differently
 def exact(x: float) -> Fraction:
     """Return the decimal that is written for ``x`` as a fraction.
 
@@ -78,7 +77,7 @@ def floor_tol(x: Fraction) -> int:
     return math.floor(x + slack(x))
 
 
-@lru_cache(CACHED, typed=True)
+@lru_cache(maxsize=2**16, typed=True)
 def usable(capacity: float) -> Fraction:
     """Return the capacity with its tolerance: a load fits if and only if it is at most this."""
     c = exact(capacity)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from optsched.numbers.resources import CACHED, exact
+from optsched.numbers.resources import exact
 from optsched.problem import Frozen, Information
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
@@ -36,7 +36,7 @@ class TrainingJob(ChunkedJob):
     gradient_mb: NonNegativeFloat = Field(description="size of the gradients, MB")
 
 
-@lru_cache(CACHED, typed=True)
+@lru_cache(maxsize=2**16, typed=True)
 def transfer_slots(gradient_mb: float, gbit_per_second: float, slot_seconds: float) -> Fraction:
     """Return the time, in slots, to send the gradients once: 0.008 e / (b slot_seconds)."""
     return MB_PER_GBIT * exact(gradient_mb) / (exact(gbit_per_second) * exact(slot_seconds))
