@@ -11,7 +11,7 @@ from optsched.engine.branch import BranchAndPrice
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.optimum.certify import certify_tree
-from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.numbers.resources import MachineClass
@@ -25,7 +25,7 @@ BRANCHING = (4, 6, 13, 19, 26)
 
 def tree_of(inst, best, stop=lambda: False):
     """Return (search for a proof of ``best``, problem, bounds that were reported)."""
-    problem, reported = SlotTree(inst), []
+    problem, reported = UnitTree(inst), []
     search = BranchAndPrice(
         problem,
         target=lambda: best * (1 + GAP),
@@ -103,7 +103,7 @@ def test_without_a_target_it_finds_the_optimum_by_itself():
     for seed in BRANCHING:
         inst = random_instance(seed)
         found = {"value": 0.0}
-        problem = SlotTree(inst)
+        problem = UnitTree(inst)
 
         def look(relaxation, inst=inst, found=found, problem=problem):
             schedule = problem.schedule(relaxation)

@@ -22,8 +22,8 @@ class Tables:
     """Jobs, machines and shapes of tasks, as far as there are files of them."""
 
     jobs: pd.DataFrame
-    machines: pd.DataFrame | None
-    shapes: pd.DataFrame | None
+    machines: pd.DataFrame | None = None
+    shapes: pd.DataFrame | None = None
 
 
 def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = None) -> Tables:

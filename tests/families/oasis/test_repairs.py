@@ -13,7 +13,7 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum import methods as reference
 from optsched.families.oasis.optimum.search import repairs
 from optsched.families.oasis.optimum.search.repairs import Repairs
-from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 
@@ -23,7 +23,7 @@ LIMIT = 60.0  # seconds that no test here needs
 def among(inst, *, beside, target=-np.inf):
     progress = Progress(FAMILY, inst, time_limit=LIMIT, gap=1e-6)
     progress.began -= LIMIT  # a share of this is theirs
-    return Repairs(SlotTree(inst), progress, lambda: target, seed=0, beside=beside)
+    return Repairs(UnitTree(inst), progress, lambda: target, seed=0, beside=beside)
 
 
 def first_found(among_them):
@@ -86,7 +86,7 @@ def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     inst = generate("small", seed=0)
     progress = Progress(FAMILY, inst, time_limit=600.0, gap=1e-6)
     search = reference._Search(inst, progress, threads=1, seed=0)
-    there = Repairs(SlotTree(inst), progress, lambda: 0.0, seed=0, beside=False)
+    there = Repairs(UnitTree(inst), progress, lambda: 0.0, seed=0, beside=False)
     search.compact_bound()
     progress.began -= 100.0  # for so long nothing has happened since
     assert there._share() == repairs.STALLED[1]

@@ -10,7 +10,7 @@ from oasis_reference import FILES, load, schedule
 from patience import LONG
 
 from optsched.families.oasis.optimum.search.slot_repair import LIGHTEST, PATIENCE, SlotRepair
-from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 
@@ -20,7 +20,7 @@ def completions(verdict):
 
 
 def repair(inst, wanted, seconds=LONG):
-    return SlotRepair(SlotTree(inst), wanted, np.random.default_rng(1)).work(seconds)
+    return SlotRepair(UnitTree(inst), wanted, np.random.default_rng(1)).work(seconds)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -46,7 +46,7 @@ def test_what_cannot_be_met_ends_with_the_time():
 def _begun():
     inst = generate("paper", seed=3, jobs=10, slots=10, machines=20)
     late = dict.fromkeys(range(len(inst.jobs)), inst.horizon - 2)
-    search = SlotRepair(SlotTree(inst), late, np.random.default_rng(0))
+    search = SlotRepair(UnitTree(inst), late, np.random.default_rng(0))
     search.work(0.0)
     assert (search.missing() > 0).any()
     return inst, search

@@ -10,11 +10,11 @@ import pytest
 import optsched
 from optsched.families.oasis.facts import describe, offered_load, warnings
 from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.sources import traces
 from optsched.families.oasis.sources.clusters import MACHINES
-from optsched.families.oasis.sources.traces import from_trace
 from optsched.numbers.resources import ceil_tol, exact
 from optsched.problem import InputError
-from optsched.traces import read_jobs, read_machines
+from optsched.traces import Tables, read_jobs, read_machines
 
 ROOT = Path(optsched.__file__).parent.parent
 TRACES = Path(os.environ.get("OPTSCHED_TRACES", ROOT.parent / "shared" / "data"))
@@ -24,6 +24,10 @@ DRAWN_FOR_PHILLY = (
     *("worker_bandwidth", "ps_bandwidth", "worker_demand of cpu", "worker_demand of memory"),
     *("ps_demand", "utility", "bandwidth of the machines"),
 )
+
+
+def from_trace(table, machines=None, *, shapes=None, **options):
+    return traces.from_trace(Tables(table, machines, shapes), **options)
 
 
 @pytest.fixture(scope="module")

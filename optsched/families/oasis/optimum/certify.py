@@ -23,7 +23,7 @@ from optsched.families.oasis.certificate.format import (
 from optsched.families.oasis.certificate.limits import Range
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
 from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
 from optsched.numbers.arrays import Floats
@@ -58,7 +58,7 @@ def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 
-def certify_tree(problem: SlotBlocks, tree: Tree) -> OasisCertificate:
+def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60

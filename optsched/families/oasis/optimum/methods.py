@@ -36,7 +36,7 @@ from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.search.pattern_program import PatternProgram
 from optsched.families.oasis.optimum.search.repairs import Repairs
-from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import Method
@@ -239,7 +239,7 @@ def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, s
 def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
     search = _Search(inst, progress, threads, seed)
-    small = SlotTree(inst).rows // len(SIDES) <= SMALL
+    small = UnitTree(inst).rows // len(SIDES) <= SMALL
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
     search.improve(min(search.short, progress.left() / 4), packs=not small)
     if progress.stop():
@@ -259,7 +259,7 @@ def _branch(search: _Search) -> None:
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
     inst, progress = search.inst, search.progress
-    problem = SlotTree(inst, progress.left)
+    problem = UnitTree(inst, progress.left)
     spent = searched = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
     beside = max(1, search.threads - 1)

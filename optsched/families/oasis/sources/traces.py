@@ -31,7 +31,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes
-from optsched.traces import read_tables, seconds
+from optsched.traces import Tables, read_tables, seconds
 from optsched.traces.windows import arrival_slots, scaled, take_window
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
@@ -57,9 +57,7 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
     )
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
     return from_trace(
-        tables.jobs,
-        tables.machines,
-        shapes=tables.shapes,
+        tables,
         slot_seconds=seconds(chosen.pop("slot")),
         seed=chosen.pop("draw_seed"),
         **chosen,
@@ -67,8 +65,7 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
 
 
 def from_trace(
-    jobs_table: pd.DataFrame,
-    machines_table: pd.DataFrame | None = None,
+    tables: Tables,
     *,
     jobs: int = 100,
     slots: int = 100,
@@ -77,7 +74,6 @@ def from_trace(
     load: float = 2.0,
     seed: int = 0,
     min_tasks: int = 1,
-    shapes: pd.DataFrame | None = None,
     priority: Range = (1.0, 100.0),
 ) -> OasisInstance:
     """Make an instance of a window of a trace.
@@ -93,8 +89,10 @@ def from_trace(
 
     Parameters
     ----------
-    jobs_table, machines_table : DataFrame
+    tables : Tables
         Columns as `optsched.traces` returns them. Without machines: the default list ``MACHINES``.
+        The shapes (gpu, cpu, memory_gb) are demands to draw from where the trace has none (rows
+        without GPU: of PS).
     jobs, slots : int
         Sizes of the window and of the horizon.
     slot_seconds : float
@@ -109,9 +107,6 @@ def from_trace(
         Fixes all that is drawn; not negative.
     min_tasks : int
         Only jobs of at least so many tasks are taken.
-    shapes : DataFrame, optional
-        Columns gpu, cpu, memory_gb: demands to draw from where the trace has none (rows without
-        GPU: of PS).
     priority : (float, float)
         Range of gamma_1, the utility of a job without delay.
 
@@ -128,13 +123,13 @@ def from_trace(
     _check_positive(load=load, slot_seconds=slot_seconds)
     if seed < 0:
         raise InputError(f"seed is {seed}, expected a whole number of at least 0")
-    window = take_window(jobs_table, jobs, start, min_tasks)
+    window = take_window(tables.jobs, jobs, start, min_tasks)
     streams = Streams(seed)
     work = _work(window, slot_seconds)
     arrival = arrival_slots(window, slots)
-    table = MACHINES if machines_table is None else machines_table
+    table = MACHINES if tables.machines is None else tables.machines
     workers, servers, drawn_machines = host_classes(table, streams)
-    draw = _Draw(streams, slot_seconds, shapes, priority, workers, servers)
+    draw = _Draw(streams, slot_seconds, tables.shapes, priority, workers, servers)
     trace_jobs = [
         draw.job(i, row, work[i], arrival[i]) for i, row in enumerate(window.to_dict("records"))
     ]
@@ -149,9 +144,9 @@ def from_trace(
         jobs=tuple(trace_jobs),
         drawn=_drawn(window) + drawn_machines,
         source=(
-            f"{jobs_table.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} "
-            "on, "
-            f"at least {min_tasks} tasks each, load {load:g}, seed {seed}"
+            f"{tables.jobs.attrs.get('format', 'table')}: {jobs} jobs from "
+            f"{window['name'].iloc[0]} on, at least {min_tasks} tasks each, "
+            f"load {load:g}, seed {seed}"
         ),
     )
 

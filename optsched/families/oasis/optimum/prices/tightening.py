@@ -31,7 +31,7 @@ from optsched.families.oasis.optimum.prices.relaxation import (
     _Matrix,
     solve_program,
 )
-from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import clock
@@ -125,7 +125,7 @@ class Tightening:
         stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self.problem, self.threads, self.packing, self.stop = problem, threads, packing, stop
-        self.blocks = SlotBlocks(problem.inst)
+        self.blocks = UnitBlocks(problem.inst)
         self.whole = self.blocks.root()
         self.jobs: set[int] | None = None
         self.packings: list[_Packing] = []

@@ -32,7 +32,7 @@ NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes 
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
 
 
-class SlotBlocks:
+class UnitBlocks:
     """The blocks and their oracles, at one node."""
 
     def __init__(self, inst: OasisInstance) -> None:

@@ -15,7 +15,7 @@ from optsched import solvers
 from optsched.engine.colgen import Column
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
-from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Host
 from optsched.numbers.arrays import Ints
 
@@ -27,7 +27,7 @@ class PatternProgram:
 
     Parameters
     ----------
-    problem : SlotBlocks
+    problem : UnitBlocks
     columns : sequence of Column
         Those of machines are the patterns; those of jobs are not needed.
     completions : mapping, optional
@@ -36,7 +36,7 @@ class PatternProgram:
 
     def __init__(
         self,
-        problem: SlotBlocks,
+        problem: UnitBlocks,
         columns: Sequence[Column],
         completions: Mapping[int, int] | None = None,
     ) -> None:

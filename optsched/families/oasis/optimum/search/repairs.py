@@ -11,7 +11,7 @@ from types import TracebackType
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
-from optsched.families.oasis.optimum.tree.branching import SlotTree
+from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.numbers.streams import Streams
 from optsched.process import clock
 
@@ -26,7 +26,7 @@ class Repairs:
 
     Parameters
     ----------
-    problem : SlotTree
+    problem : UnitTree
     progress : Progress
     target : callable
         What a schedule must earn more than.
@@ -38,7 +38,7 @@ class Repairs:
 
     def __init__(
         self,
-        problem: SlotTree,
+        problem: UnitTree,
         progress: Progress,
         target: Callable[[], float],
         *,

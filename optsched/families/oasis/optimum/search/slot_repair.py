@@ -29,7 +29,7 @@ from scipy.sparse import (
 from optsched import solvers
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
-from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import clock
 
@@ -58,13 +58,13 @@ class SlotRepair:
 
     Parameters
     ----------
-    problem : SlotBlocks
+    problem : UnitBlocks
     completions : mapping
         Job -> the slot by which it completes; other jobs stay out.
     rng : Generator
     """
 
-    def __init__(self, problem: SlotBlocks, completions: Mapping[int, int], rng: Generator) -> None:
+    def __init__(self, problem: UnitBlocks, completions: Mapping[int, int], rng: Generator) -> None:
         self.problem, self.rng = problem, rng
         inst = problem.inst
         self.size = _weights(problem)
@@ -307,7 +307,7 @@ class SlotRepair:
         return OasisSchedule(jobs=tuple(jobs))
 
 
-def _weights(problem: SlotBlocks) -> Floats:
+def _weights(problem: UnitBlocks) -> Floats:
     """Return what a missing worker of each job counts: its share of the machines, with its PS."""
     weight = np.zeros(problem.jobs)
     for side in SIDES:

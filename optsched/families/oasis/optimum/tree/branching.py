@@ -17,7 +17,7 @@ from optsched.engine.branch import Split
 from optsched.engine.colgen import Relaxation
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
-from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
 from optsched.numbers.arrays import Ints
 
@@ -26,7 +26,7 @@ MOST_SPLITS = 6  # of numbers of workers that are offered
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
 
-class SlotTree(SlotBlocks):
+class UnitTree(UnitBlocks):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
     ``left`` says how many seconds there are for programs.
@@ -193,7 +193,7 @@ class SlotTree(SlotBlocks):
 
 
 def pack(
-    problem: SlotBlocks, side: int, t: int, number: Ints, seconds: float = PACKING_SECONDS
+    problem: UnitBlocks, side: int, t: int, number: Ints, seconds: float = PACKING_SECONDS
 ) -> Ints | None:
     """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
 

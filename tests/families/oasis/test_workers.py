@@ -14,7 +14,7 @@ from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.certify import certify_capacity
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
-from optsched.families.oasis.optimum.prices.workers import SlotBlocks
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 
 SEEDS = range(15)
 
@@ -49,7 +49,7 @@ def every_column(problem):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
-    problem = SlotBlocks(random_instance(seed))
+    problem = UnitBlocks(random_instance(seed))
     columns = every_column(problem)
     if not problem.rows or not columns:
         assert relax(problem).bound == 0
@@ -72,7 +72,7 @@ def test_the_bound_is_that_of_the_program_with_every_pattern(seed):
 def test_every_bound_is_valid_and_patterns_are_tighter(seed):
     inst = random_instance(seed)
     best = optimum(inst)
-    slots, capacity = relax(SlotBlocks(inst)), relax(CapacityBlocks(inst))
+    slots, capacity = relax(UnitBlocks(inst)), relax(CapacityBlocks(inst))
     assert best * (1 - 1e-9) <= slots.bound <= capacity.bound * (1 + 1e-7) + 1e-9
     problem = CapacityBlocks(inst)
     prices = compact_prices(problem, time_limit=60)
@@ -87,8 +87,8 @@ def test_every_bound_is_valid_and_patterns_are_tighter(seed):
 def test_columns_are_what_their_block_is_paid_for(seed):
     inst = random_instance(seed)
     rng = np.random.default_rng(seed)
-    for problem in (SlotBlocks(inst), CapacityBlocks(inst)):
-        prices = rng.random(problem.rhs.size) * (1.0 if isinstance(problem, SlotBlocks) else 0.01)
+    for problem in (UnitBlocks(inst), CapacityBlocks(inst)):
+        prices = rng.random(problem.rhs.size) * (1.0 if isinstance(problem, UnitBlocks) else 0.01)
         pricing = problem.price(prices, np.zeros(problem.copies.size))
         for c in pricing.columns:
             payoff = c.value - prices[c.rows] @ c.usage
