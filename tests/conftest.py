@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,8 +16,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from optsched.cli.app import main
-from optsched.problem import families
+from optsched.problem import family_names
 
 os.environ["OPTSCHED_CACHE"] = os.devnull  # no test finds the optima of another one
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -28,20 +29,47 @@ ENDLESS = 1200  # seconds; what ends at all takes a thousandth of it
 gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that stay
 
 
+# a hundred processes are started: they need not compile the package's modules each
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+LONG = ("supervisor", "sealed", "cold_start", "example_family", "failing_policies")
+"""Files of few tests that take long, as they start processes."""
+
+
+def scope_of(nodeid: str) -> str:
+    """Return the family that a test's folder, file or parameter names, or else its file."""
+    file, _, test = nodeid.partition("::")
+    if file.startswith("tests/benchmarks"):
+        return "oasis"  # what they run
+    words = re.findall("[a-z]+", file + " ".join(re.findall(r"\[.*", test)))
+    return next((word for word in words if word in family_names()), file)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what takes longest first: families, then processes; the small ones fill up the end."""
+    scopes = {item.nodeid: scope_of(item.nodeid) for item in items}
+    sizes = Counter(scopes.values())
+
+    def turn(item: pytest.Item) -> tuple[int, int, str]:
+        scope = scopes[item.nodeid]
+        kind = 0 if scope in family_names() else 1 if Path(scope).stem[5:] in LONG else 2
+        return kind, -sizes[scope], scope
+
+    items.sort(key=turn)
+
+
 class ByFamily(LoadScopeScheduling):
     """Gives the tests of a family to one process: the others need not compile its kernels."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.split("::")[0]
-        if file.startswith("tests/benchmarks"):
-            return "oasis"  # what they run
-        if file.endswith("test_contract.py"):
-            file = nodeid  # its parameters name the family
-        return next((family for family in families() if family in file), file)
+        return scope_of(nodeid)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFamily:
     """Schedule tests where there are several processes."""
+    config.option.loadscopereorder = False  # they are in order, see above
     return ByFamily(config, log)
 
 
@@ -79,6 +107,8 @@ def bounded(request: pytest.FixtureRequest) -> Iterator[None]:
 @pytest.fixture
 def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """Run a command here; return its exit status, stdout and stderr."""
+
+    from optsched.cli.app import main  # not in the process that only hands out tests
 
     def run(*args: object) -> tuple[int, str, str]:
         status: int | str | None = 0
