@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
-import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from contextlib import contextmanager
@@ -198,7 +197,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     earlier = {p.pid for p in multiprocessing.active_children()}
     context = multiprocessing.get_context("spawn")  # solvers run threads, which do not survive fork
     pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=_live_with, initargs=(os.getpid(),)
+        workers, mp_context=context, initializer=interrupts.leave_to, initargs=(os.getpid(),)
     )
     try:
         yield pool
@@ -209,9 +208,3 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def _live_with(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and die with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    interrupts.die_with(parent)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
-import sys
 from itertools import product
 
 import pytest
 from plugged import HOME, installed, plugged
+from terminal import piped
 
 from optsched.optimum import solve
 from optsched.problem import get_family
@@ -19,27 +18,25 @@ DOCS = HOME.parent
 
 
 @pytest.fixture(scope="module")
-def command(tmp_path_factory):
-    """Run optsched where the example is installed; return status, stdout and stderr."""
-    folder = tmp_path_factory.mktemp("work")
+def folder(tmp_path_factory):
+    """A folder in which processes have made files, where the example is installed."""
+    made = tmp_path_factory.mktemp("work")
     path = os.pathsep.join(map(str, installed(tmp_path_factory.mktemp("site"))))
+    for words in (
+        ("generate", "intervals", "--seed", "1", "-o", "mine.json"),
+        ("ratio", "mine.json", "-o", "result.json"),
+    ):
+        found = piped(*words, folder=made, PYTHONPATH=path)
+        assert found.status == 0, found.err
+    return made
 
-    def run(*words):
-        done = subprocess.run(
-            [sys.executable, "-m", "optsched", *words],
-            cwd=folder,
-            env=os.environ | {"PYTHONPATH": path},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr
-        return done.returncode, done.stdout, done.stderr
 
-    run.folder = folder
-    assert run("generate", "intervals", "--seed", "1", "-o", "mine.json")[0] == 0
-    assert run("ratio", "mine.json", "-o", "result.json")[0] == 0
-    return run
+@pytest.fixture
+def command(call, folder, tmp_path, monkeypatch):
+    """Run optsched here as if the example were installed; return status, stdout and stderr."""
+    monkeypatch.chdir(folder)
+    with plugged(tmp_path):
+        yield call
 
 
 def test_the_page_shows_the_file():
@@ -58,8 +55,8 @@ def test_ratios_to_a_certified_optimum(command):
     assert all(row["ratio"]["low"] >= 1 for row in found["policies"])
 
 
-def test_the_default_preset_is_the_first(command):
-    shown = json.loads((command.folder / "mine.json").read_text())["instance"]
+def test_the_default_preset_is_the_first(folder):
+    shown = json.loads((folder / "mine.json").read_text())["instance"]
     assert shown["horizon"] == 40  # "small"; the other one has 15
 
 
@@ -102,11 +99,11 @@ def test_what_it_does_not_have_is_said_in_one_line(command, words, said):
     assert err == f"optsched: {said}\n"
 
 
-def test_there_are_no_pictures_of_it_but_of_its_ratios(command):
+def test_there_are_no_pictures_of_it_but_of_its_ratios(command, folder):
     status, _, err = command("show", "mine.json", "--plot", "instance")
     assert (status, err) == (0, "family intervals draws no pictures\n")
     assert command("ratio", "mine.json", "--plot", "ratios")[0] == 0
-    drawn = {path.name for path in (command.folder / "ratios").iterdir()}
+    drawn = {path.name for path in (folder / "ratios").iterdir()}
     assert "ratios.png" in drawn
 
 

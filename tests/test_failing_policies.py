@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from terminal import piped
 
 from optsched.files.envelope import save_instance
 from optsched.problem import get_family
+from optsched.process import talk
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo
@@ -76,47 +78,55 @@ FAILURES = {
 }
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    path = tmp_path_factory.mktemp("failing")
-    save_instance(get_family("oasis").generate("small", seed=1), path / "small.json")
-    (path / "mine.py").write_text(MINE)
-    (path / "broken.py").write_text("undefined\n")
-    assert piped("solve", "small.json", "-o", "result.json", "-q", folder=path).status == 0
-    return path
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Return a folder in which a command is run, and whose modules nobody has imported."""
+    save_instance(get_family("oasis").generate("small", seed=1), tmp_path / "small.json")
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "broken.py").write_text("undefined\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield tmp_path
+    for name in ("mine", "broken"):
+        sys.modules.pop(name, None)
+    talk.settle(quiet=False, verbose=False)
 
 
 @pytest.mark.parametrize("policy", FAILURES)
-def test_a_policy_that_fails_is_told_by_its_own_lines(folder, policy):
-    found = piped("run", "small.json", "-p", policy, "-q", folder=folder)
-    assert (found.status, found.out) == (1, "")
-    assert found.err.splitlines() == FAILURES[policy]
+@pytest.mark.usefixtures("folder")
+def test_a_policy_that_fails_is_told_by_its_own_lines(call, policy):
+    status, out, err = call("run", "small.json", "-p", policy, "-q")
+    assert (status, out) == (1, "")
+    assert err.splitlines() == FAILURES[policy]
 
 
-def test_an_infeasible_decision_names_the_equation_in_a_few_lines(folder):
-    found = piped("run", "small.json", "-p", "mine:Greedy", "-q", folder=folder)
-    assert (found.status, found.out) == (1, "")
-    first, *lines = found.err.splitlines()
+@pytest.mark.usefixtures("folder")
+def test_an_infeasible_decision_names_the_equation_in_a_few_lines(call):
+    status, out, err = call("run", "small.json", "-p", "mine:Greedy", "-q")
+    assert (status, out) == (1, "")
+    first, *lines = err.splitlines()
     assert first.startswith("optsched: policy greedy broke the model: rejected: ")
     assert 1 <= len(lines) <= 4
     assert "broken by" in lines[0]
     assert lines[0].strip().startswith("(")
 
 
-def test_the_rows_of_the_others_stand(folder):
+@pytest.mark.usefixtures("folder")
+def test_the_rows_of_the_others_stand(call):
+    assert call("solve", "small.json", "-o", "result.json", "-q")[0] == 0
     args = ("ratio", "small.json", "--optimum", "result.json", "-q")
     mixed = [a for name in ("mine:Bug", "fifo", "mine:Greedy", "drf") for a in ("-p", name)]
-    found = piped(*args, *mixed, folder=folder)
-    assert found.status == 1
-    assert [line.split()[1] for line in found.out.splitlines() if line.startswith("│")] == [
+    status, out, err = call(*args, *mixed)
+    assert status == 1
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("│")] == [
         "fifo",
         "drf",
     ]
-    assert "mine:Bug has no row: policy bug: event 0: ZeroDivisionError" in found.out
-    assert "mine:Greedy has no row: policy greedy broke the model" in found.out
-    assert FAILURES["mine:Bug"][2] in found.err
-    assert len(found.err.splitlines()) < 10
-    content = json.loads(piped(*args, *mixed, "--json", folder=folder).out)
+    assert "mine:Bug has no row: policy bug: event 0: ZeroDivisionError" in out
+    assert "mine:Greedy has no row: policy greedy broke the model" in out
+    assert FAILURES["mine:Bug"][2] in err
+    assert len(err.splitlines()) < 10
+    content = json.loads(call(*args, *mixed, "--json")[1])
     assert [row["name"] for row in content["policies"]] == ["fifo", "drf"]
     assert [failed["name"] for failed in content["failed"]] == ["mine:Bug", "mine:Greedy"]
 
