@@ -404,10 +404,10 @@ def test_commands_seal(folder, inst, call):
     assert status == 2
     assert "statistics 'nothing' cannot be loaded" in complaint
     args = ("ratio", "small.json", "-p", "fifo", "--sealed", "--time-limit", 20)
-    status, said, _ = call(*args)
+    status, said, _ = call(*args, "-o", "result.json")
     assert status == 0
     assert "all policies: guarantee none; information after; sealed yes" in said
-    status, said, _ = call(*args, "-v")
+    status, said, _ = call("show", "result.json", "-v")
     assert status == 0
     assert re.search(r"┃ sealed\s+┃", said)
     assert re.search(r"│ after\s+│ yes", said)

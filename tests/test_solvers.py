@@ -286,7 +286,7 @@ def test_terms_of_coefficient_zero_are_left_out_of_sums():
 
 IMPORT = """
 import importlib, os, sys
-import numpy, pandas, scipy.sparse  # which they share
+import numpy, pandas, scipy.optimize, scipy.sparse  # which they share
 for order in sys.argv[1:]:
     if os.fork() == 0:
         for name in order.split():

@@ -19,6 +19,25 @@ from optsched.problem import get_family
 from optsched.process import talk
 from optsched.ratios import compare, name_of, turns
 
+COMPILED = """
+from optsched.numbers.kernels import kernel
+
+
+@kernel
+def twice(x):
+    return 2 * x
+
+
+class Idle:
+    name, information, knows = "idle", "after", ()
+
+    def start(self, public, prior, streams):
+        twice(1)
+
+    def step(self, event):
+        return {}
+"""
+
 
 @pytest.fixture(scope="module")
 def small():
@@ -97,30 +116,33 @@ def test_what_is_left_of_the_time_is_said(small):
 
 def test_that_nothing_can_be_stored_is_said_once(tmp_path):
     save_instance(get_family("oasis").generate("small", seed=1), tmp_path / "small.json")
+    (tmp_path / "mine.py").write_text(COMPILED)
     code = (
         "from numba.core import caching\n"
         "caching.CacheImpl._locator_classes = []\n"
         "from optsched.cli.app import main\n"
-        "main(['run', 'small.json', '-p', 'fifo'])\n"
+        "main(['run', 'small.json', '-p', 'mine:Idle'])\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("compiled kernels cannot be stored") == 1
-    assert done.stdout.startswith("oasis: fifo reaches")
+    assert done.stdout.startswith("oasis: idle reaches")
 
 
-def test_stdout_is_the_result_and_stderr_the_talk(small, tmp_path):
+def test_stdout_is_the_result_and_stderr_the_talk(small, tmp_path, call):
     save_instance(small, tmp_path / "small.json")
     args = ("ratio", tmp_path / "small.json", "-p", "fifo", "-p", "drf", "--time-limit", 5)
-    loud, quiet = piped(*args), piped(*args, "-q")
-    assert (loud.status, quiet.status, quiet.err) == (0, 0, "")
+    loud = piped(*args)
+    status, quiet, said = call(*args, "-q")
+    talk.settle(quiet=False, verbose=False)
+    assert (loud.status, status, said) == (0, 0, "")
     assert "so far" in loud.err
     assert "so far" not in loud.out
-    for found in (loud, quiet):
-        assert found.out.startswith("oasis: ")
-        assert found.out.count("│ fifo") == 1
+    for found in (loud.out, quiet):
+        assert found.startswith("oasis: ")
+        assert found.count("│ fifo") == 1
 
 
 def test_with_stderr_closed_stdout_has_the_result_alone(small, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -29,6 +30,7 @@ def words(figure):
     return [text.get_text() for text in drawn(figure).words]
 
 
+@lru_cache(maxsize=1)  # it takes a while, and more than one thing is asked of a picture
 def drawn(figure):
     FigureCanvasAgg(figure)
     renderer = WithoutWords(figure)
