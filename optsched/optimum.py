@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypedDict
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
@@ -145,6 +145,16 @@ def shown_gap(gap: float | None) -> str:
     if math.isinf(gap):
         return "infinite"
     return f"{gap:.2%}" if gap <= 10 else "above 1000%"
+
+
+class Search(TypedDict, total=False):
+    """Options of :func:`solve` that others hand on to it."""
+
+    method: str
+    time_limit: float
+    gap: float
+    threads: int
+    watch: Callable[[Progress], None] | None
 
 
 @interrupts.remembered()

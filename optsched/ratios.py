@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
-from optsched.engine.progress import CLOSED, Progress, improves
+from optsched.engine.progress import CLOSED, improves
 from optsched.intervals import MeanRatio, Ratio, mean_ratio
-from optsched.optimum import Optimum, refuted, solve, within
+from optsched.optimum import Optimum, Search, refuted, solve, within
 from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
     Family,
@@ -86,14 +86,10 @@ def compare(
     optimum: Optimum | None = None,
     references: Mapping[str, Optimum] | None = None,
     schedule: Schedule | None = None,
-    method: str = "auto",
-    time_limit: float = 60.0,
-    gap: float = CLOSED,
     seed: int = 0,
-    threads: int = 1,
     sealed: bool = False,
-    watch: Callable[[Progress], None] | None = None,
     tell: Callable[[Run | Failed | Optimum], None] | None = None,
+    **search: Unpack[Search],
 ) -> RatioReport:
     """Run policies online and compare them with the best with hindsight.
 
@@ -109,8 +105,6 @@ def compare(
     schedule : Schedule, optional
         From outside; judged beside the policies as "schedule", by the rules of the model. A job
         that it leaves unfinished earns nothing, where the model allows that.
-    method, time_limit, gap, threads, watch
-        As in :func:`optsched.solve`.
     seed : int
         Of the policies and of the search.
     sealed : bool
@@ -118,6 +112,9 @@ def compare(
     tell : callable, optional
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`turns`.
+    **search
+        ``method``, ``time_limit``, ``gap``, ``threads`` and ``watch``, as in
+        :func:`optsched.solve`.
 
     Returns
     -------
@@ -135,6 +132,9 @@ def compare(
         A policy beats a certified bound, or a ratio exceeds what theory guarantees: a defect of
         this package.
     """
+    unknown = [name for name in search if name not in Search.__annotations__]
+    if unknown:  # before the policies run
+        raise TypeError(f"compare() got an unexpected keyword argument {unknown[0]!r}")
     family = family_of(instance)
     references = dict(references or {})
     for given in (optimum, *references.values()):
@@ -166,15 +166,10 @@ def compare(
         stopped = True
     original.must_be_unchanged(", ".join(name_of(policy) for _, policy in order))
     instance = original.copy()  # no policy has ever seen this one
-    look = partial(
-        solve,
-        instance,
-        time_limit=0.0 if stopped else time_limit,
-        gap=gap,
-        seed=seed,
-        threads=threads,
-        watch=watch,
-    )
+    method = search.pop("method", "auto")
+    if stopped:
+        search["time_limit"] = 0.0
+    look = partial(solve, instance, seed=seed, **search)
     runs = [done[place] for place in sorted(done)]
     known = _known(family, instance, runs)
     if outside is not None:

@@ -219,3 +219,8 @@ def test_summary_has_the_published_fields(small):
 def test_unknown_policy(small):
     with pytest.raises(InputError, match="unknown policy 'nobody'"):
         compare(small, ["nobody"], optimum=optimum(small))
+
+
+def test_unknown_option_before_any_policy_runs(small):
+    with pytest.raises(TypeError, match="unexpected keyword argument 'time'"):
+        compare(small, ["nobody"], time=3)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,16 @@ class MipResult:
     objective: float | None
     bound: float | None  # HiGHS's word: no solution has a lower objective
     seconds: float
+
+
+class Limits(TypedDict, total=False):
+    """What stops HiGHS and how it runs, see :func:`highs`."""
+
+    threads: int
+    time_limit: float
+    seed: int
+    log: bool
+    gap: float
 
 
 def highs(
@@ -182,12 +192,8 @@ def solve_mip(
     integrality: ArrayLike,
     *,
     start: ArrayLike | None = None,
-    time_limit: float = math.inf,
-    gap: float = 0.0,
-    threads: int = 1,
-    seed: int = 0,
-    log: bool = False,
     on_improve: Callable[[Floats, float], None] | None = None,
+    **limits: Unpack[Limits],
 ) -> MipResult:
     """Minimize c x over an integer (or linear) program with HiGHS.
 
@@ -197,15 +203,10 @@ def solve_mip(
         As in :func:`load`.
     start : array of shape (n,), optional
         A solution to begin with.
-    time_limit : float
-        Seconds; the best so far is returned.
-    gap : float
-        Relative gap between objective and bound at which the program counts as solved.
-    threads, seed : int
-    log : bool
-        Whether HiGHS prints what it does.
     on_improve : callable, optional
         Called with every better solution and its objective, once it has passed the check.
+    **limits
+        As in :func:`highs`. Where they stop it, the best so far is returned.
 
     Returns
     -------
@@ -225,7 +226,7 @@ def solve_mip(
         (floats(col_lower), floats(col_upper)),
     )
     mip = bool(integer.any())
-    h = highs(threads=threads, time_limit=time_limit, seed=seed, log=log, mip=mip, gap=gap)
+    h = highs(mip=mip, **limits)
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
     if start is not None:
