@@ -17,11 +17,12 @@ import numpy as np
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
-from optsched.families.dmlrs.oracle.schedule import new_scratch, requests
+from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Scratch, requests
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.policies.paper import PdOrs
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
+from optsched.scheduling.oracle.schedule import Machines
 from optsched.simulation import simulate
 
 RATIOS = (40.0, 5.0, 2.0, 1.0)
@@ -54,23 +55,21 @@ def measure(cell: Row) -> Row:
     used = 0.5 * rng.random((1, len(inst.capacity)))
     free = np.floor(inst.arrays.capacity.T * (1 - used)).copy()
     price = np.exp(10 * used) * rng.random(free.shape) / np.maximum(inst.arrays.capacity.T, 1)
-    count = np.ones(len(inst.capacity), np.int64)
-    scratch = new_scratch(len(inst.capacity), 20)
-    kept = (np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64))
+    cluster = Machines(price[None], free[None], np.ones(len(inst.capacity), np.int64))
+    scratch = Scratch.empty(len(inst.capacity), 20)
     slots, linear = [], []
     for i, q in enumerate(requests(inst)):
-        tables = (q.worker_demand, q.ps_demand, q.ps_inner, q.ps_outer)
         times = []
         for _ in range(3):
             began = time.perf_counter()
-            open_slot(price, free, count, *tables, *q.most, 0.0, *scratch, False, *kept)
+            open_slot(0, q, cluster, q.most_inner, q.most_outer, scratch, NOTHING_KEPT)
             times.append(time.perf_counter() - began)
         slots.append(min(times))
         if i < 5:
             began = time.perf_counter()
-            problem = SlotProblem(price.T @ q.worker_demand, price.T @ q.ps_demand, free, *tables)
+            problem = SlotProblem.of(q, price, free)
             relaxation = Relaxation(problem)
-            for n in range(1, q.most[1] + 1):
+            for n in range(1, q.most_outer + 1):
                 found = relaxation.solve(n)
                 if found is not None:
                     round_until_feasible(problem, found, n, 1.006, 200, rng)

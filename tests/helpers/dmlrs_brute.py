@@ -5,6 +5,7 @@ Shares nothing with the package but the instance's raw data: fractions, no kerne
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import cache
 from itertools import product
@@ -114,20 +115,22 @@ def fits(inst: DmlrsInstance, used: Any) -> bool:
 @cache
 def optimum(inst: DmlrsInstance) -> float:
     """Return the greatest utility: over slots, every joint placement of all jobs."""
-    work = [Fraction(j.epochs * j.chunks * j.batches_per_chunk) for j in inst.jobs]
-    options = []
+    options, work, slack = [], [], []  # in units that make all fractions of a job whole
     for job in inst.jobs:
-        best: dict[tuple[Any, Fraction], None] = {}
-        for place, done in placements(inst, job):
-            best[load(job, place), done] = None
-        options.append([(None, Fraction(0)), *best])
+        batches = job.epochs * job.chunks * job.batches_per_chunk
+        ways = [(load(job, place), done) for place, done in placements(inst, job)]
+        unit = math.lcm(EPS.denominator, *(done.denominator for _, done in ways))
+        best = dict.fromkeys((used, int(done * unit)) for used, done in ways)
+        options.append([(None, 0), *best])
+        work.append(batches * unit)
+        slack.append(int(EPS * unit) * max(1, batches))
 
     @cache
-    def joint(active: tuple[int, ...]) -> tuple[tuple[Fraction, ...], ...]:
+    def joint(active: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         """Return the work of all jobs in one slot, for every way that fits."""
-        found: dict[tuple[Any, tuple[Fraction, ...]], None] = {(None, ()): None}
+        found: dict[tuple[Any, tuple[int, ...]], None] = {(None, ()): None}
         for i in range(len(inst.jobs)):
-            grown: dict[tuple[Any, tuple[Fraction, ...]], None] = {}
+            grown: dict[tuple[Any, tuple[int, ...]], None] = {}
             for used, done in found:
                 for more, extra in options[i] if i in active else options[i][:1]:
                     both = more if used is None else used if more is None else _plus(used, more)
@@ -136,17 +139,17 @@ def optimum(inst: DmlrsInstance) -> float:
             found = grown
         return tuple({done: None for _, done in found})
 
-    states: dict[tuple[Fraction, ...], float] = {work_left(work): 0.0}
+    states: dict[tuple[int, ...], float] = {tuple(work): 0.0}
     for t in range(inst.horizon):
-        after: dict[tuple[Fraction, ...], float] = {}
+        after: dict[tuple[int, ...], float] = {}
         for left, value in states.items():
             active = tuple(i for i, x in enumerate(left) if x > 0 and inst.jobs[i].arrival <= t)
             for done in joint(active):
                 new, earned = [], value
                 for i, (x, d) in enumerate(zip(left, done, strict=True)):
                     rest = x - d
-                    if d and rest <= EPS * max(1, work[i]):
-                        rest = Fraction(0)
+                    if d and rest <= slack[i]:
+                        rest = 0
                         earned += inst.jobs[i].utility(t - inst.jobs[i].arrival)
                     new.append(rest)
                 key = tuple(new)
@@ -154,11 +157,6 @@ def optimum(inst: DmlrsInstance) -> float:
                     after[key] = earned
         states = after
     return max(states.values())
-
-
-def work_left(work: list[Fraction]) -> tuple[Fraction, ...]:
-    """Return the state at the beginning."""
-    return tuple(work)
 
 
 def _plus(a: Any, b: Any) -> Any:

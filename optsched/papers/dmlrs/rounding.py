@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.schedule import Oracle, requests
+from optsched.families.dmlrs.oracle.request import requests
+from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.streams import Streams
@@ -47,15 +48,8 @@ def run(cell: Cell, _time_limit: float) -> Row:
     failed = 0
     for i, request in enumerate(requests(inst)):
         worker, ps = (price[0].T @ d for d in (request.worker_demand, request.ps_demand))
-        problem = SlotProblem(
-            worker,
-            ps,
-            free[0],
-            request.worker_demand,
-            request.ps_demand,
-            request.ps_inner,
-            request.ps_outer,
-        )
+        demands = request.worker_demand, request.ps_demand
+        problem = SlotProblem(worker, ps, free[0], *demands, request.ps_inner, request.ps_outer)
         relaxation = Relaxation(problem)
         most = inst.jobs[i].chunks
         for n in sorted({max(1, most // 3), most}):

@@ -17,13 +17,13 @@ from optsched.families.dmlrs.instance import (
     ceil_tol,
 )
 from optsched.families.dmlrs.oracle.ranking import rank
-from optsched.families.dmlrs.oracle.schedule import Oracle, new_scratch, requests
+from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Labels, Scratch, requests
+from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.verify import verify
 from optsched.scheduling.oracle.schedule import Machines
 
 EVERYTHING = -1e18
-NOTHING_KEPT = (np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64))
 
 
 def machines(inst, prices):
@@ -37,25 +37,12 @@ def machines(inst, prices):
 def costs(inst, i, cluster, t):
     """Return the least cost of n workers of job i in slot t, on one machine and on more."""
     q, most = requests(inst)[i], inst.jobs[i].chunks
-    scratch = new_scratch(len(inst.capacity), most)
+    scratch = Scratch.empty(len(inst.capacity), most)
     tops = [most if table[-1] >= 0 else 0 for table in (q.ps_inner, q.ps_outer)]
-    found = open_slot(
-        cluster.price[t],
-        cluster.free[t],
-        cluster.count,
-        q.worker_demand,
-        q.ps_demand,
-        q.ps_inner,
-        q.ps_outer,
-        *tops,
-        0.0,
-        *scratch,
-        False,
-        *NOTHING_KEPT,
-    )
+    found = open_slot(t, q, cluster, *tops, scratch, NOTHING_KEPT)
     out = np.full((2, most + 1), np.inf)
     for side in (0, 1):
-        out[side, : found[side] + 1] = scratch[2][side, : found[side] + 1]
+        out[side, : found[side] + 1] = scratch.parts[side, : found[side] + 1]
     return out
 
 
@@ -182,11 +169,11 @@ def test_room_for_labels_grows_where_it_is_needed(file):
         cluster = machines(inst, np.array(known["p"]))
         for request in requests(inst):
             plenty, scarce = Oracle(*size), Oracle(*size)
-            scarce.label, scarce.paid = np.empty((1, 3), np.int64), np.empty(1)
+            scarce.labels = Labels.empty(inst.horizon, 1)
             best, again = (o.best(request, cluster, EVERYTHING) for o in (plenty, scarce))
             assert (best is None) == (again is None)
             if best is not None and again is not None:
-                assert scarce.paid.size > 1
+                assert scarce.labels.paid.size > 1
                 assert (best.payoff, best.completion) == (again.payoff, again.completion)
                 assert best.amount.tolist() == again.amount.tolist()
 

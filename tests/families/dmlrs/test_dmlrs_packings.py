@@ -21,7 +21,7 @@ from optsched.families.dmlrs.certificate.kernels import NONE
 from optsched.families.dmlrs.certificate.slots import best_packing
 from optsched.families.dmlrs.optimum.certify import certify_tree
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
-from optsched.families.dmlrs.optimum.prices.slot_packing import pack_slot
+from optsched.families.dmlrs.optimum.prices.slot_packing import Slots, pack_slot
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.optimum import solve
@@ -74,7 +74,8 @@ def test_packings_by_trying_all(seed):
     )
     best = max((x for x in every if x is not None), default=-np.inf)
     number, group = np.zeros((2, jobs), np.int64)
-    found = pack_slot(value, price, load, capacity, count, lower, upper, number, group)
+    slots = Slots(value[None], price[None], load, capacity, count, lower[None], upper[None])
+    found = pack_slot(0, slots, number, group)
     assert found == pytest.approx(best)
     if np.isfinite(best):
         assert ((lower <= number) & (number <= upper)).all()

@@ -35,7 +35,7 @@ UNITS = 10**10  # of the largest utility
 
 def cpsat(
     inst: DmlrsInstance,
-    monitor: Progress,
+    progress: Progress,
     *,
     threads: int,
     seed: int,
@@ -46,13 +46,13 @@ def cpsat(
     Parameters
     ----------
     inst : DmlrsInstance
-    monitor : Progress
+    progress : Progress
     threads, seed : int
         Of the solver.
     seconds : float
-        It stops after these, or when the monitor's time is up.
+        It stops after these, or when the time is up.
     """
-    program = unless_stopped(lambda: Program(inst), monitor)
+    program = unless_stopped(lambda: Program(inst), progress)
     if program is None:
         return
 
@@ -61,16 +61,16 @@ def cpsat(
         verdict = verify(inst, schedule)
         if verdict.value is None:
             raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
-        monitor.incumbent(verdict.value, schedule)
+        progress.incumbent(verdict.value, schedule)
 
-    limit = min(seconds, monitor.left())
-    solver = cp_solver(time_limit=limit, threads=threads, seed=seed, gap=monitor.gap_limit)
+    limit = min(seconds, progress.left())
+    solver = cp_solver(time_limit=limit, threads=threads, seed=seed, gap=progress.gap_limit)
     try:
         run_cp(solver, program.model, on_improve=report)
     finally:  # also after Ctrl-C
         bound = cp_bound(solver)
         if bound is not None:
-            monitor.claim(Implementation.CP_SAT, float_above(Fraction(bound) * program.unit))
+            progress.claim(Implementation.CP_SAT, float_above(Fraction(bound) * program.unit))
 
 
 Places = dict[tuple[int, int, int], tuple[Any, ...]]

@@ -11,14 +11,14 @@ from optsched.scheduling.declared import rounded, solve_compact, sorted_entries,
 
 
 def compact(
-    inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
+    inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int, solver: str = "highs"
 ) -> None:
     """Solve the compact program of the instance's reading; report schedules and the bound.
 
     Parameters
     ----------
     inst : DmlrsInstance
-    monitor : Progress
+    progress : Progress
     threads, seed : int
         Of the solver.
     solver : str
@@ -26,12 +26,12 @@ def compact(
     """
     from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
 
-    model = unless_stopped(lambda: dmlrs_ilp(inst), monitor)
+    model = unless_stopped(lambda: dmlrs_ilp(inst), progress)
     if model is None:
         return
     solve_compact(
         model,
-        monitor,
+        progress,
         lambda: schedule_of(inst, model),
         threads=threads,
         seed=seed,

@@ -53,8 +53,8 @@ SHARE = 0.7  # of the time that is left goes into prices first, if the tree is t
 class _Search:
     """The best prices and schedules so far, and who may use the time."""
 
-    def __init__(self, inst: DmlrsInstance, monitor: Progress, threads: int, seed: int) -> None:
-        self.inst, self.monitor = inst, monitor
+    def __init__(self, inst: DmlrsInstance, progress: Progress, threads: int, seed: int) -> None:
+        self.inst, self.progress = inst, progress
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
         self.prices: Floats | None = None
@@ -62,22 +62,22 @@ class _Search:
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
         self.master: InteriorMaster | None = None
-        self.known: Schedule | None = None  # of the monitor, as far as it was looked at
+        self.known: Schedule | None = None  # what `progress` last knew
         self.best: dict[int, Plan] = {}
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
         self.prices = prices
-        self.monitor.proved(bound, lambda: certify_capacity(self.capacity, prices))
+        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
 
     def generate(self, seconds: float) -> None:
         """Improve the prices by column generation."""
-        until = min(clock.now() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.progress.deadline)
 
         def stop(relaxation: Relaxation) -> bool:
-            if self.monitor.bound is None or relaxation.bound < self.monitor.bound:
+            if self.progress.bound is None or relaxation.bound < self.progress.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.monitor.stop() or clock.now() > until
+            return self.progress.stop() or clock.now() > until
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -114,87 +114,87 @@ class _Search:
         area = Neighbourhood(self.inst, spread)
         self._look(area)
         if not self.best or self.starts % 2:
-            area.start(self.monitor.stop)
+            area.start(self.progress.stop)
         if area.board.value < _worth(self.best) and self.starts % 2 == 0:
             area.load(self.best)
         began = clock.now()
-        seconds = max(1e-3, min(seconds, self.monitor.left()))
+        seconds = max(1e-3, min(seconds, self.progress.left()))
 
         def done() -> float:
             share = (clock.now() - began) / seconds
-            return 1.0 if self.monitor.stop() else share
+            return 1.0 if self.progress.stop() else share
 
         def met(plans: Mapping[int, Plan]) -> None:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
-        found = area.search(self.monitor, seed=self.seed, start=self.starts, done=done, met=met)
+        found = area.search(self.progress, seed=self.seed, start=self.starts, done=done, met=met)
         if _worth(found) > _worth(self.best):
             self.best = found
         self.starts += 1
 
     def _look(self, area: Neighbourhood) -> None:
-        """Take over the schedule that the monitor knows, if it is better: others have found it."""
-        if self.monitor.schedule is None or self.monitor.schedule is self.known:
+        """Take over the schedule that `progress` knows, if it is better: others have found it."""
+        if self.progress.schedule is None or self.progress.schedule is self.known:
             return
-        self.known = self.monitor.schedule
+        self.known = self.progress.schedule
         plans = area.plans_of(self.known)
         if _worth(plans) > _worth(self.best):
             self.best = plans
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
 
 
-def neighbourhood(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def neighbourhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
-    search = _Search(inst, monitor, threads, seed)
-    while not monitor.stop():
+    search = _Search(inst, progress, threads, seed)
+    while not progress.stop():
         search.improve(RESTART_SECONDS)
 
 
-def column_generation(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def column_generation(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the relaxation at prices on capacity, between two short searches for a schedule."""
-    search = _Search(inst, monitor, threads, seed)
+    search = _Search(inst, progress, threads, seed)
     search.improve(search.short)
-    search.generate(monitor.left())
+    search.generate(progress.left())
     search.improve(search.short)
 
 
-def branch_and_price(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def branch_and_price(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Branch and price, after column generation and two short searches for a schedule."""
     refuse_links(inst)
-    search = _Search(inst, monitor, threads, seed)
+    search = _Search(inst, progress, threads, seed)
     _prepare(search)
-    if not monitor.stop():
+    if not progress.stop():
         _branch(search)
 
 
-def auto(inst: DmlrsInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size and reading; go on while there is time."""
-    search = _Search(inst, monitor, threads, seed)
+    search = _Search(inst, progress, threads, seed)
     small = len(inst.jobs) * inst.horizon <= SMALL
     programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
     if small or programs:
         _prepare(search)
-        if programs and not monitor.stop():
-            cpsat(inst, monitor, threads=threads, seed=seed, seconds=min(EARLY, monitor.left() / 8))
-        if small and inst.locality == "job" and not monitor.stop():
+        if programs and not progress.stop():
+            cpsat(inst, progress, threads=threads, seed=seed, seconds=min(EARLY, progress.left() / 8))
+        if small and inst.locality == "job" and not progress.stop():
             _branch(search)
         if programs:
             for method in (cpsat, compact):
-                if not monitor.stop():
-                    method(inst, monitor, threads=threads, seed=seed)
+                if not progress.stop():
+                    method(inst, progress, threads=threads, seed=seed)
             return
-    search.improve(min(search.short, monitor.left() / 8))
-    search.generate(SHARE * monitor.left())
-    while not monitor.stop():
-        search.improve(monitor.left())
+    search.improve(min(search.short, progress.left() / 8))
+    search.generate(SHARE * progress.left())
+    while not progress.stop():
+        search.improve(progress.left())
 
 
 def _prepare(search: _Search) -> None:
     """Generate columns between two short searches for a schedule."""
-    monitor = search.monitor
-    search.improve(min(search.short, monitor.left() / 8))
-    search.generate(monitor.left() / 4)
-    search.improve(min(2 * search.short, monitor.left() / 8))
+    progress = search.progress
+    search.improve(min(search.short, progress.left() / 8))
+    search.generate(progress.left() / 4)
+    search.improve(min(2 * search.short, progress.left() / 8))
 
 
 def _worth(plans: Mapping[int, Plan]) -> float:
@@ -205,31 +205,31 @@ def _branch(search: _Search) -> None:
     """Run the tree that fits; the other one only if searches for packings had to be cut short."""
     if _together(search.inst):
         _run_tree(search, SlotTree(search.capacity))
-    if not search.monitor.stop():
+    if not search.progress.stop():
         _run_tree(search, UnitTree(search.capacity))
 
 
 def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
-    inst, monitor = search.inst, search.monitor
+    inst, progress = search.inst, search.progress
 
     def target() -> float:
-        return -np.inf if monitor.value is None else monitor.value * (1 + monitor.gap_limit)
+        return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
 
     def proved(tree: Tree) -> None:
-        monitor.proved(tree.bound(), lambda: certify_tree(problem, tree))
+        progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
     def relaxed(relaxation: Relaxation) -> None:
         schedule = problem.schedule(relaxation)
         if schedule is not None:
-            verdict = monitor.family.verify(inst, schedule)
+            verdict = progress.family.verify(inst, schedule)
             if verdict.value is not None:
-                monitor.incumbent(verdict.value, schedule)
+                progress.incumbent(verdict.value, schedule)
 
     tree = BranchAndPrice(
         problem,
         target=target,
-        stop=monitor.stop,
+        stop=progress.stop,
         proved=proved,
         relaxed=relaxed,
         threads=search.threads,

@@ -49,10 +49,10 @@ def trim(inst: DmlrsInstance, schedule: DmlrsSchedule) -> DmlrsSchedule:
 def in_units(method: Method) -> Method:
     """Return the method for instances whose utilities are in any unit: see `scheduling.units`."""
 
-    def run(inst: DmlrsInstance, monitor: Any, *, threads: int, seed: int) -> None:
+    def run(inst: DmlrsInstance, progress: Any, *, threads: int, seed: int) -> None:
         exponent = _exponent(inst)
         if exponent == 0:
-            method(inst, monitor, threads=threads, seed=seed)
+            method(inst, progress, threads=threads, seed=seed)
             return
         twin = inst.shifted(-exponent)
 
@@ -62,7 +62,7 @@ def in_units(method: Method) -> Method:
                 update={"instance_sha256": inst.digest(), "grid_bits": bits}
             )
 
-        method(twin, InUnits(monitor, twin, exponent, back), threads=threads, seed=seed)
+        method(twin, InUnits(progress, twin, exponent, back), threads=threads, seed=seed)
 
     return run
 

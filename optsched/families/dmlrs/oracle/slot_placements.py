@@ -20,8 +20,9 @@ import math
 import numpy as np
 
 from optsched.families.dmlrs.oracle.ranking import rank
-from optsched.numbers.arrays import Floats, Ints
+from optsched.families.dmlrs.oracle.request import Hosts, Request, Scratch
 from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
 
 LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found before
@@ -29,48 +30,23 @@ LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found
 
 @kernel(error_model="numpy")
 def open_slot(
-    price: Floats,
-    free: Floats,
-    count: Ints,
-    alpha: Floats,
-    beta: Floats,
-    ps_inner: Ints,
-    ps_outer: Ints,
+    slot: int,
+    job: Request,
+    machines: Machines,
     most_inner: int,
     most_outer: int,
-    stranded: float,
-    machine_floats: Floats,
-    machine_ints: Ints,
-    parts: Floats,
-    numbers: Ints,
-    one: Floats,
-    more: Floats,
-    keep: bool,
-    chosen: Ints,
-    visited: Ints,
+    scratch: Scratch,
+    hosts: Hosts,
 ) -> tuple[int, int, int]:
-    """Fill ``parts[0, n]`` and ``parts[1, n]`` with the least cost of n workers and their PS.
+    """Fill ``scratch.parts[0, n]`` and ``[1, n]`` with the least cost of n workers and their PS.
+
+    ``scratch.numbers[0, n]`` receives the host of n inner workers; ``hosts``, if it has room, those
+    of outer ones.
 
     Parameters
     ----------
-    price, free : arrays of shape (R, H)
-    count : array of shape (H,)
-        How many equal machines each entry stands for.
-    alpha, beta : arrays of shape (R,)
-        Demand of a worker and of a PS.
-    ps_inner, ps_outer : arrays
-        PS that n workers need; below 0: n is impossible.
     most_inner, most_outer : int
         The most workers of interest, on one machine and on more.
-    stranded : float
-        How much of what a filled machine leaves over is charged.
-    machine_floats, machine_ints, parts, numbers, one, more : scratch
-        See `oracle.new_scratch`. ``numbers[0, n]`` receives the host of n inner workers.
-    keep : bool
-        Whether ``chosen[v]`` of shape (2, N + 1, M + 1) and ``visited[v]``, for the v-th visit of a
-        machine, are filled: ``chosen[v, 0]`` and ``chosen[v, 1]`` say what the machine hosts in the
-        best ways over one machine and over more: -1 nothing, else 2 (w (M + 1) + s) + (1: the rest
-        sits on more than one machine), with M the PS of the most workers.
 
     Returns
     -------
@@ -78,21 +54,26 @@ def open_slot(
         The largest n for which there may be a placement of either kind (beyond it, costs are inf up
         to the most); how many machines were visited.
     """
-    machines, resources = count.size, alpha.size
-    worker, ps = machine_floats[0, :machines], machine_floats[1, :machines]
-    room, ps_room = machine_floats[2, :machines], machine_floats[3, :machines]
+    price, free, count = machines.price[slot], machines.free[slot], machines.count
+    alpha, beta, ps_inner, ps_outer = job.worker_demand, job.ps_demand, job.ps_inner, job.ps_outer
+    machine_floats, machine_ints, parts, numbers, one, more = scratch
+    visited, chosen = hosts
+    keep = visited.size > 0
+    entries, resources = count.size, alpha.size
+    worker, ps = machine_floats[0, :entries], machine_floats[1, :entries]
+    room, ps_room = machine_floats[2, :entries], machine_floats[3, :entries]
     unit_prices(price, alpha, worker)
     unit_prices(price, beta, ps)
     rooms(free, alpha, max(most_inner, most_outer), room)
-    if stranded > 0.0:
-        charge_leftovers(price, free, room, stranded, worker)
+    if machines.stranded > 0.0:
+        charge_leftovers(price, free, room, machines.stranded, worker)
     # on one machine
     for n in range(most_inner + 1):
         parts[0, n] = np.inf
         numbers[0, n] = -1
     parts[0, 0], parts[1, 0] = 0.0, 0.0
     inner_last = 0
-    for h in range(machines):
+    for h in range(entries):
         n = min(most_inner, int(room[h]))
         fits = False  # what is less than fits, fits
         while n > 0:
@@ -132,12 +113,12 @@ def open_slot(
         for m in range(m_max + 1):
             one[n, m], more[n, m] = np.inf, np.inf
     order, both = machine_ints, machine_floats[4]  # machines by the price of a worker and a PS
-    for h in range(machines):
+    for h in range(entries):
         both[h] = worker[h] + ps[h]
         order[h] = h
-    rank(both, order, machines)
+    rank(both, order, entries)
     least_w, least_s = np.inf, np.inf  # cheapest single worker and PS on machines not yet visited
-    for k in range(machines - 1, -1, -1):
+    for k in range(entries - 1, -1, -1):
         h = order[k]
         machine_floats[5, k], machine_floats[6, k] = least_w, least_s  # after the k-th was visited
         if room[h] >= 1.0:
@@ -146,7 +127,7 @@ def open_slot(
             least_s = min(least_s, ps[h])
     visits, reach_w, reach_s = 0, 0, 0  # workers and PS that the machines visited before can hold
     enough = False
-    for k in range(machines):
+    for k in range(entries):
         h = order[k]
         if enough or (room[h] < 1.0 and ps_room[h] < 1.0):
             continue

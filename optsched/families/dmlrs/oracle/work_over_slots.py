@@ -12,42 +12,30 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Window
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.workload import EQUAL
+from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
 
 
 @kernel
 def slot_options(
-    inner_cost: Floats,
-    inner_last: int,
-    inner: int,
-    outer_cost: Floats,
-    outer_last: int,
-    outer: int,
-    total: int,
-    work: Ints,
-    cost: Floats,
-    kind: Ints,
-) -> int:
-    """Merge the two ways to work in a slot into options with rising work and rising cost.
+    t: int, job: Request, costs: Floats, inner_last: int, outer_last: int, offers: Offers
+) -> None:
+    """Merge the two ways to work in a slot into its options, with rising work and rising cost.
 
     Parameters
     ----------
-    inner_cost, outer_cost : arrays
-        Cost of n workers; up to ``inner_last`` and ``outer_last``.
-    inner, outer : int
-        Work of one worker.
-    total : int
-        The job's whole work; more counts as this.
-    work, cost, kind : arrays
-        Receive the options; ``kind`` is 2 n + (0 inner | 1 outer).
+    t : int
+        The slot, counted from the arrival on.
+    costs : array of at least (2, N + 1)
+        Of n workers at the inner rate, up to ``inner_last``, and at the outer one.
 
-    Returns
-    -------
-    int
-        How many; equal options: the inner one.
+    Of equal options the inner one is taken; more work than the job's counts as that.
     """
+    inner_cost, outer_cost = costs[0], costs[1]
+    work, cost, kind = offers.work[t], offers.cost[t], offers.kind[t]
+    inner, outer, total = job.inner, job.outer, job.work
     size = 0
     i, j = inner_last, outer_last
     least = np.inf
@@ -74,15 +62,21 @@ def slot_options(
         work[k], work[o] = work[o], work[k]
         cost[k], cost[o] = cost[o], cost[k]
         kind[k], kind[o] = kind[o], kind[k]
-    return size
+    offers.size[t] = size
 
 
 @kernel(error_model="numpy")
-def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Ints) -> int:
-    """Return the number of segments of the lower convex hull of (0, 0) and the options."""
+def join_hull(t: int, job: Request, offers: Offers, held: int, certain: float) -> tuple[int, float]:
+    """Join the lower convex hull of a slot's options, and (0, 0), with that of the slots before it.
+
+    So ``offers.promise`` of a completion in the slot is known. Returns how many segments there are,
+    and the greater of ``certain`` and a payoff that is possible.
+    """
+    work, cost = offers.work[t], offers.cost[t]
+    slope, length = offers.slopes[1], offers.lengths[1]
     used = 0
     at, height = 0, 0.0
-    for k in range(size):
+    for k in range(offers.size[t]):
         width, rise = work[k] - at, cost[k] - height
         while used > 0 and rise <= slope[used - 1] * width:
             rise += slope[used - 1] * length[used - 1]
@@ -92,7 +86,23 @@ def options_hull(work: Ints, cost: Floats, size: int, slope: Floats, length: Int
         length[used] = width
         used += 1
         at, height = work[k], cost[k]
-    return used
+    slopes, lengths, utility = offers.slopes[0], offers.lengths[0], job.utility[job.arrival + t]
+    held = hull_insert(slope, length, used, slopes, lengths, held, job.work)
+    low, high = hull_costs(slopes, lengths, held, job.work)
+    offers.promise[0, t] = utility - low
+    offers.promise[1, t] = slopes[held - 1] if held > 0 else 0.0
+    return held, max(certain, utility - high)
+
+
+@kernel
+def possible_ends(opened: int, cutoff: float, certain: float, offers: Offers) -> int:
+    """Fill ``offers.ends`` with the slots in which a completion may be best; return how many."""
+    promise, found = offers.promise[0], 0
+    for t in range(opened):
+        if promise[t] > cutoff and promise[t] >= certain - EQUAL * abs(certain):
+            offers.ends[found] = t
+            found += 1
+    return found
 
 
 NO_ROOM = -2  # instead of a completion slot: more room for labels is needed
@@ -100,59 +110,29 @@ NO_ROOM = -2  # instead of a completion slot: more room for labels is needed
 
 @kernel
 def search(
-    arrival: int,
-    first: int,
-    last: int,
-    total: int,
-    utility: Floats,
-    options: Ints,
-    cost: Floats,
-    size: Ints,
-    limits: Ints,
+    job: Request,
+    window: Window,
     found: int,
-    ends: Ints,
-    promise: Floats,
-    surplus: Floats,
     certain: float,
     cutoff: float,
-    start: Ints,
-    label: Ints,
-    paid: Floats,
+    offers: Offers,
+    labels: Labels,
     amount: Ints,
 ) -> tuple[float, int]:
     """Find the completion slot and the options of greatest payoff; return (payoff, completion).
 
-    All slots but those of ``utility``, ``limits`` and ``amount`` count from the arrival on.
-
     Parameters
     ----------
-    first, last : int
-        Slots in which the job may complete, if ``found`` is 0.
-    total : int
-        The job's work; it may do more.
-    utility : array of shape (T,)
-    options : array of shape (2, slots, options)
-        Work and kind.
-    cost : array of shape (slots, options)
-    size : array of shape (slots,)
-        How many options there are.
-    limits : array of shape (3, T) or (3, 0)
-        Where the first of them is above 0, one of the options must be used.
+    window : Window
+        Asked for if ``found`` is 0. Where a lower limit is above 0, an option must be used.
     found : int
-        If above 0: in how many slots a completion may be best. Labels from which none of them can
-        pay are left out, and payoffs within 1e-9, relative, are equal: the earliest counts.
-    ends : array of at least ``found``
-        These slots, ascending.
-    promise : array of shape (2, slots)
-        ``promise[1, t]``: a price of work for a completion in slot t: any will do, the hull's is
-        the best.
-    surplus : scratch of at least (found, slots + 1)
+        If above 0: in how many slots, ``offers.ends``, a completion may be best. Labels from which
+        none of them can pay are left out, and payoffs within 1e-9, relative, are equal: the
+        earliest counts. Any price of work in ``offers.promise[1]`` will do, the hull's is the best.
     certain : float
         A payoff that is known to be possible, or the cutoff.
     cutoff : float
         Only a greater payoff is of interest, if ``found`` is above 0.
-    start, label, paid : scratch
-        Of at least slots + 2; of shapes (L, 3) and (L,): room for labels.
     amount : array of shape (T,)
         Receives the kinds of the options that are used, 0 where there is none.
 
@@ -161,6 +141,12 @@ def search(
     payoff, completion : float, int
         Completion -1 if there is no such schedule, `NO_ROOM` if there is no room for all labels.
     """
+    arrival, total, utility, limits = job.arrival, job.work, job.utility, window.limits
+    steps, cost, size, ends, promise = (
+        offers.work, offers.cost, offers.size, offers.ends, offers.promise
+    )  # fmt: skip
+    start, label, paid, surplus = labels
+    first, last = max(0, window.first - arrival), window.last - arrival
     pruning = found > 0
     best = cutoff if pruning else -np.inf
     completion, best_label, best_option = -1, -1, -1
@@ -169,7 +155,7 @@ def search(
         for t in range(ends[e], -1, -1):
             spared = 0.0
             for k in range(size[t]):
-                spared = min(spared, cost[t, k] - promise[1, ends[e]] * options[0, t, k])
+                spared = min(spared, cost[t, k] - promise[1, ends[e]] * steps[t, k])
             surplus[e, t] = surplus[e, t + 1] + spared
     until = 0  # no completion before the last slot that is forced
     for t in range(arrival, limits.shape[1]):
@@ -191,7 +177,7 @@ def search(
             later += 1
         at, n = high, 0  # labels after it, so far
         for o in range(0 if forced else -1, size[t]):  # -1: nothing is done
-            step, price = (options[0, t, o], cost[t, o]) if o >= 0 else (0, 0.0)
+            step, price = (steps[t, o], cost[t, o]) if o >= 0 else (0, 0.0)
             to = high if at - high >= n + high - low else at + n  # those with option o merged in
             if to + n + high - low > paid.size:
                 return -np.inf, NO_ROOM
@@ -260,9 +246,9 @@ def search(
         return -np.inf, -1
     for t in range(amount.size):
         amount[t] = 0
-    amount[arrival + completion] = options[1, completion, best_option]
+    amount[arrival + completion] = offers.kind[completion, best_option]
     for t in range(completion - 1, -1, -1):
         if label[best_label, 2] >= 0:
-            amount[arrival + t] = options[1, t, label[best_label, 2]]
+            amount[arrival + t] = offers.kind[t, label[best_label, 2]]
         best_label = label[best_label, 1]
-    return best, completion
+    return best, arrival + completion

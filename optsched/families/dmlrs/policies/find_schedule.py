@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
+from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Request
+from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
-from optsched.families.dmlrs.oracle.work_over_slots import options_hull, slot_options
+from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
 from optsched.families.dmlrs.policies.rounding import (
     Relaxation,
     SlotProblem,
     Tally,
     round_until_feasible,
 )
-from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.arrays import Ints
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import unit_prices
-from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
 
 Rows = dict[int, Ints]  # kind of option -> rows [machine, workers, PS]
 
@@ -42,28 +41,16 @@ class RandomizedOracle(Oracle):
         self, job: Request, machines: Machines, rng: Generator, cutoff: float = 0.0
     ) -> tuple[Best, Ints] | None:
         """Return the best schedule that Algorithms 2-4 find, and its entries as `Oracle.places`."""
-        if not any(job.most):
+        if not job.most:
             return None
-        offers, promise, ends = self.offers, self.offers.promise, self.offers.ends
         rounded: list[Rows] = []
-        certain, held, found = cutoff, 0, 0
+        certain, held = cutoff, 0
         for t in range(job.arrival, job.utility.size):
             if job.utility[t] <= certain:
                 break
-            k = t - job.arrival
             rounded.append(self._open(job, machines, t, rng))
-            work, cost, size = offers.options[0, k], offers.cost[k], int(offers.size[k])
-            used = options_hull(work, cost, size, offers.slopes[1], offers.lengths[1])
-            slot = (offers.slopes[1], offers.lengths[1], used)
-            held = hull_insert(*slot, offers.slopes[0], offers.lengths[0], held, job.work)
-            low, high = hull_costs(offers.slopes[0], offers.lengths[0], held, job.work)
-            promise[0, k] = job.utility[t] - low
-            promise[1, k] = offers.slopes[0, held - 1] if held else 0.0
-            certain = max(certain, float(job.utility[t]) - high)
-        for k in range(len(rounded)):
-            if promise[0, k] > cutoff and promise[0, k] >= certain - EQUAL * abs(certain):
-                ends[found] = k
-                found += 1
+            held, certain = join_hull(t - job.arrival, job, self.offers, held, certain)
+        found = possible_ends(len(rounded), cutoff, certain, self.offers)
         best = self.among(job, found, certain, cutoff) if found else None
         return None if best is None else (best, self._entries(job, rounded, best))
 
@@ -77,68 +64,31 @@ class RandomizedOracle(Oracle):
 
     def _open(self, job: Request, machines: Machines, t: int, rng: Generator) -> Rows:
         """Price one slot: inner placements exactly, outer ones by rounding."""
-        _, _, parts, numbers, _, _ = self.scratch
-        price, free, most = machines.price[t], machines.free[t], job.most
-        nothing = np.empty((0, 2, 0, 0), np.int64), np.empty(0, np.int64)
-        inner_last, _, _ = open_slot(
-            price,
-            free,
-            machines.count,
-            job.worker_demand,
-            job.ps_demand,
-            job.ps_inner,
-            job.ps_outer,
-            most[0],
-            0,
-            0.0,
-            *self.scratch,
-            False,
-            *nothing,
-        )
-        inner_cost = parts[0, : inner_last + 1].copy()
+        scratch = self.scratch
+        inner_last, _, _ = open_slot(t, job, machines, job.most_inner, 0, scratch, NOTHING_KEPT)
+        cost = np.full((2, self.most + 1), np.inf)  # of n workers, inner and outer
+        cost[:, 0] = 0.0
+        cost[0, : inner_last + 1] = scratch.parts[0, : inner_last + 1]
         placed = {
-            2 * n: np.array([[numbers[0, n], n, job.ps_inner[n]]])
+            2 * n: np.array([[scratch.numbers[0, n], n, job.ps_inner[n]]])
             for n in range(1, inner_last + 1)
-            if np.isfinite(inner_cost[n])
+            if np.isfinite(cost[0, n])
         }
-        outer_cost = np.full(most[1] + 1, np.inf)
-        outer_cost[0] = 0.0
-        problem = self._problem(job, price, free)
+        problem = SlotProblem.of(job, machines.price[t], machines.free[t])
         relaxation: Relaxation | None = None
-        for n in range(1, most[1] + 1):
+        for n in range(1, job.most_outer + 1):
             least = n * problem.worker.min() + job.ps_outer[n] * problem.ps.min()
             enough = -(-min(job.work, n * job.outer) // job.inner)
-            if enough <= inner_last and inner_cost[enough] <= least:
+            if enough <= inner_last and cost[0, enough] <= least:
                 continue  # whatever is found outside, the same work costs no more on one machine
             relaxation = relaxation or Relaxation(problem)
             found = self._round(job, problem, relaxation, machines, t, n, rng)
             if found is None:
                 break
-            outer_cost[n], placed[2 * n + 1] = found
-        outer_last = int(np.flatnonzero(np.isfinite(outer_cost))[-1])
-        offers, k = self.offers, t - job.arrival
-        offers.size[k] = slot_options(
-            inner_cost,
-            inner_last,
-            job.inner,
-            outer_cost,
-            outer_last,
-            job.outer,
-            job.work,
-            offers.options[0, k],
-            offers.cost[k],
-            offers.options[1, k],
-        )
+            cost[1, n], placed[2 * n + 1] = found
+        outer_last = int(np.flatnonzero(np.isfinite(cost[1]))[-1])
+        slot_options(t - job.arrival, job, cost, inner_last, outer_last, self.offers)
         return placed
-
-    @staticmethod
-    def _problem(job: Request, price: Floats, free: Floats) -> SlotProblem:
-        worker, ps = np.empty(price.shape[1]), np.empty(price.shape[1])
-        unit_prices(price, job.worker_demand, worker)
-        unit_prices(price, job.ps_demand, ps)
-        return SlotProblem(
-            worker, ps, free, job.worker_demand, job.ps_demand, job.ps_inner, job.ps_outer
-        )
 
     def _round(
         self,

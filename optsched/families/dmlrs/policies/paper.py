@@ -14,7 +14,8 @@ from optsched.families.dmlrs.instance import (
     Needs,
     Platform,
 )
-from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
+from optsched.families.dmlrs.oracle.request import Request
+from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.policies.find_schedule import RandomizedOracle
 from optsched.families.dmlrs.policies.guarantee import proved
 from optsched.families.dmlrs.policies.prior import PRINTED, SAFE, ln_bounds, theorem_ratio
@@ -152,23 +153,13 @@ class PdOrs:
     def request(self, job: DmlrsJob) -> Request:
         """Translate a job into the oracle's terms."""
         platform = self.platform
-        needs = Needs.of(job, platform.slot_seconds)
         utility = np.zeros(platform.horizon)
         for t in range(job.arrival, platform.horizon):
             utility[t] = job.utility(t - job.arrival)
         self.ledger.units(job.worker_demand)  # a finer decimal of either changes the units of both
         beta = self.ledger.units(job.ps_demand)
-        return Request(
-            arrival=job.arrival,
-            work=needs.work,
-            inner=needs.inner,
-            outer=needs.outer,
-            worker_demand=self.ledger.units(job.worker_demand),
-            ps_demand=beta,
-            ps_inner=np.array(needs.ps_inner, np.int64),
-            ps_outer=np.array(needs.ps_outer, np.int64),
-            utility=utility,
-        )
+        demands = self.ledger.units(job.worker_demand), beta
+        return Request.of(job.arrival, Needs.of(job, platform.slot_seconds), demands, utility)
 
 
 class PdOrsRandomized(PdOrs):

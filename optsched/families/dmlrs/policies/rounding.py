@@ -7,13 +7,16 @@ placement takes its place. Both are counted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.random import Generator
 from scipy.sparse import coo_array
 
 from optsched import solvers
+from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.scheduling.oracle.slots import unit_prices
 
 BATCH = 64  # roundings that are drawn and tested at once
 GRAIN = 1e-9  # a fractional number this close to a whole one is whole
@@ -30,6 +33,14 @@ class SlotProblem:
     ps_demand: Floats  # (R,)
     ps_inner: Ints  # (K + 1,)
     ps_outer: Ints  # (K + 1,)
+
+    @classmethod
+    def of(cls, job: Request, price: Floats, free: Floats) -> Self:
+        """Return the problem of a job at prices (R, H) per unit."""
+        worker, ps = np.empty(price.shape[1]), np.empty(price.shape[1])
+        unit_prices(price, job.worker_demand, worker)
+        unit_prices(price, job.ps_demand, ps)
+        return cls(worker, ps, free, job.worker_demand, job.ps_demand, job.ps_inner, job.ps_outer)
 
     def feasible(self, w: Floats, s: Floats, workers: int) -> Flags:
         """Return which of the placements (n, H) hold ``workers`` under (3.2)-(3.5) and (3.23)."""

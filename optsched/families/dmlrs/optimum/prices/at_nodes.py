@@ -13,7 +13,8 @@ from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY, Node, root
-from optsched.families.dmlrs.oracle.schedule import Best, Oracle, Request
+from optsched.families.dmlrs.oracle.request import Request, Window
+from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.scheduling.oracle.schedule import Machines
 
@@ -53,7 +54,7 @@ class NodeBlocks(ABC):
             job.arrival if end is None else end
             for job, end in zip(self.inst.jobs, self.inst.earliest, strict=True)
         ]
-        most = [max(q.most) for q in self.requests]
+        most = [q.most for q in self.requests]
         return root(np.array(first, np.int64), np.array(most, np.int64), self.slots)
 
     def at(self, node: Node) -> Self:
@@ -123,7 +124,7 @@ class NodeBlocks(ABC):
     ) -> tuple[float, Best | None]:
         """Return the best payoff of a job at this node, and its schedule if that beats ``dual``.
 
-        ``together`` is as in `Oracle.within`.
+        ``together`` are the last fields of a `Window`.
         """
         node = self.node
         stay_out = not self.equality[i]
@@ -131,7 +132,7 @@ class NodeBlocks(ABC):
         best = None
         if self.inst.earliest[i] is not None and first <= last:
             limits = np.stack((node.lower[i], node.upper[i], node.mode[i]))
-            best = self.oracle.within(request, machines, (first, last), limits, *together)
+            best = self.oracle.within(request, machines, Window(first, last, limits, *together))
         if best is None:
             return (0.0 if stay_out else -np.inf), None
         payoff = max(best.payoff, 0.0) if stay_out else best.payoff

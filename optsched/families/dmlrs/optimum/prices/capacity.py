@@ -12,7 +12,8 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.oracle.linked import oracle_for
-from optsched.families.dmlrs.oracle.schedule import Best, requests
+from optsched.families.dmlrs.oracle.request import requests
+from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.oracle.schedule import Machines
 

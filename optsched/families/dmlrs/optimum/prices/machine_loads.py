@@ -8,6 +8,7 @@ knapsack still bounds it.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,32 +20,36 @@ MOST_STEPS = 4000
 WHOLE = 1.0 + 1e-9  # of the surrogate resource
 
 
+class Machines(NamedTuple):
+    """What B machines may host of n items: maximize ``value[b] @ y``, ``demand.T @ y`` fits."""
+
+    value: Floats  # (B, n) of one of each item
+    demand: Floats  # (n, R)
+    capacity: Floats  # (B, R)
+    upper: Ints  # (B, n) most of each item
+
+
+class Scratch(NamedTuple):
+    """What the search works in."""
+
+    floats: Floats  # (5, n + 1)
+    ints: Ints  # (4, n + 1)
+    free: Floats  # (n + 1, R)
+
+
 @kernel(error_model="numpy")
-def best_loads(
-    value: Floats,
-    demand: Floats,
-    capacity: Floats,
-    upper: Ints,
-    bound: Floats,
-    out: Ints,
-    floats: Floats,
-    ints: Ints,
-    free: Floats,
-) -> None:
-    """Maximize ``value[b] @ y`` with 0 <= y <= upper[b] and ``demand.T @ y <= capacity[b]``.
+def best_loads(machines: Machines, bound: Floats, out: Ints, scratch: Scratch) -> None:
+    """Find the most valuable load of every machine.
 
     Parameters
     ----------
-    value, upper : arrays of shape (B, n)
-    demand : array of shape (n, R)
-    capacity : array of shape (B, R)
     bound : array of shape (B,)
         Receives values that no y exceeds: that of ``out`` if the search was completed.
     out : array of shape (B, n)
         Receives a good y, nearly always a best one.
-    floats, ints, free : scratch
-        Of shapes (5, n + 1), (4, n + 1), (n + 1, R).
     """
+    value, demand, capacity, upper = machines
+    floats, ints, free = scratch
     items, resources = demand.shape
     zero = int(np.int64(0))  # no literal: a kernel that gets it would be compiled anew for it
     density, left, earned = floats[0], floats[1], floats[2]

@@ -18,6 +18,18 @@ MOST_STEPS = 200_000  # of all searches on one class of machines
 LOOSE = 1.0 + 1e-9
 
 
+class Slots(NamedTuple):
+    """What the jobs are worth in T slots, beside what the machines of C classes charge."""
+
+    value: Floats  # (T, I, N + 1) of n workers together; never falls with n
+    price: Floats  # (T, R, C) of a unit of capacity
+    load: Floats  # (I, N + 1, R) of n workers and their parameter servers; below 0: impossible
+    capacity: Floats  # (C, R)
+    copies: Ints  # (C,) machines of a class
+    lower: Ints  # (T, I) fewest workers; who has none may stay away if it is 0
+    upper: Ints  # (T, I)
+
+
 class Machine(NamedTuple):
     """What one machine may host: jobs, their worth and loads, the prices it charges."""
 
@@ -40,56 +52,18 @@ class Knapsack(NamedTuple):
 
 
 @kernel
-def pack_slots(
-    value: Floats,
-    price: Floats,
-    load: Floats,
-    capacity: Floats,
-    count: Ints,
-    lower: Ints,
-    upper: Ints,
-    bound: Floats,
-    number: Ints,
-    group: Ints,
-) -> None:
-    """Solve `pack_slot` for T slots.
-
-    ``value`` (T, I, N + 1), ``price`` (T, R, C); the other arrays of jobs (T, I).
-    """
-    for t in range(value.shape[0]):
-        bound[t] = pack_slot(
-            value[t], price[t], load, capacity, count, lower[t], upper[t], number[t], group[t]
-        )
+def pack_slots(slots: Slots, bound: Floats, number: Ints, group: Ints) -> None:
+    """Solve `pack_slot` for all slots: ``bound`` (T,), ``number`` and ``group`` (T, I)."""
+    for t in range(bound.size):
+        bound[t] = pack_slot(t, slots, number[t], group[t])
 
 
 @kernel
-def pack_slot(
-    value: Floats,
-    price: Floats,
-    load: Floats,
-    capacity: Floats,
-    count: Ints,
-    lower: Ints,
-    upper: Ints,
-    number: Ints,
-    group: Ints,
-) -> float:
-    """Maximize what workers are worth less what their machines charge.
+def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
+    """Maximize what workers are worth less what their machines charge, in slot ``t``.
 
-    Parameters
-    ----------
-    value : array of shape (I, N + 1)
-        Of n workers together; never falls with n.
-    price : array of shape (R, C)
-        Of a unit of capacity.
-    load : array of shape (I, N + 1, R)
-        Of n workers and their parameter servers; below 0: impossible.
-    capacity : array of shape (C, R)
-    count : array of shape (C,)
-    lower, upper : arrays of shape (I,)
-        Limits on the workers of each job; who has none may stay away if ``lower`` is 0.
-    number, group : arrays of shape (I,)
-        Receive the workers of each job, and the class of its machine.
+    ``number`` and ``group``, of shape (I,), receive the workers of each job, and the class of its
+    machine.
 
     Returns
     -------
@@ -97,6 +71,8 @@ def pack_slot(
         No packing is worth more; -inf if there is none. That of ``number`` unless a search had to
         be cut short.
     """
+    value, price, lower, upper = slots.value[t], slots.price[t], slots.lower[t], slots.upper[t]
+    load, capacity, count = slots.load, slots.capacity, slots.copies
     jobs, classes = upper.size, count.size
     number[:], group[:] = 0, 0
     item = np.empty(jobs, np.int64)

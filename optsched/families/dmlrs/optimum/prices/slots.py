@@ -16,7 +16,7 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
-from optsched.families.dmlrs.optimum.prices.slot_packing import pack_slots
+from optsched.families.dmlrs.optimum.prices.slot_packing import Slots, pack_slots
 from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
@@ -136,18 +136,10 @@ class SlotBlocks(NodeBlocks):
     ) -> None:
         """Ask for the best packing of every slot; fill ``best`` and ``columns``."""
         number, group = np.zeros((2, self.slots, self.jobs), np.int64)
-        pack_slots(
-            np.ascontiguousarray(worker.transpose(1, 0, 2)),
-            charged,
-            self.load,
-            self.capacity,
-            self.count,
-            self.lower,
-            self.upper,
-            best[self.jobs :],
-            number,
-            group,
-        )
+        value = np.ascontiguousarray(worker.transpose(1, 0, 2))
+        machines = (self.load, self.capacity, self.count)
+        slots = Slots(value, charged, *machines, self.lower, self.upper)
+        pack_slots(slots, best[self.jobs :], number, group)
         for t in np.flatnonzero(best[self.jobs :] > duals[self.jobs :]).tolist():
             if number[t].any():
                 columns.append(self.slot_column(t, number[t], group[t]))

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
+from optsched.families.dmlrs.optimum.prices import machine_loads
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
-from optsched.families.dmlrs.optimum.prices.machine_loads import best_loads
-from optsched.families.dmlrs.oracle.schedule import Request
+from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
@@ -39,7 +39,7 @@ class UnitBlocks(NodeBlocks):
         demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)
         self.demand = demand  # (2 I, R)
         items, resources = demand.shape
-        self.scratch = (
+        self.scratch = machine_loads.Scratch(
             np.empty((5, items + 1)),
             np.empty((4, items + 1), np.int64),
             np.empty((items + 1, resources)),
@@ -93,16 +93,9 @@ class UnitBlocks(NodeBlocks):
     @staticmethod
     def _extended(q: Request) -> Request:
         """Return the request with two more resources: a worker itself, and a PS itself."""
-        return Request(
-            q.arrival,
-            q.work,
-            q.inner,
-            q.outer,
-            np.append(q.worker_demand, [1.0, 0.0]),
-            np.append(q.ps_demand, [0.0, 1.0]),
-            q.ps_inner,
-            q.ps_outer,
-            q.utility,
+        return q._replace(
+            worker_demand=np.append(q.worker_demand, [1.0, 0.0]),
+            ps_demand=np.append(q.ps_demand, [0.0, 1.0]),
         )
 
     def _limits(self) -> tuple[Ints, Ints]:
@@ -171,8 +164,10 @@ class UnitBlocks(NodeBlocks):
         ).T.copy()
         out = np.zeros(value.shape, np.int64)
         top = np.zeros(len(self.hosts))
-        capacity = self.capacity[self.host_class]
-        best_loads(value, self.demand, capacity, self.upper, top, out, *self.scratch)
+        hosts = machine_loads.Machines(
+            value, self.demand, self.capacity[self.host_class], self.upper
+        )
+        machine_loads.best_loads(hosts, top, out, self.scratch)
         best[self.jobs :] = top
         worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
         for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():

@@ -13,7 +13,7 @@ from optsched.engine.search import construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks, over_slots
 from optsched.families.dmlrs.oracle.linked import oracle_for
-from optsched.families.dmlrs.oracle.schedule import requests
+from optsched.families.dmlrs.oracle.request import requests
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
@@ -121,7 +121,7 @@ class Neighbourhood:
 
     def search(
         self,
-        monitor: Progress,
+        progress: Progress,
         *,
         seed: int,
         start: int,
@@ -134,17 +134,17 @@ class Neighbourhood:
         """
         best = dict(self.board.plans)
         value = self.board.value
-        monitor.incumbent(value, self.schedule(best))
-        reported = monitor.seconds()
+        progress.incumbent(value, self.schedule(best))
+        reported = progress.seconds()
         met(best)
 
         def found() -> None:
             nonlocal best, value, reported
             best, value = dict(self.board.plans), self.board.value
             met(best)
-            if monitor.seconds() > reported + REPORT_SECONDS:
-                monitor.incumbent(value, self.schedule(best))
-                reported = monitor.seconds()
+            if progress.seconds() > reported + REPORT_SECONDS:
+                progress.incumbent(value, self.schedule(best))
+                reported = progress.seconds()
 
         improve(
             self.board,
@@ -155,7 +155,7 @@ class Neighbourhood:
             done=done,
             found=found,
         )
-        monitor.incumbent(value, self.schedule(best))
+        progress.incumbent(value, self.schedule(best))
         return best
 
     def schedule(self, plans: Mapping[int, Plan]) -> DmlrsSchedule:

@@ -39,7 +39,9 @@ Used = Sequence[tuple[int, int, Ints, float]]  # (job, completion, kinds by slot
 class Branching(NodeBlocks):
     """What is split where, whatever the prices are put on."""
 
-    packed: dict[tuple[Wish, ...], Placed | None]
+    def __init__(self, capacity: CapacityBlocks) -> None:
+        super().__init__(capacity)
+        self.packed: dict[tuple[Wish, ...], Placed | None] = {}
 
     def pack(self, wishes: tuple[Wish, ...]) -> Placed | None:
         """Place wishes on single machines; None if no way was found."""
@@ -183,14 +185,6 @@ class Branching(NodeBlocks):
 class UnitTree(Branching, UnitBlocks):
     """Prices per worker and PS as a problem for `branch.BranchAndPrice`."""
 
-    def __init__(self, capacity: CapacityBlocks) -> None:
-        super().__init__(capacity)
-        self.packed = {}
-
 
 class SlotTree(Branching, SlotBlocks):
     """Prices per worker and slot as a problem for `branch.BranchAndPrice`."""
-
-    def __init__(self, capacity: CapacityBlocks) -> None:
-        super().__init__(capacity)
-        self.packed = {}

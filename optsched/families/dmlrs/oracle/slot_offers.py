@@ -1,0 +1,128 @@
+"""Kernel of the oracle: what slots offer one job at prices, or where a schedule sits in them.
+
+Both roles, and the restrictions of a tree's node, are one kernel: it holds all of `open_slot`,
+which would be compiled anew inside each of them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.families.dmlrs.oracle.request import Hosts, Offers, Request, Scratch, Window
+from optsched.families.dmlrs.oracle.slot_placements import open_slot
+from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
+from optsched.numbers.arrays import Ints
+from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.schedule import Machines
+
+INNER_ONLY, OUTER_ONLY = 1, 2
+
+
+@kernel(error_model="numpy")
+def open_slots(
+    job: Request,
+    machines: Machines,
+    window: Window,
+    cutoff: float,
+    amount: Ints,
+    entries: Ints,
+    offers: Offers,
+    scratch: Scratch,
+) -> tuple[int, float]:
+    """Open the slots from the arrival on, for what they offer or to place a schedule.
+
+    Parameters
+    ----------
+    cutoff : float
+        Only a greater payoff is of interest.
+    amount : array of shape (T,)
+        What is placed, see `Best`, if ``entries`` has room.
+    entries : array of shape (E, 4)
+        Receives rows [side, slot, machine, number]; if it has no room, the slots make offers:
+        ``offers.ends`` and ``promise`` where there are no limits.
+
+    Returns
+    -------
+    number : int
+        Of slots in which a completion may be best; or of entries.
+    certain : float
+        A payoff that is known to be possible, or the cutoff.
+    """
+    limits, most_together = window.limits, window.most_together
+    parts, numbers = scratch.parts, scratch.numbers
+    limited, placing = limits.shape[1] > 0, entries.shape[0] > 0
+    certain = cutoff  # a payoff that is known to be possible, or uninteresting
+    held, opened, placed = int(np.int64(0)), 0, 0  # no literal
+    hosts = Hosts(np.empty(0, np.int64), np.empty((0, 2, 0, 0), np.int64))
+    for slot in range(job.arrival, window.last + 1):
+        t, kind, n, keep = slot - job.arrival, amount[slot], amount[slot] // 2, False
+        top_inner, top_outer = job.most_inner, job.most_outer
+        if placing:
+            if kind == 0:
+                continue
+            keep = kind % 2 == 1
+            top_inner, top_outer = (0, n) if keep else (n, 0)
+            if keep:
+                visits, columns = 0, job.ps_outer[n] + 1
+                for h in range(machines.count.size):
+                    visits += min(machines.count[h], n + job.ps_outer[n])
+                hosts = Hosts(
+                    np.empty(visits, np.int64), np.empty((visits, 2, n + 1, columns), np.int64)
+                )
+        elif most_together >= 0:
+            top_inner = 0
+        elif not limited and job.utility[slot] <= certain:
+            break
+        inner_last, outer_last, visits = open_slot(
+            slot, job, machines, top_inner, top_outer, scratch, hosts
+        )
+        if placing:
+            h, w, s = numbers[0, n], n, job.ps_inner[n]
+            if not keep:
+                visits = 1 if inner_last == n else 0
+            elif outer_last < n:
+                visits = 0
+            table, workers, servers = 1, n, job.ps_outer[n]
+            columns = servers + 1
+            for v in range(visits - 1, -1, -1):
+                if keep:
+                    code = hosts.chosen[v, table, workers, servers]
+                    if code < 0:
+                        continue
+                    table = code % 2
+                    h, w, s = hosts.machine[v], code // 2 // columns, code // 2 % columns
+                    workers -= w
+                    servers -= s
+                for side in range(2):
+                    number = s if side else w
+                    if number > 0:
+                        entries[placed, 0], entries[placed, 1] = side, slot
+                        entries[placed, 2], entries[placed, 3] = h, number
+                        placed += 1
+                if workers == 0 and servers == 0:
+                    break
+            continue
+        if most_together >= 0:
+            inner_last = min(job.most_inner, most_together)
+            for k in range(inner_last + 1):
+                parts[0, k] = window.together[slot, k]
+        if limited:
+            for side in range(2):
+                shut = limits[2, slot] == (INNER_ONLY if side else OUTER_ONLY)
+                most = outer_last if side else inner_last
+                for k in range(1, most + 1):
+                    if shut or k < limits[0, slot] or k > limits[1, slot]:
+                        parts[side, k] = np.inf
+                while most > 0 and parts[side, most] == np.inf:
+                    most -= 1
+                if side:
+                    outer_last = most
+                else:
+                    inner_last = most
+        slot_options(t, job, parts, inner_last, outer_last, offers)
+        if not limited:
+            held, certain = join_hull(t, job, offers, held, certain)
+            opened = t + 1
+    if placing:
+        return placed, certain
+    return possible_ends(opened, cutoff, certain, offers), certain
