@@ -175,7 +175,8 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     if small or programs:
         _prepare(search)
         if programs and not progress.stop():
-            cpsat(inst, progress, threads=threads, seed=seed, seconds=min(EARLY, progress.left() / 8))
+            early = min(EARLY, progress.left() / 8)
+            cpsat(inst, progress, threads=threads, seed=seed, seconds=early)
         if small and inst.locality == "job" and not progress.stop():
             _branch(search)
         if programs:

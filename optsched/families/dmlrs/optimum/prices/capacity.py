@@ -15,6 +15,7 @@ from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.request import requests
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
+from optsched.scheduling.board import book
 from optsched.scheduling.oracle.schedule import Machines
 
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
@@ -81,11 +82,7 @@ class CapacityBlocks:
         """Return the column of a schedule with rows [side, slot, class, number]."""
         request = self.requests[i]
         use = np.zeros(self.shape)
-        for side, demand in enumerate((request.worker_demand, request.ps_demand)):
-            mine = entries[entries[:, 0] == side]
-            amounts = mine[:, 3, None] * demand[None, :]
-            for (_, t, c, _), load in zip(mine.tolist(), amounts, strict=True):
-                use[t, :, c] += load
+        book(entries, request.worker_demand, request.ps_demand, use, use, 1.0)
         flat = use.ravel()
         rows = np.flatnonzero(flat)
         choice = (completion, amount, entries)

@@ -148,9 +148,9 @@ class UnitBlocks(NodeBlocks):
 
     def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
         """Return the column of a schedule with rows [side, slot, class, number]."""
-        use = np.zeros(self.rows + 1)
-        np.add.at(use, self.row[entries[:, 0], i, entries[:, 1], entries[:, 2]], entries[:, 3])
-        rows = np.flatnonzero(use[:-1])
+        there = self.row[entries[:, 0], i, entries[:, 1], entries[:, 2]]  # -1: has no row
+        use = np.bincount(there + 1, entries[:, 3], self.rows + 1)[1:]
+        rows = np.flatnonzero(use)
         value = float(self.requests[i].utility[completion])
         # one worker beside its PS uses what the two on equal machines use, but is another mode
         return Column(i, value, rows, use[rows], (completion, amount), amount.tobytes())
