@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -252,7 +252,12 @@ def job_work(job: DmlrsJob, slot_seconds: float) -> Work:
 
 def batch_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> Fraction:
     """Return tau + 2 g / b: the slots that a worker takes for a mini-batch at a rate."""
-    return exact(job.batch_time) + 2 * transfer_slots(job.gradient_mb, bandwidth, slot_seconds)
+    return _batch_slots(job.batch_time, job.gradient_mb, bandwidth, slot_seconds)
+
+
+@lru_cache(maxsize=2**14, typed=True)  # asked for again and again, and fractions are slow
+def _batch_slots(tau: float, gradient_mb: float, bandwidth: float, slot_seconds: float) -> Fraction:
+    return exact(tau) + 2 * transfer_slots(gradient_mb, bandwidth, slot_seconds)
 
 
 def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:

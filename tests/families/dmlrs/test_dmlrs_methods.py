@@ -197,7 +197,9 @@ def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
     idle = [job.worker_demand[0] == 0 < job.ps_demand[0] for job in inst.jobs]
     assert any(idle)
     found = solve(inst, method="cpsat", time_limit=LONG)
-    assert found.value == pytest.approx(solve(inst, method="branch-and-price", time_limit=LONG).value)
+    assert found.value == pytest.approx(
+        solve(inst, method="branch-and-price", time_limit=LONG).value
+    )
 
 
 @pytest.mark.parametrize(("machines", "seed"), [(10, 15), (10, 2)])

@@ -17,7 +17,7 @@ from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_e
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.oracle.slots import charge_leftovers, rooms, unit_prices
+from optsched.scheduling.oracle.slots import charge_leftovers, plain_int, rooms, unit_prices
 
 
 def oracle_for(inst: DmlrsInstance, machines: int) -> Oracle:
@@ -160,7 +160,7 @@ def linked_slots(
 ) -> tuple[int, float]:
     """Open slots for what they offer; see `slot_offers.open_slots`."""
     certain = cutoff
-    held, opened = int(np.int64(0)), 0  # no literal
+    held, opened = plain_int(0), plain_int(0)
     for slot in range(job.arrival, job.utility.size):
         if job.utility[slot] <= certain:
             break

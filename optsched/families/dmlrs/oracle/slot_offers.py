@@ -14,6 +14,7 @@ from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_e
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines
+from optsched.scheduling.oracle.slots import plain_int
 
 INNER_ONLY, OUTER_ONLY = 1, 2
 
@@ -52,7 +53,7 @@ def open_slots(
     parts, numbers = scratch.parts, scratch.numbers
     limited, placing = limits.shape[1] > 0, entries.shape[0] > 0
     certain = cutoff  # a payoff that is known to be possible, or uninteresting
-    held, opened, placed = int(np.int64(0)), 0, 0  # no literal
+    held, opened, placed = plain_int(0), plain_int(0), 0
     hosts = Hosts(np.empty(0, np.int64), np.empty((0, 2, 0, 0), np.int64))
     for slot in range(job.arrival, window.last + 1):
         t, kind, n, keep = slot - job.arrival, amount[slot], amount[slot] // 2, False

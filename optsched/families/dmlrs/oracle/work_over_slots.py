@@ -15,6 +15,7 @@ import numpy as np
 from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Window
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import plain_int
 from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
 
 
@@ -74,7 +75,7 @@ def join_hull(t: int, job: Request, offers: Offers, held: int, certain: float) -
     """
     work, cost = offers.work[t], offers.cost[t]
     slope, length = offers.slopes[1], offers.lengths[1]
-    used = 0
+    used = plain_int(0)
     at, height = 0, 0.0
     for k in range(offers.size[t]):
         width, rise = work[k] - at, cost[k] - height
