@@ -41,16 +41,20 @@ def solve_cvxpy(
     steps, which is slower by far. The value may be off (6e-6 was seen beside the word
     "inaccurate"): nothing may rest on it alone. ``stop`` is asked in every iteration.
     """
+    import cvxpy as cp
+
     began = time.perf_counter()
-    outcome = _attempt(problem, {}, time_limit, threads, log, stop)
+    reduced = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    outcome = _attempt(problem, reduced, {}, time_limit, threads, log, stop)
     left = time_limit - (time.perf_counter() - began)
     if left <= 0 or (outcome.status != "unknown" and not outcome.inaccurate):
         return outcome
-    return _attempt(problem, SMALL_STEPS, left, threads, log, stop)
+    return _attempt(problem, reduced, SMALL_STEPS, left, threads, log, stop)
 
 
 def _attempt(
     problem: Any,
+    reduced: tuple[Any, Any, Any],
     settings: Mapping[str, float],
     time_limit: float,
     threads: int,
@@ -66,7 +70,7 @@ def _attempt(
     for name, number in ({"time_limit": time_limit} | dict(settings)).items():
         if math.isfinite(number):
             setattr(chosen, name, number)
-    data, chain, inverse = problem.get_problem_data(cp.CLARABEL, solver_opts={})
+    data, chain, inverse = reduced
     size = len(data["c"])
     quadratic = data["P"] if "P" in data else csc_array((size, size))
     solver = clarabel.DefaultSolver(

@@ -66,24 +66,38 @@ def distance(
     float
         At least 0; infinite where the schedule has a mean rate of 0, and the bound has not.
     """
-    proved = None if certificate is None else _levels(inst, certificate)
-    rates = None if schedule is None else _totals(inst, schedule)
     if inst.alpha == "inf":
         if not (math.isfinite(value) and math.isfinite(bound)):
             return 0.0 if value == bound else math.inf
-        if rates is None:
+        if schedule is None:
             return _over(Fraction(bound), Fraction(value))
-        return _shortfall(inst, rates, proved or [], Fraction(bound))
-    low = _log_of(inst, math.nextafter(value, -math.inf), up=False)
-    if rates is not None:
-        low = attained(inst, rates)
-    high = _log_of(inst, bound, up=True)
-    if proved is not None:
-        least = log_mean(inst, proved[0].pay, proved[0].task)
+        proved = [] if certificate is None else _levels(inst, certificate)
+        return _shortfall(inst, _totals(inst, schedule), proved, Fraction(bound))
+    low = _below(inst, value) if schedule is None else _attained(inst, schedule)
+    high = _above(inst, bound)
+    if certificate is not None:
+        least = _proved(inst, certificate)
         high = least if high is None else min(high, least)
     if low is None or high is None:
         return math.inf
     return _grown(abs(high - low))
+
+
+def _log_attained(inst: BotInstance, schedule: BotSchedule) -> Fraction | None:
+    return attained(inst, totals(inst, schedule))
+
+
+def _log_proved(inst: BotInstance, certificate: BotCertificate) -> Fraction:
+    (level,) = levels(inst, certificate)
+    return log_mean(inst, level.pay, level.task)
+
+
+def _log_below(inst: BotInstance, value: float) -> Fraction | None:
+    return _log_of(inst, math.nextafter(value, -math.inf), up=False)
+
+
+def _log_above(inst: BotInstance, bound: float) -> Fraction | None:
+    return _log_of(inst, bound, up=True)
 
 
 def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
@@ -161,4 +175,7 @@ class _Latest:
         return found
 
 
+# a method asks again and again, whether a gap is closed, of the same schedule and certificate
 _levels, _totals, _alone = _Latest(levels), _Latest(totals), _Latest(_each_alone)
+_attained, _proved = _Latest(_log_attained), _Latest(_log_proved)
+_below, _above = _Latest(_log_below), _Latest(_log_above)
