@@ -10,3 +10,4 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Small = NDArray[np.int16]  # counts of few, where memory is what costs
 Medium = NDArray[np.int32]
+Unsigned = NDArray[np.uint32]  # indices of which compiled code need not ask for the sign

@@ -286,6 +286,18 @@ class BipartiteArrays(Closed):
         return row // self.resources, int(self.port[channel]), row % self.resources
 
 
+class Rows(NamedTuple):
+    """Limits and gains of all rows and channels, for compiled code; may be rounded to one side."""
+
+    start: Ints  # (R * K + 1,) first channel of each row
+    port: Ints  # (N,) copy of each channel
+    kind: Ints  # (R * K,) index in KINDS
+    alpha: Floats  # (R * K,)
+    beta: Floats  # (K,)
+    upper: Floats  # (N,) the most that a channel may hold
+    capacity: Floats  # (R * K,)
+
+
 class Slot(NamedTuple):
     """What arrives in one slot."""
 

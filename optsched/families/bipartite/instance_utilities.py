@@ -11,9 +11,6 @@ Amounts and parameters are 0 or within 1e-15 .. 1e15, in whatever unit: so wide 
 small, and so narrow that no product which is formed of them overflows or vanishes.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import math
@@ -56,7 +53,7 @@ class Utility(Frozen):
 
 
 @kernel(inline="always")
-def gain(kind, alpha, y):
+def gain(kind: int, alpha: float, y: float) -> float:
     """Return f(y) of (60)."""
     if kind == LOG:
         return alpha * math.log1p(y)
@@ -68,7 +65,7 @@ def gain(kind, alpha, y):
 
 
 @kernel(inline="always")
-def slope(kind, alpha, y):
+def slope(kind: int, alpha: float, y: float) -> float:
     """Return f'(y)."""
     if kind == LOG:
         return alpha / (y + 1.0)
@@ -80,7 +77,7 @@ def slope(kind, alpha, y):
 
 
 @kernel(inline="always")
-def bend(kind, alpha, y):
+def bend(kind: int, alpha: float, y: float) -> float:
     """Return -f''(y), which is never negative."""
     if kind == LOG:
         return alpha / ((y + 1.0) * (y + 1.0))

@@ -9,9 +9,6 @@ than ten digits would be left, they are computed again from the decimals (`exact
 rounding never lifts a schedule above what the best one earns.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import hashlib
@@ -23,6 +20,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.families.bipartite.instance import (
     LOG,
@@ -32,12 +30,15 @@ from optsched.families.bipartite.instance import (
     BipartiteInstance,
     BipartiteSchedule,
     Platform,
+    Rows,
     gain,
 )
 from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.kernels import kernel
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
+
+Marks = NDArray[np.uint64]
 
 MOST_VIOLATIONS = 100
 BLOCK = 2**20  # numbers that are added up at once
@@ -121,12 +122,16 @@ class Judge:
         self.violations: list[Violation] = []
         self._arrays = inst.arrays
         self._limits = Limits(inst)
+        a = self._arrays
+        self._rows = Rows(
+            a.start, a.port, a.kind, a.alpha, a.beta, self._limits.upper, self._limits.capacity
+        )
         self._prints: list[int] = []
         self._worth = np.zeros(self._arrays.copies)
         self._totals = np.zeros((self._arrays.copies, self._arrays.resources))
         parts = np.bincount(self._arrays.port, minlength=self._arrays.copies)
         # every channel's gain, every sum and product may be wrong in its last digit
-        self._doubt = (parts + 8) * (2.0**-52 / DIGITS)
+        self._doubt = (parts + 8.0).astype(np.float64) * (2.0**-52 / DIGITS)
         self._all = np.ones(self._arrays.copies, np.bool_)
         self._all.setflags(write=False)  # as the jobs of a slot: compiled once for both
 
@@ -168,7 +173,7 @@ class Judge:
 
     def _look(self, t: int, jobs: Flags, decision: Floats) -> None:
         """Write what the decision is worth to each copy with a job; 0 if it breaks the model."""
-        a, limits = self._arrays, self._limits
+        a = self._arrays
         y = np.ascontiguousarray(decision, dtype=np.float64).view()
         y.setflags(write=False)  # as decisions of policies are: compiled once for both
         if y.shape != (a.channels,):
@@ -177,15 +182,14 @@ class Judge:
             self._worth[:] = 0.0
             return
         fine, mark, doubtful = judged(
-            y, y.view(np.uint64), jobs, a.start, a.port, a.kind, a.alpha, a.beta, limits.upper,
-            limits.capacity, self._doubt, self._worth, self._totals,
-        )  # fmt: skip
+            y, y.view(np.uint64), jobs, self._rows, self._doubt, self._worth, self._totals
+        )
         if not fine:
             self._explain(t, y)
         elif doubtful:
             for copy in np.flatnonzero(self._worth == DOUBTFUL).tolist():
                 self._worth[copy] = exact_worth(a, y, copy)
-        self._prints.append(mark)
+        self._prints.append(int(mark))
 
     def fingerprint(self) -> str:
         """Return the SHA-256 of the 64-bit marks of all decisions so far."""
@@ -266,13 +270,16 @@ DOUBTFUL = math.inf  # a reward that is to be computed again
 
 
 @kernel
-def judged(y, bits, jobs, start, port, kind, alpha, beta, upper, capacity, doubt, worth, totals):
-    """Return whether a decision keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
+def judged(
+    y: Floats, bits: Marks, jobs: Flags, rows: Rows, doubt: Floats, worth: Floats, totals: Floats
+) -> tuple[bool, np.uint64, bool]:
+    """Return whether a decision (N,) keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 
     Written are q_l (7) of every copy with a job, into ``worth`` (C,), and S_lk, ``totals`` (C, K).
     A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more than what is left.
-    The mark is made of ``bits``, those of ``y``.
+    The mark is made of ``bits`` (N,), those of ``y``.
     """
+    start, port, kind, alpha, beta, upper, capacity = rows
     resources = len(beta)
     for p in range(len(worth)):
         worth[p] = 0.0

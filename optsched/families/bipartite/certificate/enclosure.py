@@ -12,9 +12,6 @@ beside the smallest product of data. Exact zeros stay zeros, so that "nobody can
 be proved.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import math
@@ -22,7 +19,8 @@ import math
 import numpy as np
 
 from optsched.families.bipartite.certificate.surplus import best_amount
-from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL
+from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL, Rows
+from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 
 ULP = 2.0**-52  # at least the distance of two neighbours, relative to the number
@@ -33,19 +31,19 @@ SMALL = 0.4  # up to which ln(1 + y) is not computed from 1 + y
 
 
 @kernel(inline="always")
-def up(x):
+def up(x: float) -> float:
     """Return a number above every real number that rounds to ``x``."""
     return x + (abs(x) * ULP + TINY)
 
 
 @kernel(inline="always")
-def down(x):
+def down(x: float) -> float:
     """Return a number below every real number that rounds to ``x``."""
     return x - (abs(x) * ULP + TINY)
 
 
 @kernel(error_model="numpy")
-def series_above(s):
+def series_above(s: float) -> float:
     """Return a number at least 2 atanh(s) = 2 s (1 + t / 3 + t^2 / 5 + ...), t = s^2 < 0.03."""
     t = up(s * s)
     total = up(up(1.0 / (2 * TERMS + 1)) / down(1.0 - t))  # this and all later terms
@@ -55,7 +53,7 @@ def series_above(s):
 
 
 @kernel(error_model="numpy")
-def log_above(x):
+def log_above(x: float) -> float:
     """Return a number at least ln x, for x >= 1, and above it by some 1e-15, relatively.
 
     x = m 2^e with m in [0.7, 1.42); ln m = 2 atanh(s), s = (m - 1) / (m + 1).
@@ -76,7 +74,7 @@ def log_above(x):
 
 
 @kernel(error_model="numpy")
-def log1p_above(y):
+def log1p_above(y: float) -> float:
     """Return a number at least ln(1 + y), for y >= 0, and above it by some 1e-15, relatively."""
     if y > SMALL:
         return log_above(up(1.0 + y))
@@ -84,7 +82,7 @@ def log1p_above(y):
 
 
 @kernel(error_model="numpy")
-def surplus_above(kind, alpha, n, u, price):
+def surplus_above(kind: int, alpha: float, n: float, u: float, price: float) -> float:
     """Return a number at least max over 0 <= y <= u of n f(y) - price y.
 
     f is concave, so it lies below its tangent in any point y0: with F(y) = n f(y) - price y and any
@@ -120,7 +118,7 @@ def surplus_above(kind, alpha, n, u, price):
 
 
 @kernel(inline="always", error_model="numpy")
-def steepest_above(kind, alpha):
+def steepest_above(kind: int, alpha: float) -> float:
     """Return a number at least f'(0)."""
     if kind == RECIPROCAL:
         return up(1.0 / down(alpha * alpha))
@@ -128,9 +126,7 @@ def steepest_above(kind, alpha):
 
 
 @kernel(nogil=True)
-def bounds_above(
-    n, share, nu, start, port, kind, alpha_low, alpha_high, beta_low, upper, capacity, worth
-):
+def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, worth: Floats) -> float:
     """Return a number at least sum nu c; write into ``worth`` (C,) what a copy earns at prices.
 
     That is at least sum over its channels of max over 0 <= y <= min(a, c) of n f(y) - (beta theta +
@@ -142,11 +138,11 @@ def bounds_above(
         Weights, whole numbers from 0 to 2**53.
     share : shape (C, K), nu : shape (R * K,)
         Prices, theta = n share; taken as they are.
-    alpha_low, alpha_high, beta_low : arrays
-        Enclosures of the parameters.
-    upper, capacity : arrays
-        At least the most that a channel and a row may hold.
+    rows : Rows
+        Rounded to the safe side: alpha such that nobody gains less, beta downwards; upper and
+        capacity at least the most that a channel and a row may hold.
     """
+    start, port, kind, alpha, beta, upper, capacity = rows
     resources = share.shape[1]
     rents = 0.0
     for p in range(len(worth)):
@@ -156,19 +152,18 @@ def bounds_above(
         rent = nu[row]
         if rent > 0.0 and capacity[row] > 0.0:
             rents = up(rents + up(rent * capacity[row]))
-        alpha = alpha_low[row] if kind[row] == RECIPROCAL else alpha_high[row]
         for i in range(start[row], start[row + 1]):
             p = port[i]
             if n[p] > 0.0:
                 theta = down(n[p] * share[p, k])
-                price = down(max(0.0, down(beta_low[k] * theta)) + rent)
+                price = down(max(0.0, down(beta[k] * theta)) + rent)
                 u = min(upper[i], capacity[row])
-                gained = surplus_above(kind[row], alpha, n[p], u, price)
+                gained = surplus_above(kind[row], alpha[row], n[p], u, price)
                 if gained > 0.0:
                     worth[p] = up(worth[p] + gained)
     return rents
 
 
-def neighbours(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def neighbours(values: Floats) -> tuple[Floats, Floats]:
     """Return floats below and above the decimals whose nearest floats are ``values``."""
     return np.nextafter(values, -np.inf), np.nextafter(values, np.inf)

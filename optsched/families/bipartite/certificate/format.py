@@ -34,7 +34,7 @@ from optsched.families.bipartite.certificate.enclosure import (
     bounds_above,
     neighbours,
 )
-from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.families.bipartite.instance import RECIPROCAL, BipartiteInstance, Rows
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS
 from optsched.problem import Frozen
@@ -233,26 +233,26 @@ class Enclosed:
         rows = np.repeat(np.arange(len(a.capacity)), degrees)
         upper = request[a.port * a.resources + rows % a.resources]
         capacity = admitted_above(a.capacity, degrees)
-        alpha = neighbours(a.alpha)
-        beta_low = np.maximum(0.0, neighbours(a.beta)[0])
+        alpha = np.where(a.kind == RECIPROCAL, *neighbours(a.alpha))  # which gains less with more
+        beta = np.maximum(0.0, neighbours(a.beta)[0])
         self._shape = (a.copies, a.resources)
-        self._rows = len(a.capacity)
-        self._graph = (a.start, a.port, a.kind, *alpha, beta_low, upper, capacity)
+        self._rows = Rows(a.start, a.port, a.kind, alpha, beta, upper, capacity)
 
     def bounds(self, n: Ints, share: Floats, nu: Floats) -> tuple[float, Floats]:
         """Return bounds of the rents, and of what each copy earns with ``n`` jobs, shape (C,)."""
         worth = np.zeros(self._shape[0])
-        rents = bounds_above(n.astype(np.float64), share, nu, *self._graph, worth)
+        rents = bounds_above(n.astype(np.float64), share, nu, self._rows, worth)
         return float(rents), worth
 
     def prices(self, certificate: BipartiteCertificate, chosen: int) -> tuple[Floats, Floats]:
         """Return share, exactly, and nu as floats."""
         prices, where = certificate.prices[chosen], f"price set {chosen}"
         copies, resources = self._shape
-        if len(prices.share) != copies * resources or len(prices.nu) != self._rows:
+        rows = len(self._rows.capacity)
+        if len(prices.share) != copies * resources or len(prices.nu) != rows:
             raise ValueError(
                 f"{where}: has {len(prices.share)} shares and {len(prices.nu)} nu, "
-                f"expected {copies * resources} and {self._rows}"
+                f"expected {copies * resources} and {rows}"
             )
         one = 2**certificate.share_bits
         if max(prices.share) > one or max(prices.nu) >= LARGEST_PRICE:

@@ -1,8 +1,5 @@
 """max over 0 <= y <= u of n f(y) - price y, in closed form; compiled."""
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import math
@@ -12,7 +9,7 @@ from optsched.numbers.kernels import kernel
 
 
 @kernel(inline="always")
-def best_amount(kind, alpha, n, u, price):
+def best_amount(kind: int, alpha: float, n: float, u: float, price: float) -> float:
     """Return the y in [0, u] that maximizes n f(y) - price y, where price > 0."""
     if kind == LOG:
         y = n * alpha / price - 1.0
@@ -27,7 +24,7 @@ def best_amount(kind, alpha, n, u, price):
 
 
 @kernel(inline="always")
-def surplus(kind, alpha, n, u, price):
+def surplus(kind: int, alpha: float, n: float, u: float, price: float) -> float:
     """Return the most that a channel gains at a price."""
     y = u if price <= 0.0 else best_amount(kind, alpha, n, u, price)
     return max(0.0, n * gain(kind, alpha, y) - price * y)

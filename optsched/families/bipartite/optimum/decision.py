@@ -73,7 +73,7 @@ class Solver:
 
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
-        return maximize(stopped, n, gap, *self._live.graph, *self._live.limits)
+        return maximize(stopped, n, gap, self._live.channels)
 
     def _solved(self, weight: NDArray[Any], found: Any) -> Solved:
         a, live = self._arrays, self._live
@@ -88,8 +88,8 @@ class Solver:
 
     def _tidied(self, y: Floats, weight: NDArray[Any], value: float) -> Floats:
         """Round amounts down to a few digits, and leave out those that gain next to nothing."""
-        start, port, _, kind, alpha, _ = self._live.graph
-        rows = np.repeat(np.arange(self._live.rows), _degrees(start))
+        start, port, _, kind, alpha, *_ = self._live.channels
+        rows = np.repeat(np.arange(len(kind)), _degrees(start))
         gains = weight[port] * gains_of(kind[rows], alpha[rows], y)
         kept = gains > DUST / max(1, len(y)) * max(value, 0.0)
         digits = DIGITS - np.floor(np.log10(y, where=kept, out=np.zeros_like(y)))
@@ -108,11 +108,11 @@ def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
     A copy gains at most f'(0) from a unit of a resource, and its overhead is at least share beta:
     where these shares add up to less than 1, it earns nothing whatever it gets.
     """
-    start, port, resource, kind, alpha, beta = live.graph
+    start, port, resource, kind, alpha, beta, _, _ = live.channels
     with np.errstate(divide="ignore"):
         steepest = np.where(kind == RECIPROCAL, alpha**-2.0, alpha) * np.where(kind == POLY, 0.5, 1)
         by_row = steepest / beta[resource]
     needed = np.zeros((a.copies, a.resources))
-    rows = np.repeat(np.arange(live.rows), _degrees(start))
+    rows = np.repeat(np.arange(len(kind)), _degrees(start))
     np.maximum.at(needed, (port, resource[rows]), by_row[rows])
     return needed

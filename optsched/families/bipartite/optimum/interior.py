@@ -16,21 +16,17 @@ predictor and corrector share all matrices. Prices and value are measured by `du
 `value_of`, not by the method's own residuals.
 
 What must stay above 0 is one long array, x = (y, u - y, s, w), and so is what it is multiplied by,
-z = (zl, zu, nu, theta). All memory is taken before the first iteration: what compiled code need not
-do need not be compiled.
+z = (zl, zu, nu, theta), see `Iterate`. All memory is taken before the first iteration: what
+compiled code need not do need not be compiled.
 """
-
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
 from optsched.families.bipartite.optimum.interior_algebra import (
+    Iterate,
+    Program,
     dual_value,
     factorize,
     reduced,
@@ -38,10 +34,9 @@ from optsched.families.bipartite.optimum.interior_algebra import (
     steepen,
     value_of,
 )
+from optsched.families.bipartite.policies.projection import Channels
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-
-Unsigned: TypeAlias = NDArray[np.uint32]
 
 MOST_ITERATIONS = 150
 NEAR = 0.995  # share of the way to the boundary
@@ -54,9 +49,8 @@ MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
 def maximize(
-    stopped: Ints, weight: Floats, tolerance: float, start: Unsigned, port: Unsigned,
-    resource: Unsigned, kind: Ints, alpha: Floats, beta: Floats, upper: Floats, capacity: Floats,
-) -> tuple[Floats, Floats, Floats, float, float, int]:  # fmt: skip
+    stopped: Ints, weight: Floats, tolerance: float, channels: Channels
+) -> tuple[Floats, Floats, Floats, float, float, int]:
     """Maximize sum_l weight_l q_l(y) on live channels.
 
     Parameters
@@ -67,8 +61,8 @@ def maximize(
         n_l >= 0.
     tolerance : float
         Relative gap between value and bound at which to stop.
-    start, port, ...
-        As in `projection.Live`.
+    channels : Channels
+        Of `projection.Live`.
 
     Returns
     -------
@@ -80,6 +74,7 @@ def maximize(
         What they are worth.
     iterations : int
     """
+    start, port, resource, kind, alpha, beta, upper, capacity = channels
     best_y, best_nu = np.zeros(len(port)), np.zeros(len(capacity))
     best_theta = np.zeros((len(beta), len(weight)))
     # ports that have weight and a channel, and the channels of these only
@@ -101,62 +96,52 @@ def maximize(
     c, at = capacity[rows], numbers[port[where]]
     # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
     u = np.minimum(upper[where], 2.0 * capacity[row])
-    # unsigned, since compiled code need not ask whether such an index counts from the end
-    graph = (
-        np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
-        at.astype(np.uint32),
-        (resource[row].astype(np.int64) * many + at).astype(np.uint32),
-        rows.astype(np.uint32),
-        resource,
-        kind,
-        alpha,
-        beta,
+    program = Program(
+        n=n,
+        first=np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
+        at=at.astype(np.uint32),
+        cell=(resource[row].astype(np.int64) * many + at).astype(np.uint32),
+        resource=resource[rows],
+        kind=kind[rows],
+        alpha=alpha[rows],
+        beta=beta,
+        u=u,
+        c=c,
     )
-    length, height, cells = len(where), len(rows), len(beta) * many
-    x, z, dx, dz, best = np.zeros((5, 2 * length + height + cells))
+    length, height, resources = len(where), len(rows), len(beta)
+    x, z, dx, dz, best = np.zeros((5, 2 * length + height + resources * many))
     x[:length] = 0.5 * np.minimum(u, np.repeat(c / degrees, degrees))
-    by_channel, by_row = np.zeros((4, length)), np.zeros((2, height))
-    by_cell = np.zeros((4, len(beta), many))
-    matrices = np.zeros((len(beta) + 2, many, many))
-    work = (by_channel, by_row, by_cell, matrices)
-    worth = begin(n, *graph, u, c, x, z, by_channel, by_cell)
-    value, bound, iterations = improve(
-        stopped, tolerance, worth, n, *graph, u, c, x, z, dx, dz, best, *work
+    iterate = Iterate(
+        *(x, z, dx, dz, best),
+        by_channel=np.zeros((4, length)),
+        by_row=np.zeros((2, height)),
+        by_cell=np.zeros((4, resources, many)),
+        matrices=np.zeros((resources + 2, many, many)),
     )
+    worth = begin(program, iterate)
+    value, bound, iterations = improve(stopped, tolerance, worth, program, iterate)
     best_y[where] = best[:length]
     best_nu[rows] = best[2 * length : 2 * length + height] * scale
-    best_theta[:, chosen] = best[2 * length + height :].reshape(len(beta), many) * scale
+    best_theta[:, chosen] = best[2 * length + height :].reshape(resources, many) * scale
     return best_y, best_theta, best_nu, value * scale, bound * scale, iterations
 
 
 @kernel(error_model="numpy")
-def begin(
-    n, first, at, cell, rows, resource, kind, alpha, beta, u, c, x, z, by_channel, by_cell
-):  # fmt: skip
-    """Write the first point beside y, and the first prices; return what y gains.
-
-    Parameters
-    ----------
-    n : shape (many,)
-        Weights of the copies that have one, the largest 1.
-    first, at, cell
-        First channel of each row of ``rows``; copy, and resource * many + copy, of each channel.
-    u, c
-        Limits of channels and rows.
-    by_channel, by_cell
-        Arrays of shapes (4, channels) and (4, K, many) to work with.
-    """
+def begin(program: Program, iterate: Iterate) -> float:
+    """Write the first point beside y, and the first prices; return what y gains."""
+    n, first, at, cell, resource, _, _, beta, u, c = program
+    x, z, by_channel = iterate.x, iterate.z, iterate.by_channel
     length, height, many, resources = len(u), len(c), len(n), len(beta)
     y, above = x[:length], x[length : 2 * length]
     s, w = x[2 * length : 2 * length + height], x[2 * length + height :]
     zl, zu = z[:length], z[length : 2 * length]
     nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
-    rise, total = by_channel[2], by_cell[3]
-    steepen(y, first, rows, kind, alpha, rise, by_channel[3])
+    rise, total = by_channel[2], iterate.by_cell[3]
+    steepen(y, program, rise, by_channel[3])
     worth = 0.0
     for r in range(height):
         s[r] = c[r]
-        k = resource[rows[r]]
+        k = resource[r]
         for i in range(first[r], first[r + 1]):
             s[r] -= y[i]
             total[k, at[i]] += y[i]
@@ -173,7 +158,7 @@ def begin(
             theta[k * many + p] = n[p] / resources
             w[k * many + p] = m - beta[k] * total[k, p]
     for r in range(height):  # where the prices leave a gain or a loss, the limits of y take it
-        b = beta[resource[rows[r]]]
+        b = beta[resource[r]]
         nu[r] = max(mu / s[r], nu[r])
         for i in range(first[r], first[r + 1]):
             above[i] = u[i] - y[i]
@@ -189,18 +174,17 @@ def begin(
 
 @kernel(error_model="numpy", nogil=True)
 def improve(
-    stopped, tolerance, worth, n, first, at, cell, rows, resource, kind, alpha, beta, u, c, x, z,
-    dx, dz, best, by_channel, by_row, by_cell, matrices,
-):  # fmt: skip
-    """Iterate; write the best y and, where its multipliers would be, the best nu and theta.
-
-    ``by_row`` (2, rows) and ``matrices`` (K + 2, many, many) are to work with, too.
+    stopped: Ints, tolerance: float, worth: float, program: Program, iterate: Iterate
+) -> tuple[float, float, int]:
+    """Iterate from what `begin` made, which is ``worth`` something; see `maximize`.
 
     Returns
     -------
     value, bound, iterations
     """
-    length, height, many, resources = len(u), len(c), len(n), len(beta)
+    n, first, at, cell, resource, _, _, beta, u, _ = program
+    x, z, dx, dz, best, by_channel, by_row, by_cell, matrices = iterate
+    length, height, many, resources = len(u), len(program.c), len(n), len(beta)
     y, above = x[:length], x[length : 2 * length]
     zl, zu, dy, dzl, dzu = z[:length], z[length:], dx[:length], dz[:length], dz[length:]
     nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
@@ -216,12 +200,10 @@ def improve(
         for i in range(2 * length, len(x)):
             slack += x[i] * z[i]
         mu = slack / len(x)
-        value = value_of(y, n, total, first, at, rows, kind, alpha, beta)
+        value = value_of(y, total, program)
         ending = iterations >= MOST_ITERATIONS or not step > LEAST_STEP or stopped[0] != 0
         if slack <= 100.0 * max(tolerance * abs(value), LEAST * worth) or ending:
-            bound = dual_value(
-                theta, nu, n, c, u, first, at, cell, rows, resource, kind, alpha, beta
-            )
+            bound = dual_value(theta, nu, program)
             better = False
             if value > best_value:
                 better = True
@@ -240,16 +222,14 @@ def improve(
             break
         iterations += 1
         # matrices
-        steepen(y, first, rows, kind, alpha, rise, bent)
+        steepen(y, program, rise, bent)
         for r in range(height):
             area[r] = 0.0
             for i in range(first[r], first[r + 1]):
                 curve = n[at[i]] * (FLOOR / u[i] * rise[i] + bent[i])
                 d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / above[i])
                 area[r] += d[i]
-        reduced(
-            stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, by_cell, matrices
-        )
+        reduced(stopped, program, iterate)
         if stopped[0] != 0:
             continue  # what is known of this point is looked at, and it ends
         for p in range(many):
@@ -264,7 +244,7 @@ def improve(
         centre = 0.0
         for phase in range(2):
             for r in range(height):
-                b = beta[resource[rows[r]]]
+                b = beta[resource[r]]
                 for i in range(first[r], first[r + 1]):
                     low, high = centre, centre
                     if phase == 1:
@@ -277,10 +257,7 @@ def improve(
                     # what a change of y does not explain of the change of the multipliers
                     dzl[i] = low / y[i] - zl[i]
                     dzu[i] = high / above[i] - zu[i]
-            solve(
-                centre, phase, n, first, at, cell, rows, resource, beta, x, z, dx, dz, by_channel,
-                by_row, by_cell, matrices,
-            )  # fmt: skip
+            solve(centre, phase, program, iterate)
             for i in range(length):
                 dzl[i] -= zl[i] / y[i] * dy[i]
                 dzu[i] += zu[i] / above[i] * dy[i]
@@ -309,7 +286,7 @@ def improve(
             for p in range(many):
                 total[k, p] = 0.0
         for r in range(height):
-            k = resource[rows[r]]
+            k = resource[r]
             for i in range(first[r], first[r + 1]):
                 above[i] = u[i] - y[i]
                 total[k, at[i]] += y[i]

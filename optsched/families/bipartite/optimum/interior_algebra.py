@@ -1,50 +1,85 @@
 """What the interior point computes with: its matrices, without loss of digits, and both bounds."""
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.families.bipartite.certificate.surplus import surplus
 from optsched.families.bipartite.instance_utilities import bend, gain, slope
+from optsched.numbers.arrays import Floats, Ints, Unsigned
 from optsched.numbers.kernels import kernel
 
 SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
 
 
+class Program(NamedTuple):
+    """What is maximized: copies that have a weight, the channels of these, and their rows.
+
+    What is unsigned is so since compiled code need not ask whether it counts from the end.
+    """
+
+    n: Floats  # (many,) weights of the copies, the largest 1
+    first: Unsigned  # (height + 1,) first channel of each row
+    at: Unsigned  # (length,) copy of each channel
+    cell: Unsigned  # (length,) resource * many + copy
+    resource: Unsigned  # (height,)
+    kind: Ints  # (height,) index in KINDS
+    alpha: Floats  # (height,)
+    beta: Floats  # (K,)
+    u: Floats  # (length,) limit of each channel
+    c: Floats  # (height,) capacity of each row
+
+
+class Iterate(NamedTuple):
+    """Where the method is, and what it works with; size = 2 length + height + K many."""
+
+    x: Floats  # (size,) y, u - y, s, w: what must stay above 0
+    z: Floats  # (size,) zl, zu, nu, theta: what it is multiplied by
+    dx: Floats  # (size,) a step
+    dz: Floats  # (size,)
+    best: Floats  # (size,) the best y and, where its multipliers would be, the best nu and theta
+    by_channel: Floats  # (4, length)
+    by_row: Floats  # (2, height)
+    by_cell: Floats  # (4, K, many)
+    matrices: Floats  # (K + 2, many, many)
+
+
 @kernel(error_model="numpy")
-def steepen(y, first, rows, kind, alpha, rise, bent):
-    """Write f'(y) and -f''(y) of every channel."""
-    for r in range(len(rows)):
-        what, parameter = kind[rows[r]], alpha[rows[r]]
+def steepen(y: Floats, program: Program, rise: Floats, bent: Floats) -> None:
+    """Write f'(y) and -f''(y) of every channel, each (length,)."""
+    first = program.first
+    for r in range(len(program.c)):
+        kind, alpha = program.kind[r], program.alpha[r]
         for i in range(first[r], first[r + 1]):
-            rise[i] = slope(what, parameter, y[i])
-            bent[i] = bend(what, parameter, y[i])
+            rise[i] = slope(kind, alpha, y[i])
+            bent[i] = bend(kind, alpha, y[i])
 
 
 @kernel(error_model="numpy")
-def reduced(stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, by_cell, matrices):
-    """Write N_k^-1 for every resource, unless it is stopped.
+def reduced(stopped: Ints, program: Program, iterate: Iterate) -> None:
+    """Write N_k^-1 for every resource, unless it is ``stopped`` (1,).
 
     N_k has no positive numbers beside the diagonal, and its row sums are positive: w / theta +
     beta^2 sum of d / (1 + q sum d). Kept as these two parts it is inverted without a single
     subtraction (Grassmann, Taksar, Heyman), however small they get.
     """
-    resources, many, height = len(beta), matrices.shape[1], len(rows)
-    d, area, excess = by_channel[0], by_row[0], by_cell[0]
-    s, nu = x[len(x) - resources * many - height :], z[len(z) - resources * many - height :]
-    w, theta = x[len(x) - resources * many :], z[len(z) - resources * many :]
+    first, at, resource, beta = program.first, program.at, program.resource, program.beta
+    matrices, by_cell = iterate.matrices, iterate.by_cell
+    resources, many, height = len(beta), len(program.n), len(program.c)
+    d, area, excess = iterate.by_channel[0], iterate.by_row[0], by_cell[0]
+    head = len(iterate.x) - resources * many - height
+    s, nu = iterate.x[head:], iterate.z[head:]
+    w, theta = s[height:], nu[height:]
     for k in range(resources):
         for p in range(many):
             excess[k, p] = w[k * many + p] / theta[k * many + p]
             for q in range(many):
                 matrices[k, p, q] = 0.0
     for r in range(height):
-        k = resource[rows[r]]
+        k = resource[r]
         matrix, over = matrices[k], excess[k]
         square = beta[k] * beta[k]
         q = nu[r] / s[r]
@@ -53,17 +88,17 @@ def reduced(stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, 
         begin, end = first[r], first[r + 1]
         if end - begin == many:  # all ports, in order: nothing to look up
             for i in range(many):
-                x = share * d[begin + i]
+                part = share * d[begin + i]
                 line = matrix[i]
                 for j in range(i):
-                    line[j] += x * d[begin + j]
+                    line[j] += part * d[begin + j]
                 over[i] += whole * d[begin + i]
         else:
             for i in range(begin, end):
-                x = share * d[i]
+                part = share * d[i]
                 line = matrix[at[i]]
                 for j in range(begin, i):
-                    line[at[j]] += x * d[j]
+                    line[at[j]] += part * d[j]
                 over[at[i]] += whole * d[i]
         if stopped[0] != 0:
             return
@@ -72,10 +107,11 @@ def reduced(stopped, first, at, rows, resource, beta, x, z, by_channel, by_row, 
 
 
 @kernel(error_model="numpy", fastmath=SUMS)
-def invert(stopped, matrix, excess, pivot, factor):
+def invert(stopped: Ints, matrix: Floats, excess: Floats, pivot: Floats, factor: Floats) -> None:
     """Replace the matrix by its inverse; given are minus its lower triangle and its row sums.
 
-    ``pivot`` and ``factor`` are to work with. When it is stopped, what is written means nothing.
+    ``pivot`` (many,) and ``factor`` (many, many) are to work with. When it is
+    stopped, what is written means nothing.
     """
     size = len(matrix)
     for i in range(size):  # both triangles
@@ -122,7 +158,7 @@ def invert(stopped, matrix, excess, pivot, factor):
 
 
 @kernel(error_model="numpy", fastmath=SUMS)
-def factorize(stopped, matrix):
+def factorize(stopped: Ints, matrix: Floats) -> bool:
     """Replace the lower triangle by its Cholesky factor; a pivot that vanishes is lifted.
 
     Returns False if it was stopped, or a pivot is no positive number.
@@ -149,7 +185,7 @@ def factorize(stopped, matrix):
 
 
 @kernel(error_model="numpy")
-def substitute(factor, x):
+def substitute(factor: Floats, x: Floats) -> None:
     """Replace ``x`` by the solution of the system whose Cholesky factor is given."""
     size = len(x)
     for i in range(size):
@@ -163,13 +199,13 @@ def substitute(factor, x):
 
 
 @kernel(error_model="numpy")
-def value_of(y, n, total, first, at, rows, kind, alpha, beta):
-    """Return sum_l n_l q_l(y)."""
+def value_of(y: Floats, total: Floats, program: Program) -> float:
+    """Return sum_l n_l q_l(y); ``total`` (K, many) is what the copies have of each resource."""
+    n, first, at, _, _, kind, alpha, beta, _, _ = program
     value = 0.0
-    for r in range(len(rows)):
-        row = rows[r]
+    for r in range(len(kind)):
         for i in range(first[r], first[r + 1]):
-            value += n[at[i]] * gain(kind[row], alpha[row], y[i])
+            value += n[at[i]] * gain(kind[r], alpha[r], y[i])
     for p in range(len(n)):
         worst = 0.0
         for k in range(len(beta)):
@@ -179,26 +215,28 @@ def value_of(y, n, total, first, at, rows, kind, alpha, beta):
 
 
 @kernel(error_model="numpy")
-def dual_value(theta, nu, n, c, u, first, at, cell, rows, resource, kind, alpha, beta):
-    """Return the bound that prices prove: sum nu c + what each channel gains at its price."""
+def dual_value(theta: Floats, nu: Floats, program: Program) -> float:
+    """Return the bound that prices prove: sum nu c + what each channel gains at its price.
+
+    ``theta`` (K many,), ``nu`` (height,).
+    """
+    n, first, at, cell, resource, kind, alpha, beta, u, c = program
     bound = 0.0
-    for r in range(len(rows)):
-        row = rows[r]
-        k = resource[row]
+    for r in range(len(c)):
+        k = resource[r]
         bound += nu[r] * c[r]
         for i in range(first[r], first[r + 1]):
             price = beta[k] * theta[cell[i]] + nu[r]
-            bound += surplus(kind[row], alpha[row], n[at[i]], min(u[i], c[r]), price)
+            bound += surplus(kind[r], alpha[r], n[at[i]], min(u[i], c[r]), price)
     return bound
 
 
 @kernel(error_model="numpy")
-def solve(
-    centre, phase, n, first, at, cell, rows, resource, beta, x, z, dx, dz, by_channel, by_row,
-    by_cell, matrices,
-):  # fmt: skip
+def solve(centre: float, phase: int, program: Program, iterate: Iterate) -> None:
     """Write the changes of y, s, nu, w and theta; in phase 1 with the second order terms."""
-    resources, many, height = len(beta), len(n), len(rows)
+    n, first, at, cell, resource, _, _, beta, _, _ = program
+    x, z, dx, dz, _, by_channel, by_row, by_cell, matrices = iterate
+    resources, many, height = len(beta), len(n), len(program.c)
     head, tail = len(x) - resources * many - height, len(x) - resources * many
     s, nu, ds, dnu = x[head:tail], z[head:tail], dx[head:tail], dz[head:tail]
     w, theta, dw, dtheta = x[tail:], z[tail:], dx[tail:], dz[tail:]
@@ -209,7 +247,7 @@ def solve(
         for p in range(many):
             right[k, p] = 0.0
     for r in range(height):
-        k = resource[rows[r]]
+        k = resource[r]
         target = centre - ds[r] * dnu[r] if phase == 1 else centre
         alpha[r] = target / s[r] - nu[r]
         q = nu[r] / s[r]
@@ -246,7 +284,7 @@ def solve(
         for p in range(many):
             moved[k, p] = 0.0
     for r in range(height):
-        k = resource[rows[r]]
+        k = resource[r]
         q = nu[r] / s[r]
         pushed = 0.0
         for i in range(first[r], first[r + 1]):

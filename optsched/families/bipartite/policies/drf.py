@@ -5,16 +5,13 @@ for is skipped; one that it asks for and none of its machines has puts it last. 
 left, up to its request, on every channel; ties go to the lowest index.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import numpy as np
 
 from optsched.families.bipartite.instance import BipartiteArrays, Slot
 from optsched.families.bipartite.policies.common import Baseline
-from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 CLOSE = 1e-12  # relative difference up to which two shares are the same
@@ -67,8 +64,13 @@ def in_order(rank: Ints, start: Ints, port: Ints) -> Ints:
 
 
 @kernel
-def take_what_is_left(y, jobs, channels, start, port, upper, capacity):
-    """Give every copy with a job what is left of each row, up to its request."""
+def take_what_is_left(
+    y: Floats, jobs: Flags, channels: Ints, start: Ints, port: Ints, upper: Floats, capacity: Floats
+) -> None:
+    """Give every copy with a job what is left of each row, up to its request.
+
+    ``channels`` (N,) are served in this order within a row; the others as in `BipartiteArrays`.
+    """
     for row in range(len(capacity)):
         left = capacity[row]
         for j in range(start[row], start[row + 1]):

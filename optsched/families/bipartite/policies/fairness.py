@@ -4,16 +4,13 @@ Among the ports that have a job, by default. As printed the sum goes over all po
 which leaves the shares of idle ports unused; `Fairness(among="all")` does that.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 from typing import Literal
 
 from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.policies.common import Baseline
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.problem import InputError
 
@@ -42,8 +39,16 @@ class Fairness(Baseline):
 
 
 @kernel(error_model="numpy")
-def divide(y, jobs, everybody, start, port, upper, capacity):
-    """Give every copy with a job min(a, c a / sum of a)."""
+def divide(
+    y: Floats,
+    jobs: Flags,
+    everybody: bool,
+    start: Ints,
+    port: Ints,
+    upper: Floats,
+    capacity: Floats,
+) -> None:
+    """Give every copy with a job min(a, c a / sum of a); arrays as in `BipartiteArrays`."""
     for row in range(len(capacity)):
         asked = 0.0
         for i in range(start[row], start[row + 1]):

@@ -7,22 +7,40 @@ machine is scored by the mean of used / capacity over the resources that it has,
 placed; one with nothing left of what the port asks is passed over; ties go to the lowest index.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.policies.common import Baseline
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.problem import InputError
 
 CLOSE = 1e-12  # difference up to which two scores are the same, and nothing is left
+
+
+class Places(NamedTuple):
+    """Where the tasks of a job may go: a place is a copy and a machine, copy by copy."""
+
+    first: Ints  # (C + 1,) first place of each copy
+    machine: Ints  # (places,)
+    nth: Ints  # (places,) the channel's number among those of the row
+    tasks: Ints  # (C,) tasks of a job
+    start: Ints  # (R * K + 1,) first channel of each row
+    request: Floats  # (C, K)
+    capacity: Floats  # (R, K)
+
+
+class Scratch(NamedTuple):
+    """What is known while the tasks of a slot are placed."""
+
+    used: Floats  # (R, K), at first 0
+    score: Floats  # (R,), at first 0
+    free: Flags  # (places,)
 
 
 class BinPacking(Baseline):
@@ -53,22 +71,27 @@ class BinPacking(Baseline):
         nth = np.arange(len(machine)) - np.repeat(np.cumsum(degrees) - degrees, degrees)
         copy = a.port[a.start[machine * a.resources] + nth]
         order = np.argsort(copy, kind="stable")
-        self._machine, self._nth = machine[order], nth[order]
         counts = np.bincount(copy, minlength=a.copies)
-        self._first = np.concatenate([[0], np.cumsum(counts)])
         share = self.options["share"]
-        self._tasks = np.array([math.ceil(share * n - 1e-9) for n in counts], np.int64)
-        self._capacity = a.capacity.reshape(-1, a.resources)
+        self._places = Places(
+            first=np.concatenate([[0], np.cumsum(counts)]),
+            machine=machine[order],
+            nth=nth[order],
+            tasks=np.array([math.ceil(share * n - 1e-9) for n in counts], np.int64),
+            start=a.start,
+            request=a.request,
+            capacity=a.capacity.reshape(-1, a.resources),
+        )
 
     def fill(self, event: Slot, y: Floats) -> None:
         """Place the tasks of all jobs."""
-        a = self.arrays
-        place_tasks(
-            y, event.jobs, self._first, self._machine, self._nth, self._tasks, a.start,
-            a.request, self._capacity, self.fullest, self.options["whole"],
-            np.zeros_like(self._capacity), np.zeros(len(self._capacity)),
-            np.empty(len(self._machine), np.bool_),
-        )  # fmt: skip
+        places = self._places
+        scratch = Scratch(
+            np.zeros(places.capacity.shape),
+            np.zeros(len(places.capacity)),
+            np.empty(len(places.machine), np.bool_),
+        )
+        place_tasks(y, event.jobs, places, self.fullest, self.options["whole"], scratch)
 
 
 class Spreading(BinPacking):
@@ -80,14 +103,11 @@ class Spreading(BinPacking):
 
 @kernel(error_model="numpy")
 def place_tasks(
-    y, jobs, first, machine, nth, tasks, start, request, capacity, fullest, whole, used, score,
-    free,
-):  # fmt: skip
-    """Place tasks port by port; ``capacity`` (R, K), ``machine`` and ``nth`` by copy.
-
-    Written are what is ``used`` (R, K) and the ``score`` (R,), both at first 0, and which machines
-    are ``free``, by copy.
-    """
+    y: Floats, jobs: Flags, places: Places, fullest: bool, whole: bool, scratch: Scratch
+) -> None:
+    """Place the tasks of ``jobs`` (C,) port by port; written into ``y`` (N,), at first 0."""
+    first, machine, nth, tasks, start, request, capacity = places
+    used, score, free = scratch
     resources = capacity.shape[1]
     sign = 1.0 if fullest else -1.0
     for p in range(len(jobs)):
@@ -124,7 +144,8 @@ def place_tasks(
 
 
 @kernel(error_model="numpy")
-def _room(used, capacity, asked, whole):
+def _room(used: Floats, capacity: Floats, asked: Floats, whole: bool) -> bool:
+    """Return whether a machine has something left of what is ``asked``, or all; each (K,)."""
     some = False
     for k in range(len(asked)):
         left = capacity[k] - used[k]

@@ -20,7 +20,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from optsched.families.bipartite.instance import Platform, Slot
-from optsched.families.bipartite.policies.projection import Live, ascend, ascend_long, gradient_norm
+from optsched.families.bipartite.policies.projection import (
+    Ascent,
+    Live,
+    ascend,
+    ascend_long,
+    gradient_norm,
+)
 from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, InputError, Prior
@@ -81,10 +87,13 @@ class OgaSched:
             )
         self._live = Live(a)
         self._y = first[self._live.where]
-        self._totals = np.zeros((a.resources, a.copies))
-        self._rho = np.zeros(self._live.rows)
-        self._chosen, self._steps = np.zeros(a.copies, np.int64), np.zeros(a.copies)
-        self._price = np.zeros((a.resources, a.copies))
+        self._ascent = Ascent(
+            totals=np.zeros((a.resources, a.copies)),
+            chosen=np.zeros(a.copies, np.int64),
+            step=np.zeros(a.copies),
+            price=np.zeros((a.resources, a.copies)),
+            rho=np.zeros(len(self._live.order)),
+        )
         step = self.options["step"]
         self._eta, self._factor = float(self.options["eta"]), 1.0
         if step == "decay":
@@ -94,7 +103,7 @@ class OgaSched:
             self._eta = prior["diameter"] / steepest if steepest > 0 else 0.0
         nobody = Slot.without_jobs(a.copies).jobs
         self._ascend(nobody, 0.0)  # compiled before decisions are timed
-        self._totals, self._rho[:] = self._live.add_up(self._y), 0.0
+        self._ascent.totals[:], self._ascent.rho[:] = self._live.add_up(self._y), 0.0
         self._scale = prior["diameter"] / math.sqrt(public.horizon) if step == "adaptive" else None
         if self._scale is not None:
             self._norm(nobody)
@@ -115,20 +124,16 @@ class OgaSched:
         self._eta = eta * self._factor
 
     def _norm(self, jobs: Flags) -> float:
-        rest, graph = self._live.rest, self._live.graph
-        return float(gradient_norm(self._y, jobs, self._totals, rest, self._chosen, *graph))
+        live, ascent = self._live, self._ascent
+        return float(
+            gradient_norm(self._y, jobs, ascent.totals, live.rest, ascent.chosen, live.channels)
+        )
 
     def _ascend(self, jobs: Flags, eta: float) -> Floats:
         live, y, after = self._live, self._y, np.empty_like(self._y)
-        ascend(
-            y, after, jobs, eta, self._totals, self._chosen, self._steps, self._price,
-            *live.graph, *live.limits,
-        )  # fmt: skip
+        ascend(y, after, jobs, eta, self._ascent, live.channels)
         if live.has_long:
-            ascend_long(
-                y, after, self._totals, self._rho, self._steps, self._price,
-                *live.graph[:-1], *live.limits,
-            )  # fmt: skip
+            ascend_long(y, after, self._ascent, live.channels)
         return after
 
 

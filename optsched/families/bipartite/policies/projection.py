@@ -10,24 +10,48 @@ Most accelerators are asked for by few jobs and found on few machines. So gradie
 state on the `Live` channels only, those that can get something.
 """
 
-# mypy: allow-untyped-defs
-# The arguments of compiled functions are described where they are first met.
-
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.families.bipartite.instance import BipartiteArrays
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, slope
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Flags, Floats, Ints, Unsigned
 from optsched.numbers.kernels import kernel
 
 TIE = 1e-9  # how far below the largest overhead a resource still counts as dominant
 ROUNDING = 2e-16
 SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
 LONG = 3  # numbers in a row up to which there is a formula
+
+
+class Channels(NamedTuple):
+    """The live channels, and the rows that have some.
+
+    What is unsigned is so since compiled code need not ask whether it counts from the end.
+    """
+
+    start: Unsigned  # (rows + 1,) first channel of each row
+    port: Unsigned  # (n,) copy of each channel
+    resource: Unsigned  # (rows,)
+    kind: Ints  # (rows,) index in KINDS
+    alpha: Floats  # (rows,)
+    beta: Floats  # (K,)
+    upper: Floats  # (n,)
+    capacity: Floats  # (rows,)
+
+
+class Ascent(NamedTuple):
+    """What gradient ascent knows of its last decision, and works with."""
+
+    totals: Floats  # (K, C) S_lk
+    chosen: Ints  # (C,) k* of each copy
+    step: Floats  # (C,) of each copy
+    price: Floats  # (K, C) what a step takes off for the overhead
+    rho: Floats  # (rows,) multipliers of the projections of long rows: where to look first
 
 
 def project(z: Floats, upper: Floats, capacity: float) -> Floats:
@@ -46,7 +70,9 @@ def project(z: Floats, upper: Floats, capacity: float) -> Floats:
 
 
 @kernel(error_model="numpy", fastmath=SUMS)
-def balance(z, first, last, upper, capacity, guess):
+def balance(
+    z: Floats, first: int, last: int, upper: Floats, capacity: float, guess: float
+) -> float:
     """Project z[first:last] in place; return rho (0 where it is not needed).
 
     ``guess`` is where to look for it first, 0 if nothing is known.
@@ -63,13 +89,13 @@ def balance(z, first, last, upper, capacity, guess):
 
 
 @kernel(inline="always")
-def clip(x, upper):
+def clip(x: float, upper: float) -> float:
     """Return x, or the nearer end of [0, upper]."""
     return min(max(x, 0.0), upper)
 
 
 @kernel(inline="always")
-def pair(u, v, a, b, capacity):
+def pair(u: float, v: float, a: float, b: float, capacity: float) -> tuple[float, float]:
     """Project (u, v) on {0 <= x <= a, 0 <= y <= b, x + y <= c}."""
     x, y = clip(u, a), clip(v, b)
     if x + y > capacity:  # the solution is on the line x + y = c
@@ -79,7 +105,9 @@ def pair(u, v, a, b, capacity):
 
 
 @kernel(inline="always")
-def triple(u, v, w, a, b, c, capacity):
+def triple(
+    u: float, v: float, w: float, a: float, b: float, c: float, capacity: float
+) -> tuple[float, float, float]:
     """Project (u, v, w) on 0 <= (x, y, z) <= (a, b, c), x + y + z <= capacity."""
     x, y, z = clip(u, a), clip(v, b), clip(w, c)
     if x + y + z > capacity:
@@ -100,7 +128,9 @@ def triple(u, v, w, a, b, c, capacity):
 
 
 @kernel(error_model="numpy", fastmath=SUMS)
-def multiplier(z, first, last, upper, capacity, guess):
+def multiplier(
+    z: Floats, first: int, last: int, upper: Floats, capacity: float, guess: float
+) -> float:
     """Return the rho > 0 with sum clip(z - rho, 0, upper) = capacity; at 0 the sum is larger."""
     low, high = 0.0, np.inf  # rho is between
     if guess > 0.0:
@@ -149,7 +179,7 @@ def multiplier(z, first, last, upper, capacity, guess):
 
 
 @kernel(error_model="numpy")
-def dominant(totals, beta, chosen):
+def dominant(totals: Floats, beta: Floats, chosen: Ints) -> None:
     """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest."""
     for p in range(totals.shape[1]):
         worst = 0.0
@@ -171,6 +201,8 @@ class Live:
         Channel of each live one.
     order : shape (rows,)
         Row of each live one.
+    channels : Channels
+        Their data.
     has_long : bool
         Whether a row has more channels than there is a formula for.
     rest : shape (3, K, C)
@@ -200,39 +232,42 @@ class Live:
         rank = np.empty(len(a.capacity), np.int64)
         rank[order] = np.arange(len(order))
         self.where = alive[np.argsort(rank[rows[alive]], kind="stable")]
-        self.rows = len(order)
-        # unsigned, since compiled code need not ask whether such an index counts from the end
-        self.graph = (
-            np.concatenate([[0], np.cumsum(degrees[order])]).astype(np.uint32),
-            a.port[self.where].astype(np.uint32),
-            (order % a.resources).astype(np.uint32),
-            a.kind[order],
-            a.alpha[order],
-            a.beta,
+        self.channels = Channels(
+            start=np.concatenate([[0], np.cumsum(degrees[order])]).astype(np.uint32),
+            port=a.port[self.where].astype(np.uint32),
+            resource=(order % a.resources).astype(np.uint32),
+            kind=a.kind[order],
+            alpha=a.alpha[order],
+            beta=a.beta,
+            upper=a.upper[self.where],
+            capacity=a.capacity[order],
         )
-        self.limits = (a.upper[self.where], a.capacity[order])
-        self.channels = a.channels
+        self._all = a.channels
 
     def spread(self, y: Floats) -> Floats:
         """Return the decision whose live channels have the amounts ``y``."""
-        out = np.zeros(self.channels)
+        out = np.zeros(self._all)
         out[self.where] = y
         return out
 
     def add_up(self, y: Floats) -> Floats:
         """Return S_lk = sum over machines of y, shape (K, C)."""
-        start, port, resource = self.graph[:3]
+        start, port, resource = self.channels[:3]
         totals = np.zeros(self.rest.shape[1:])
         np.add.at(totals, (np.repeat(resource, np.diff(start)), port), y)
         return totals
 
 
 @kernel(error_model="numpy")
-def gradient_norm(y, jobs, totals, rest, chosen, start, port, resource, kind, alpha, beta):
-    """Return the Euclidean norm of the gradient (30).
+def gradient_norm(
+    y: Floats, jobs: Flags, totals: Floats, rest: Floats, chosen: Ints, channels: Channels
+) -> float:
+    """Return the Euclidean norm of the gradient (30) at ``y`` (n,) for ``jobs`` (C,).
 
-    ``rest`` is as in `Live`; into ``chosen`` (C,) k* of each copy is written.
+    ``rest`` is as in `Live`, ``totals`` (K, C) as in `Ascent`; into ``chosen`` (C,) k* of each copy
+    is written.
     """
+    start, port, resource, kind, alpha, beta, _, _ = channels
     dominant(totals, beta, chosen)
     total = 0.0
     for p in range(len(jobs)):
@@ -254,22 +289,15 @@ def gradient_norm(y, jobs, totals, rest, chosen, start, port, resource, kind, al
 
 @kernel(error_model="numpy")
 def ascend(
-    y, out, jobs, eta, totals, chosen, step, price, start, port, resource, kind, alpha, beta, upper,
-    capacity,
-):  # fmt: skip
-    """Write into ``out`` the next decision (31) after ``y`` and the jobs of its slot.
+    y: Floats, out: Floats, jobs: Flags, eta: float, ascent: Ascent, channels: Channels
+) -> None:
+    """Write into ``out`` (n,) the next decision (31) after ``y`` (n,) and ``jobs`` (C,).
 
-    That is, the rows that are not long; `ascend_long` goes on with the others.
-
-    Parameters
-    ----------
-    eta : float
-        Step size.
-    totals : shape (K, C)
-        S_lk of ``y``; replaced by that of ``out``.
-    chosen, step : shape (C,), price : shape (K, C)
-        Written: k* of each copy, its step, and what a step takes off for the overhead.
+    That is, the rows that are not long; `ascend_long` goes on with the others. ``eta`` is the step
+    size. The totals of ``y`` are replaced by those of ``out``; chosen, step and price are written.
     """
+    totals, chosen, step, price, _ = ascent
+    start, port, resource, kind, alpha, beta, upper, capacity = channels
     dominant(totals, beta, chosen)
     for p in range(len(jobs)):
         step[p] = eta if jobs[p] else 0.0
@@ -305,13 +333,10 @@ def ascend(
 
 
 @kernel(error_model="numpy")
-def ascend_long(
-    y, out, totals, rho, step, price, start, port, resource, kind, alpha, upper, capacity
-):
-    """Do the same for the rows that are long, after `ascend`.
-
-    ``rho`` (rows,) are the multipliers of the last projections: where to look first. Replaced.
-    """
+def ascend_long(y: Floats, out: Floats, ascent: Ascent, channels: Channels) -> None:
+    """Do the same for the rows that are long, after `ascend`; rho is replaced, too."""
+    totals, _, step, price, rho = ascent
+    start, port, resource, kind, alpha, _, upper, capacity = channels
     for row in range(len(capacity)):
         first, last = start[row], start[row + 1]
         if last - first <= LONG:
@@ -324,8 +349,21 @@ def ascend_long(
 
 
 @kernel(error_model="numpy")
-def shape(y, out, first, last, port, step, due, kind, alpha):
-    """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized."""
+def shape(
+    y: Floats,
+    out: Floats,
+    first: int,
+    last: int,
+    port: Unsigned,
+    step: Floats,
+    due: Floats,
+    kind: int,
+    alpha: float,
+) -> None:
+    """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized.
+
+    ``step`` and ``due`` (C,) are the step of each copy, and what it takes off for the overhead.
+    """
     if kind == LOG:
         for i in range(first, last):
             p = port[i]

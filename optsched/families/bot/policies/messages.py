@@ -11,41 +11,84 @@ of `waves`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.bot.policies.waves import ADAPTIVE, new_price, new_rate
-from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.families.bot.policies.positions import Positions
+from optsched.families.bot.policies.waves import (
+    ADAPTIVE,
+    Rules,
+    Series,
+    State,
+    new_price,
+    new_rate,
+)
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 SENT, LOST, LATE = 0, 1, 2
 
 
+class Mail(NamedTuple):
+    """What messages in one direction have brought, two numbers at each place.
+
+    From above: the total of the application, and the price of the way. From below, known at the
+    place before: what flows there, and how many nodes take part.
+    """
+
+    known: Floats  # (K, N, 2)
+    stamp: Ints  # (K, N) round in which it was sent
+    post: Floats  # (delay + 1, K, N, 2) what is on its way, by round of arrival
+    due: Ints  # (delay + 1, K, N) round in which that was sent, 0: nothing is
+
+    @classmethod
+    def of(cls, apps: int, nodes: int, delay: int) -> Mail:
+        """Return what is known when nothing has been sent."""
+        shape = (apps, nodes)
+        return cls(
+            np.zeros((*shape, 2)),
+            np.zeros(shape, np.int64),
+            np.zeros((delay + 1, *shape, 2)),
+            np.zeros((delay + 1, *shape), np.int64),
+        )
+
+
+class Network(NamedTuple):
+    """How messages fare."""
+
+    loss: float  # probability that one is lost
+    delay: int  # rounds that one may be late
+    tally: Ints  # (3,) how many were sent, lost, and late
+
+
 @kernel(error_model="numpy", inline="always")
 def _post(
-    rng: Generator, loss: float, delay: int, now: int, k: int, i: int, first: float, second: float,
-    known: Floats, stamp: Ints, post: Floats, due: Ints, tally: Ints,
+    rng: Generator, network: Network, now: int, k: int, i: int, first: float, second: float,
+    mail: Mail,
 ) -> None:  # fmt: skip
     """Send a message of two numbers to the other end of place i: at once, later, or never."""
+    loss, delay, tally = network
     tally[SENT] += 1
     if loss > 0 and rng.random() < loss:
         tally[LOST] += 1
         return
     wait = int(rng.random() * (delay + 1)) if delay > 0 else 0
     if wait == 0:
-        known[k, i, 0], known[k, i, 1], stamp[k, i] = first, second, now
+        mail.known[k, i, 0], mail.known[k, i, 1], mail.stamp[k, i] = first, second, now
         return
     tally[LATE] += 1
     slot = (now + wait) % (delay + 1)
-    if due[slot, k, i] < now:
-        post[slot, k, i, 0], post[slot, k, i, 1], due[slot, k, i] = first, second, now
+    if mail.due[slot, k, i] < now:
+        mail.post[slot, k, i, 0], mail.post[slot, k, i, 1] = first, second
+        mail.due[slot, k, i] = now
 
 
 @kernel(error_model="numpy", inline="always")
-def _deliver(
-    now: int, delay: int, k: int, i: int, known: Floats, stamp: Ints, post: Floats, due: Ints
-) -> None:
+def _deliver(now: int, delay: int, k: int, i: int, mail: Mail) -> None:
     """Take what arrives in this round, if nothing newer is known; ``due`` holds its round + 1."""
+    known, stamp, post, due = mail
     slot = now % (delay + 1)
     if due[slot, k, i] > stamp[k, i]:
         known[k, i, 0], known[k, i, 1] = post[slot, k, i, 0], post[slot, k, i, 1]
@@ -55,26 +98,28 @@ def _deliver(
 
 @kernel(error_model="numpy")
 def exchange(
-    size: Ints, node: Ints, up: Ints, arc: Ints, present: Flags, flop: Floats, sent: Floats,
-    back: Floats, weights: Floats, speed: Floats, bandwidth: Floats,
-    algorithm: int, prox: int, alpha: float, steps: Floats, threshold: float,
-    rng: Generator, loss: float, delay: int, began: int,
-    above: Floats, above_stamp: Ints, above_post: Floats, above_due: Ints,
-    below: Floats, below_stamp: Ints, below_post: Floats, below_due: Ints,
-    rho: Floats, tilde: Floats, lam: Floats, mu: Floats,
-    totals: Floats, overload: Floats, tally: Ints,
+    positions: Positions, rules: Rules, network: Network, rng: Generator, began: int, down: Mail,
+    upward: Mail, state: State, series: Series,
 ) -> None:  # fmt: skip
-    """Run ``len(overload)`` rounds in place, the first of which has number ``began`` >= 1.
+    """Run as many rounds as ``series`` has place for, the first with number ``began`` >= 1.
 
-    ``above`` (K, N, 2) is what the place knows from above: total and price of the way. ``below``
-    (K, N, 2) is what the place before it knows of it: flow and number of nodes. The stamps are the
-    rounds in which these were sent; the posts hold what is on its way.
+    ``down`` and ``upward`` are the messages from above and from below; ``state`` is changed, but
+    for what is held: every node knows a total of its own.
     """
+    size, node, up, arc, present, flop, sent, back, weights, speed, bandwidth = positions
+    algorithm, g_tilde, alpha, threshold = (
+        rules.algorithm,
+        rules.tilde,
+        rules.alpha,
+        rules.threshold,
+    )
+    rho, tilde, lam, mu, _ = state
+    totals, overload = series
+    above, below, delay = down.known, upward.known, network.delay
     apps, nodes = node.shape
     load_node, scale_node = np.zeros(nodes), np.zeros(nodes)
     load_arc, scale_arc = np.zeros(len(mu)), np.zeros(len(mu))
     flow, number = np.zeros(nodes), np.zeros(nodes)
-    g_rho, g_tilde, g_lam, g_mu = steps
     true_arc = np.zeros(len(mu))
     beyond = np.zeros(nodes)
     for t in range(len(overload)):
@@ -89,9 +134,7 @@ def exchange(
                 if present[k, i]:
                     price = above[k, i, 1] + w * lam[at]
                     x, y = rho[k, i], tilde[k, i]
-                    rho[k, i] = new_rate(
-                        algorithm, prox, g_rho, g_tilde, x, y, total, power, price, weights[k]
-                    )
+                    rho[k, i] = new_rate(rules, x, y, total, power, price, weights[k])
                     tilde[k, i] = (1 - g_tilde) * y + g_tilde * x
                     if algorithm == ADAPTIVE:
                         tilde[k, i] = max(0.5 * y, tilde[k, i])
@@ -103,11 +146,8 @@ def exchange(
                     number[i] = 1.0
                     scale_node[at] += w * w * (total * power)
             for i in range(n - 1, 0, -1):
-                _deliver(now, delay, k, i, below, below_stamp, below_post, below_due)
-                _post(
-                    rng, loss, delay, now, k, i, flow[i], number[i], below, below_stamp,
-                    below_post, below_due, tally,
-                )  # fmt: skip
+                _deliver(now, delay, k, i, upward)
+                _post(rng, network, now, k, i, flow[i], number[i], upward)
                 p, a = up[k, i], arc[k, i]
                 flow[p] += below[k, i, 0]
                 number[p] += below[k, i, 1]
@@ -123,9 +163,9 @@ def exchange(
                     true_arc[a ^ 1] += r * beyond[i]
             totals[t, k] = flow[0]
         for n in range(nodes):
-            lam[n] = new_price(algorithm, g_lam, lam[n], load_node[n] - speed[n], scale_node[n])
+            lam[n] = new_price(algorithm, rules.lam, lam[n], load_node[n] - speed[n], scale_node[n])
         for a in range(len(mu)):
-            mu[a] = new_price(algorithm, g_mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
+            mu[a] = new_price(algorithm, rules.mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
         for k in range(apps):
             b, r = sent[k], back[k]
             above[k, 0, 0], above[k, 0, 1] = totals[t, k], 0.0
@@ -134,11 +174,8 @@ def exchange(
                 price = b * mu[a]
                 if r > 0:
                     price += r * mu[a ^ 1]
-                _deliver(now, delay, k, i, above, above_stamp, above_post, above_due)
-                _post(
-                    rng, loss, delay, now, k, i, above[k, p, 0], above[k, p, 1] + price, above,
-                    above_stamp, above_post, above_due, tally,
-                )  # fmt: skip
+                _deliver(now, delay, k, i, down)
+                _post(rng, network, now, k, i, above[k, p, 0], above[k, p, 1] + price, down)
         largest = 0.0
         for n in range(nodes):
             if speed[n] > 0:

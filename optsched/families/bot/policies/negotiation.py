@@ -11,9 +11,20 @@ from pydantic import Field, NonNegativeFloat, PositiveFloat
 from optsched.families.bot.fairness import utilities
 from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.loads import feasible
-from optsched.families.bot.policies.messages import exchange
+from optsched.families.bot.policies.messages import LATE, LOST, SENT, Mail, Network, exchange
 from optsched.families.bot.policies.positions import Positions
-from optsched.families.bot.policies.waves import ADAPTIVE, GRADIENT, MIX, NAIVE, NONE, iterate
+from optsched.families.bot.policies.waves import (
+    ADAPTIVE,
+    GRADIENT,
+    MIX,
+    NAIVE,
+    NONE,
+    Rules,
+    Scratch,
+    Series,
+    State,
+    iterate,
+)
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import Frozen
 
@@ -47,12 +58,21 @@ class Steps(Frozen):
         "gradient of (11), or none, as (19) is printed",
     )  # fmt: skip
 
-    @property
-    def gammas(self) -> Floats:
-        """The four step sizes as they are applied."""
-        divide = self.algorithm == "adaptive" and self.dual_step == "stable"
-        dual = 1 / self.rho if divide else 1.0
-        return np.array([self.rho, self.tilde, self.lam * dual, self.mu * dual])
+    def rules(self, alpha: float) -> Rules:
+        """Return what is applied, for the utility ``alpha``."""
+        adaptive = self.algorithm == "adaptive"
+        dual = 1 / self.rho if adaptive and self.dual_step == "stable" else 1.0
+        return Rules(
+            algorithm=ADAPTIVE if adaptive else NAIVE,
+            prox=PROX[self.prox],
+            simultaneous=self.order == "equations",
+            alpha=alpha,
+            rho=self.rho,
+            tilde=self.tilde,
+            lam=self.lam * dual,
+            mu=self.mu * dual,
+            threshold=self.threshold,
+        )
 
 
 class Negotiation:
@@ -91,10 +111,10 @@ class Negotiation:
             raise ValueError("only messages can be late or lost, expected messages=True")
         if messages and steps.order != "waves":
             raise ValueError('messages come in waves, expected order="waves"')
-        self.steps, self.messages, self.loss, self.delay = steps, messages, loss, delay
+        self.steps, self.messages = steps, messages
         self.rng = np.random.default_rng(seed)
         self.rounds = 0
-        self.sent, self.lost, self.late = 0, 0, 0
+        self._network = Network(float(loss), delay, np.zeros(3, np.int64))
         shape = (len(inst.applications), len(inst.speed))
         self._rho, self._tilde = np.zeros(shape), np.zeros(shape)  # by node
         self.lam, self.mu = np.zeros(shape[1]), np.zeros(2 * len(inst.links))
@@ -103,15 +123,8 @@ class Negotiation:
         self.positions = Positions.of(inst, active)
         self.adapt(inst, active=active)
         if messages:
-            self._know_all()
-
-    def _know_all(self) -> None:
-        apps, nodes = self._rho.shape
-        self.above, self.below = np.zeros((2, apps, nodes, 2))
-        self.above[:, :, 0] = self.totals[:, None]
-        self.above_stamp, self.below_stamp = np.zeros((2, apps, nodes), np.int64)
-        self.above_post, self.below_post = np.zeros((2, self.delay + 1, apps, nodes, 2))
-        self.above_due, self.below_due = np.zeros((2, self.delay + 1, apps, nodes), np.int64)
+            self._down, self._upward = Mail.of(*shape, delay), Mail.of(*shape, delay)
+            self._down.known[:, :, 0] = self.totals[:, None]  # all know it at first
 
     def adapt(self, inst: BotInstance, *, active: Flags | None = None) -> None:
         """Go on with changed numbers: nodes, links or applications left, came or changed.
@@ -145,7 +158,7 @@ class Negotiation:
         came = fresh.any(axis=1) & (self.totals == 0)
         self.totals[came] = self._rho[came].sum(axis=1)
         if self.messages and self.rounds:
-            self.above[came, :, 0] = self.totals[came, None]
+            self._down.known[came, :, 0] = self.totals[came, None]
 
     def run(self, iterations: int) -> tuple[Floats, Floats]:
         """Go on for some iterations.
@@ -168,35 +181,38 @@ class Negotiation:
 
     def _go_on(self, totals: Floats, overload: Floats) -> None:
         """Run as many iterations as there is place for their totals (T, K) and overload (T,)."""
-        p, s, iterations = self.positions, self.steps, len(overload)
-        rho, tilde = p.by_place(self._rho), p.by_place(self._tilde)
-        platform = (p.size, p.node, p.up, p.arc, p.present, p.flop, p.bytes, p.back, p.weights,
-                    p.speed, p.bandwidth)  # fmt: skip
-        algorithm = ADAPTIVE if s.algorithm == "adaptive" else NAIVE
-        alpha = 1.0 if self.inst.alpha == "inf" else float(self.inst.alpha)
+        p, iterations = self.positions, len(overload)
+        state = State(
+            p.by_place(self._rho), p.by_place(self._tilde), self.lam, self.mu, self.totals
+        )
+        rules = self.steps.rules(1.0 if self.inst.alpha == "inf" else float(self.inst.alpha))
+        series = Series(totals, overload)
         if self.messages:
-            tally = np.zeros(3, np.int64)
             exchange(
-                *platform, algorithm, PROX[s.prox], alpha, s.gammas, s.threshold,
-                self.rng, self.loss, self.delay, self.rounds + 1,
-                self.above, self.above_stamp, self.above_post, self.above_due,
-                self.below, self.below_stamp, self.below_post, self.below_due,
-                rho, tilde, self.lam, self.mu, totals, overload, tally,
+                p, rules, self._network, self.rng, self.rounds + 1, self._down, self._upward,
+                state, series,
             )  # fmt: skip
-            self.sent, self.lost, self.late = (
-                np.array([self.sent, self.lost, self.late]) + tally
-            ).tolist()
         else:
-            iterate(
-                *platform, algorithm, PROX[s.prox], s.order == "equations", alpha, s.gammas,
-                s.threshold, rho, tilde, self.lam, self.mu, self.totals, totals, overload,
-                np.empty((3, *rho.shape)), np.empty((3, len(self.lam))),
-                np.empty((3, len(self.mu))), np.empty((2, len(rho))),
-            )  # fmt: skip
-            self.sent += iterations * int(2 * (p.size - 1)[self.active].sum())
-        self._rho, self._tilde = p.by_node(rho), p.by_node(tilde)
+            iterate(p, rules, state, series, Scratch.of(p))
+            self._network.tally[SENT] += iterations * int(2 * (p.size - 1)[self.active].sum())
+        self._rho, self._tilde = p.by_node(state.rho), p.by_node(state.tilde)
         self.rounds += iterations
         self.totals = totals[-1].copy()
+
+    @property
+    def sent(self) -> int:
+        """Messages so far."""
+        return int(self._network.tally[SENT])
+
+    @property
+    def lost(self) -> int:
+        """Messages that never arrived."""
+        return int(self._network.tally[LOST])
+
+    @property
+    def late(self) -> int:
+        """Messages that took longer than a round."""
+        return int(self._network.tally[LATE])
 
     @property
     def rho(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,8 +10,7 @@ from optsched.families.bot.instance import BotInstance
 from optsched.numbers.arrays import Flags, Floats, Ints
 
 
-@dataclass(frozen=True)
-class Positions:
+class Positions(NamedTuple):
     """Routes of all applications by place: a node comes after the one before it.
 
     A place that no route leads to is not there; rows shorter than N are filled with place 0.

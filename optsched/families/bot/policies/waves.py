@@ -18,27 +18,89 @@ and rho_k^(1 + alpha) in place of rho_k^2.
 
 from __future__ import annotations
 
-from optsched.numbers.arrays import Flags, Floats, Ints
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.families.bot.policies.positions import Positions
+from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 
 NAIVE, ADAPTIVE = 0, 1
 MIX, GRADIENT, NONE = 0, 1, 2  # the proximal term of the naive algorithm
 
 
+class Rules(NamedTuple):
+    """An algorithm and its step sizes, as they are applied."""
+
+    algorithm: int  # NAIVE or ADAPTIVE
+    prox: int  # MIX, GRADIENT or NONE
+    simultaneous: bool
+    alpha: float
+    rho: float  # gamma of the rates, and so on
+    tilde: float
+    lam: float
+    mu: float
+    threshold: float  # tasks/s; a rate above it counts in the denominators
+
+
+class State(NamedTuple):
+    """Where a negotiation is."""
+
+    rho: Floats  # (K, N) tasks/s, by place
+    tilde: Floats  # (K, N) smoothed
+    lam: Floats  # (N,) price of a flop at each node
+    mu: Floats  # (2 L,) price of a byte on each arc
+    held: Floats  # (K,) tasks/s, the rho_k that the nodes hold
+
+
+class Series(NamedTuple):
+    """What there was after every iteration."""
+
+    totals: Floats  # (T, K) rho_k, tasks/s
+    overload: Floats  # (T,) the largest load / capacity
+
+
+class Scratch(NamedTuple):
+    """What the waves bring, at first anything, and what stays the same."""
+
+    flow: Floats  # (K, N) tasks/s through each place and beyond
+    takers: Floats  # (K, N) nodes there that take part
+    route: Floats  # (K, N) price of all transfers of one task
+    load_node: Floats  # (N,) flop/s
+    scale_node: Floats  # (N,) denominators of the prices' steps
+    load_arc: Floats  # (2 L,) bytes/s
+    scale_arc: Floats  # (2 L,)
+    total: Floats  # (K,) tasks/s
+    bend: Floats  # (K,) rho_k^(1 + alpha)
+    per_node: Floats  # (N,) 1 / speed; 0 where it is 0
+    per_arc: Floats  # (2 L,) 1 / bandwidth
+
+    @classmethod
+    def of(cls, positions: Positions) -> Scratch:
+        """Return arrays for these applications, nodes and arcs."""
+        shape, arcs = positions.node.shape, len(positions.bandwidth)
+        per = [
+            np.divide(1.0, x, out=np.zeros(len(x)), where=x > 0)
+            for x in (positions.speed, positions.bandwidth)
+        ]
+        parts = [np.empty((3, *shape)), *(np.empty((2, n)) for n in (shape[1], arcs, shape[0]))]
+        return cls(*(array for part in parts for array in part), *per)
+
+
 @kernel(error_model="numpy", inline="always")
 def new_rate(
-    algorithm: int, prox: int, g_rho: float, g_tilde: float, rate: float, tilde: float,
-    total: float, power: float, price: float, weight: float,
-) -> float:  # fmt: skip
+    rules: Rules, rate: float, tilde: float, total: float, power: float, price: float, weight: float
+) -> float:
     """Return rho_nk(t + 1); ``power`` is rho_k^alpha."""
-    gain = g_rho * (weight - power * price)
-    if algorithm == ADAPTIVE:
-        moved = (1 - g_tilde) * rate + g_tilde * tilde + gain * total
+    gain = rules.rho * (weight - power * price)
+    if rules.algorithm == ADAPTIVE:
+        moved = (1 - rules.tilde) * rate + rules.tilde * tilde + gain * total
         return max(0.5 * rate, moved)
-    if prox == MIX:
-        moved = (1 - g_tilde) * rate + g_tilde * tilde + gain
-    elif prox == GRADIENT:
-        moved = rate + gain - g_rho * (rate - tilde)
+    if rules.prox == MIX:
+        moved = (1 - rules.tilde) * rate + rules.tilde * tilde + gain
+    elif rules.prox == GRADIENT:
+        moved = rate + gain - rules.rho * (rate - tilde)
     else:
         moved = rate + gain
     return max(0.0, moved)
@@ -55,12 +117,10 @@ def new_price(algorithm: int, step: float, price: float, excess: float, scale: f
 
 
 @kernel(error_model="numpy")
-def gather(
-    size: Ints, node: Ints, up: Ints, arc: Ints, present: Flags, flop: Floats, sent: Floats,
-    back: Floats, rho: Floats, bend: Floats, threshold: float, sigma: Floats, count: Floats,
-    load_node: Floats, load_arc: Floats, scale_node: Floats, scale_arc: Floats, totals: Floats,
-) -> None:  # fmt: skip
-    """Run the up-wave: loads, sums of denominators, totals; ``bend`` is rho_k^(1 + alpha)."""
+def gather(positions: Positions, rho: Floats, threshold: float, scratch: Scratch) -> None:
+    """Run the up-wave of the rates ``rho`` (K, N): all of ``scratch`` but the routes and bends."""
+    size, node, up, arc, present, flop, sent, back, _, _, _ = positions
+    sigma, count, _, load_node, scale_node, load_arc, scale_arc, totals, bend, _, _ = scratch
     load_node[:] = 0.0
     scale_node[:] = 0.0
     load_arc[:] = 0.0
@@ -91,10 +151,9 @@ def gather(
 
 
 @kernel(error_model="numpy")
-def descend(
-    size: Ints, up: Ints, arc: Ints, sent: Floats, back: Floats, mu: Floats, route: Floats
-) -> None:
-    """Run the down-wave: write the price of all transfers of one task, by place."""
+def descend(positions: Positions, mu: Floats, route: Floats) -> None:
+    """Run the down-wave: write the price of all transfers of one task, by place (K, N)."""
+    size, _, up, arc, _, _, sent, back, _, _, _ = positions
     for k in range(len(size)):
         b, r = sent[k], back[k]
         route[k, 0] = 0.0
@@ -108,36 +167,26 @@ def descend(
 
 @kernel(error_model="numpy")
 def iterate(
-    size: Ints, node: Ints, up: Ints, arc: Ints, present: Flags, flop: Floats, sent: Floats,
-    back: Floats, weights: Floats, speed: Floats, bandwidth: Floats,
-    algorithm: int, prox: int, simultaneous: bool, alpha: float, steps: Floats, threshold: float,
-    rho: Floats, tilde: Floats, lam: Floats, mu: Floats, held: Floats,
-    totals: Floats, overload: Floats, places: Floats, nodes: Floats, arcs: Floats, apps: Floats,
-) -> None:  # fmt: skip
-    """Run ``len(overload)`` iterations in place.
-
-    ``steps`` are gamma of rho, tilde, lambda, mu. ``totals`` and ``overload`` get the rho_k and the
-    largest load / capacity after every iteration, shapes (T, K) and (T,); ``held`` are the rho_k
-    that the nodes hold. To work with: ``places`` (3, K, N), ``nodes`` (3, N), ``arcs`` (3, 2 L) and
-    ``apps`` (2, K), whatever they contain.
-    """
-    sigma, count, route = places[0], places[1], places[2]
-    load_node, scale_node, per_node = nodes[0], nodes[1], nodes[2]
-    load_arc, scale_arc, per_arc = arcs[0], arcs[1], arcs[2]
-    total, bend = apps[0], apps[1]
-    g_rho, g_tilde, g_lam, g_mu = steps[0], steps[1], steps[2], steps[3]
-    for n in range(len(speed)):
-        per_node[n] = 1 / speed[n] if speed[n] > 0 else 0.0
-    for a in range(len(mu)):
-        per_arc[a] = 1 / bandwidth[a] if bandwidth[a] > 0 else 0.0
+    positions: Positions, rules: Rules, state: State, series: Series, scratch: Scratch
+) -> None:
+    """Run as many iterations as ``series`` has place for; ``state`` is changed."""
+    size, node, _, _, present, flop, _, _, weights, speed, bandwidth = positions
+    algorithm, g_tilde, alpha, threshold = (
+        rules.algorithm,
+        rules.tilde,
+        rules.alpha,
+        rules.threshold,
+    )
+    rho, tilde, lam, mu, held = state
+    totals, overload = series
+    _, _, route, load_node, scale_node, load_arc, scale_arc, total, bend, per_node, per_arc = (
+        scratch
+    )
     for k in range(len(size)):
         bend[k] = held[k] * held[k] ** alpha
-    descend(size, up, arc, sent, back, mu, route)
-    if simultaneous:
-        gather(
-            size, node, up, arc, present, flop, sent, back, rho, bend, threshold, sigma, count,
-            load_node, load_arc, scale_node, scale_arc, total,
-        )  # fmt: skip
+    descend(positions, mu, route)
+    if rules.simultaneous:
+        gather(positions, rho, threshold, scratch)
     for t in range(len(overload)):
         for k in range(len(size)):
             w, weight = flop[k], weights[k]
@@ -146,33 +195,25 @@ def iterate(
                 if present[k, i]:
                     price = route[k, i] + w * lam[node[k, i]]
                     x, y = rho[k, i], tilde[k, i]
-                    rho[k, i] = new_rate(
-                        algorithm, prox, g_rho, g_tilde, x, y, held[k], power, price, weight
-                    )
+                    rho[k, i] = new_rate(rules, x, y, held[k], power, price, weight)
                     tilde[k, i] = (1 - g_tilde) * y + g_tilde * x
                     if algorithm == ADAPTIVE:
                         tilde[k, i] = max(0.5 * y, tilde[k, i])
-        if not simultaneous:
-            gather(
-                size, node, up, arc, present, flop, sent, back, rho, bend, threshold, sigma, count,
-                load_node, load_arc, scale_node, scale_arc, total,
-            )  # fmt: skip
+        if not rules.simultaneous:
+            gather(positions, rho, threshold, scratch)
         for n in range(len(speed)):
-            lam[n] = new_price(algorithm, g_lam, lam[n], load_node[n] - speed[n], scale_node[n])
+            lam[n] = new_price(algorithm, rules.lam, lam[n], load_node[n] - speed[n], scale_node[n])
         for a in range(len(mu)):
-            mu[a] = new_price(algorithm, g_mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
-        for again in range(2 if simultaneous else 0):  # for the next iteration's right sides
-            gather(
-                size, node, up, arc, present, flop, sent, back, rho, bend, threshold, sigma, count,
-                load_node, load_arc, scale_node, scale_arc, total,
-            )  # fmt: skip
+            mu[a] = new_price(algorithm, rules.mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
+        for again in range(2 if rules.simultaneous else 0):  # for the next right sides
+            gather(positions, rho, threshold, scratch)
             if again == 0:  # the sums are of these totals
                 for k in range(len(size)):
                     bend[k] = total[k] * total[k] ** alpha
         for k in range(len(size)):
             held[k] = totals[t, k] = total[k]
             bend[k] = held[k] * held[k] ** alpha
-        descend(size, up, arc, sent, back, mu, route)
+        descend(positions, mu, route)
         largest = 0.0
         for n in range(len(speed)):
             largest = max(largest, load_node[n] * per_node[n])

@@ -18,19 +18,27 @@ Nodes are numbered from the root; `parent[i] < i`. What is written comes last am
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 
+class Elimination(NamedTuple):
+    """The tree, what is to be eliminated, and what `factor` writes."""
+
+    parent: Ints  # (N,)
+    v: Floats  # (3 N, K) load of a limit per unit
+    d: Floats  # (N, K) 1 / diagonal, 0 for pairs that do not exist
+    theta: Floats  # (3 N,) curvature of each load, 0 where there is no limit
+    qv: Floats  # (3 N, K) written, as are the others below
+    w: Floats  # (3 N, K)
+    delta: Floats  # (3 N,) 0 where there is no limit
+
+
 @kernel(error_model="numpy")
 def loads(
-    parent: Ints,
-    inside: Flags,
-    v: Floats,
-    x: Floats,
-    beyond: Floats,
-    outside: Floats,
-    load: Floats,
+    parent: Ints, inside: Flags, v: Floats, x: Floats, beyond: Floats, outside: Floats, load: Floats
 ) -> None:
     """Write the loads of all limits (3 N,) at rates ``x`` (N, K).
 
@@ -83,24 +91,13 @@ def charges(parent: Ints, master: Ints, inside: Flags, v: Floats, y: Floats, pai
 
 
 @kernel(error_model="numpy")
-def factor(
-    parent: Ints,
-    v: Floats,
-    d: Floats,
-    theta: Floats,
-    q: Floats,
-    r: Floats,
-    qv: Floats,
-    w: Floats,
-    delta: Floats,
-    top: Floats,
-) -> None:
-    """Eliminate; ``d`` holds 1 / diagonal, shape (N, K), 0 for pairs that do not exist.
+def factor(elimination: Elimination, q: Floats, r: Floats, top: Floats) -> None:
+    """Eliminate.
 
     ``q`` is 0 at first, ``r`` what the totals take of each node (both (N, K, K)), ``top`` (K, K)
-    the curvature in the totals. Writes ``qv``, ``w`` (3 N, K) and ``delta`` (3 N,), with a delta of
-    0 where there is no limit, and what is left at the root.
+    the curvature in the totals; what is left at the root is written into them.
     """
+    parent, v, d, theta, qv, w, delta = elimination
     n, apps = d.shape
     for i in range(n - 1, -1, -1):
         for k in range(apps):
@@ -146,23 +143,14 @@ def factor(
 
 @kernel(error_model="numpy")
 def ascend(
-    parent: Ints,
-    v: Floats,
-    d: Floats,
-    qv: Floats,
-    w: Floats,
-    delta: Floats,
-    g: Floats,
-    off: Floats,
-    c: Floats,
-    vc: Floats,
-    side: Floats,
+    elimination: Elimination, g: Floats, off: Floats, c: Floats, vc: Floats, side: Floats
 ) -> None:
     """Carry the right side ``g`` (N, K) and the offsets (3 N,) up.
 
-    ``c`` and ``side`` are 0 at first: ``side`` (K,) gets what arrives at the totals, ``c[0]`` what
-    arrives at the root.
+    ``c`` (N, K) and ``side`` are 0 at first: ``side`` (K,) gets what arrives at the totals,
+    ``c[0]`` what arrives at the root; ``vc`` (3 N,) is what `descend` needs.
     """
+    parent, v, d, _, qv, w, delta = elimination
     n, apps = d.shape
     for i in range(n - 1, -1, -1):
         force = 0.0
@@ -190,11 +178,7 @@ def ascend(
 
 @kernel(error_model="numpy")
 def descend(
-    parent: Ints,
-    v: Floats,
-    qv: Floats,
-    w: Floats,
-    delta: Floats,
+    elimination: Elimination,
     g: Floats,
     off: Floats,
     vc: Floats,
@@ -205,9 +189,11 @@ def descend(
 ) -> None:
     """Carry the solution down, from the ``totals`` (K,) and ``pi[0]``, the prices at the root.
 
-    Writes the forces y = theta * (load + offset), and p = x / d, each from what it is the sum of: a
-    product of a large theta (or 1 / d) with a small difference would be noise.
+    Writes ``pi`` (N, K), the forces y = theta * (load + offset) (3 N,), and p = x / d (N, K), each
+    from what it is the sum of: a product of a large theta (or 1 / d) with a small difference would
+    be noise.
     """
+    parent, v, _, _, qv, w, delta = elimination
     n, apps = g.shape
     for i in range(n):
         if i > 0:

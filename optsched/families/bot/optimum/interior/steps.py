@@ -7,7 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.bot.optimum.interior.kernels import ascend, charges, descend, factor, loads
+from optsched.families.bot.optimum.interior.kernels import (
+    Elimination,
+    ascend,
+    charges,
+    descend,
+    factor,
+    loads,
+)
 from optsched.families.bot.optimum.interior.tree import Tree
 from optsched.numbers.arrays import Floats
 
@@ -51,10 +58,11 @@ class System:
         limits = 3 * n
         self._beyond, self._outside = np.zeros((2, n, apps))
         self._q, self._r = np.zeros((2, n, apps, apps))
-        self._qv, self._w = np.zeros((2, limits, apps))
-        self._delta, self._vc = np.zeros((2, limits))
+        self._vc, self._top = np.zeros(limits), np.zeros(())
         self._c, self._pi = np.zeros((2, n, apps))
-        self._d, self._theta, self._top = np.zeros((n, apps)), np.zeros(limits), np.zeros(())
+        d, theta, delta = np.zeros((n, apps)), np.zeros(limits), np.zeros(limits)
+        qv, w = np.zeros((2, limits, apps))
+        self._elimination = Elimination(tree.parent, tree.v, d, theta, qv, w, delta)
 
     def loads(self, x: Floats) -> tuple[Floats, Floats]:
         """Return the loads of the limits (3 N,) at rates ``x``, and the totals (K,)."""
@@ -85,14 +93,12 @@ class System:
             Curvature in the totals.
         """
         tree, apps = self._tree, len(hessian)
-        self._d, self._theta = d, theta
+        self._elimination = self._elimination._replace(d=d, theta=theta)
         self._q[:] = 0.0
         self._r[:] = 0.0
         self._r[tree.master, np.arange(apps), np.arange(apps)] = -1.0
         corner = hessian.copy()
-        factor(
-            tree.parent, tree.v, d, theta, self._q, self._r, self._qv, self._w, self._delta, corner
-        )
+        factor(self._elimination, self._q, self._r, corner)
         self._top = np.block([[corner, -self._r[0].T], [-self._r[0], -self._q[0]]])
         _finite(self._top)
 
@@ -107,7 +113,8 @@ class System:
         dx, p, y = self._solve_once(g, off)
         for _ in range(REFINEMENTS):
             move, _ = self.loads(dx)
-            held = np.divide(y, self._theta, out=np.zeros(len(y)), where=self._theta > 0)
+            theta = self._elimination.theta
+            held = np.divide(y, theta, out=np.zeros(len(y)), where=theta > 0)
             more_dx, more_p, more_y = self._solve_once(np.zeros(g.shape), off + move - held)
             dx += more_dx
             p += more_p
@@ -116,23 +123,17 @@ class System:
         return dx, p, y, move
 
     def _solve_once(self, g: Floats, off: Floats) -> tuple[Floats, Floats, Floats]:
-        tree, apps = self._tree, g.shape[1]
+        apps = g.shape[1]
         p, y = np.zeros(g.shape), np.zeros(len(off))
         self._c[:] = 0.0
         side = np.zeros(2 * apps)
-        ascend(
-            tree.parent, tree.v, self._d, self._qv, self._w, self._delta, g, off, self._c, self._vc,
-            side[:apps],
-        )  # fmt: skip
+        ascend(self._elimination, g, off, self._c, self._vc, side[:apps])
         side[apps:] = self._c[0]
         _finite(side)
         found = np.asarray(np.linalg.solve(self._top, side), dtype=np.float64)
         self._pi[0] = found[apps:]
-        descend(
-            tree.parent, tree.v, self._qv, self._w, self._delta, g, off, self._vc, found[:apps],
-            self._pi, p, y,
-        )  # fmt: skip
-        return self._d * p, p, y
+        descend(self._elimination, g, off, self._vc, found[:apps], self._pi, p, y)
+        return self._elimination.d * p, p, y
 
 
 def _finite(numbers: Floats) -> None:
