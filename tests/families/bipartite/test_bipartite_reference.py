@@ -111,7 +111,7 @@ def test_when_time_is_up_the_stationary_decision_stands_in():
     assert hurried.bound_level is Level.CERTIFIED
 
 
-@pytest.mark.parametrize("method", ["auto", "stationary", "cvxpy"])
+@pytest.mark.parametrize("method", ["auto", "stationary", "conic"])
 def test_without_time_doing_nothing_is_the_answer(method):
     inst = generate("small", seed=3)
     hurried = solve(inst, method=method, time_limit=0.0)
@@ -123,7 +123,7 @@ def test_without_time_doing_nothing_is_the_answer(method):
 
 def test_a_second_solver_agrees():
     inst = generate("small", seed=2, slots=12)
-    claimed = solve(inst, method="cvxpy", check="claimed")
+    claimed = solve(inst, method="conic", check="claimed")
     best = solve(inst)
     assert claimed.bound == pytest.approx(best.value, rel=1e-6)
     assert claimed.value == pytest.approx(best.value, rel=1e-5)

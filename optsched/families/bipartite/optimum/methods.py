@@ -2,9 +2,9 @@
 
 - ``auto``: the best decision for every pattern of jobs, each by the interior point; equal patterns
   are solved once. What is unsolved when time is up gets the best that is known of the others, and
-  of the best stationary decision. Where a gap is left, small instances are given to ``cvxpy``, too.
+  of the best stationary decision. Where a gap is left, small instances are given to ``conic``, too.
 - ``stationary``: the best single decision for all slots (10).
-- ``cvxpy``: as ``auto``, by the declared model and a general conic solver; a cross-check.
+- ``conic``: as ``auto``, by the declared model and a general conic solver; a cross-check.
 """
 
 from __future__ import annotations
@@ -63,32 +63,32 @@ def per_pattern(inst: BipartiteInstance, gap: float) -> Iterator[tuple[int, int,
         yield p, int(times[p]), solver.solve(inst.patterns[0][p], gap)
 
 
-def auto(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Find the best decision of every pattern of jobs."""
-    if monitor.stop():
+    if progress.stop():
         return
-    a, accurate = inst.arrays, accuracy(monitor.gap_limit)
+    a, accurate = inst.arrays, accuracy(progress.gap_limit)
     solver = Solver(inst)
-    best = solver.try_to_solve(inst.counts, accurate, monitor.stop)
+    best = solver.try_to_solve(inst.counts, accurate, progress.stop)
     if best is None:
         return
     answer = _PerSlot(inst, best)
     patterns, times = inst.patterns[0], pattern_times(inst)
-    began = monitor.seconds()
+    began = progress.seconds()
     try:
         for p in np.argsort(-times, kind="stable").tolist():
-            reporting = REPORTING * (monitor.seconds() - began)
-            if monitor.stop() or monitor.left() <= reporting or answer.full():
+            reporting = REPORTING * (progress.seconds() - began)
+            if progress.stop() or progress.left() <= reporting or answer.full():
                 break
-            solved = solver.try_to_solve(patterns[p], accurate, monitor.stop)
+            solved = solver.try_to_solve(patterns[p], accurate, progress.stop)
             if solved is None:
                 break
             answer.keep(p, solved)
     finally:  # after Ctrl-C, too
-        answer.report(monitor)
-    gap, numbers = monitor.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
-    if not monitor.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
-        cvxpy(inst, monitor, threads=threads, seed=seed)
+        answer.report(progress)
+    gap, numbers = progress.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
+    if not progress.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
+        conic(inst, progress, threads=threads, seed=seed)
 
 
 class _PerSlot:
@@ -113,7 +113,7 @@ class _PerSlot:
         self._of[pattern] = len(self._found)
         self._found.append(solved)
 
-    def report(self, monitor: Progress) -> None:
+    def report(self, progress: Progress) -> None:
         """Report the schedule, and the bound with its certificate."""
         inst = self._inst
         decisions, prices = self._of.copy(), self._of.copy()
@@ -136,8 +136,8 @@ class _PerSlot:
             prices[prices >= (len(known) + 1) // 2] = 0
             known = known[: (len(known) + 1) // 2]
             made = self._certificate(prices)
-        monitor.proved(check(inst, made), lambda: made)
-        monitor.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
+        progress.proved(check(inst, made), lambda: made)
+        progress.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
 
     def _schedule(self, numbers: Ints) -> BipartiteSchedule:
         needed, renamed = np.unique(numbers[self._which], return_inverse=True)
@@ -154,34 +154,34 @@ class _PerSlot:
         return BipartiteCertificate.of(self._inst, "slots", sets, assigned.ravel().tolist())
 
 
-def stationary(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Find the best single decision for all slots (10)."""
-    if monitor.stop():
+    if progress.stop():
         return
-    gap = accuracy(monitor.gap_limit)
-    solved = Solver(inst).try_to_solve(inst.counts, gap, monitor.stop)
+    gap = accuracy(progress.gap_limit)
+    solved = Solver(inst).try_to_solve(inst.counts, gap, progress.stop)
     if solved is None:
         return
     made = BipartiteCertificate.of(inst, "stationary", [(solved.share, solved.nu)], ())
-    monitor.proved(check(inst, made), lambda: made)
-    monitor.incumbent(np.inf, always(inst, solved.y))
+    progress.proved(check(inst, made), lambda: made)
+    progress.incumbent(np.inf, always(inst, solved.y))
 
 
-def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve every pattern by the declared model; claims, proves nothing."""
     from optsched.families.bipartite.optimum.declared import (
         conic_optimum,  # here, since CVXPY loads slowly
     )
 
-    def conic(pattern: Flags, limit: float) -> Callable[[Any], Conic | None]:
+    def solving(pattern: Flags, limit: float) -> Callable[[Any], Conic | None]:
         return lambda _stopped: conic_optimum(inst, pattern, threads=threads, time_limit=limit)
 
     patterns, which = inst.patterns
     decisions, total, trusted = [], 0.0, True
     for pattern, n in zip(patterns, pattern_times(inst), strict=True):
-        if monitor.stop():
+        if progress.stop():
             return
-        found = supervised(conic(pattern, monitor.left()), monitor.stop, patience=0.0)
+        found = supervised(solving(pattern, progress.left()), progress.stop, patience=0.0)
         if found is None:
             return
         decisions.append(tuple(found.y.tolist()))
@@ -191,8 +191,8 @@ def cvxpy(inst: BipartiteInstance, monitor: Progress, *, threads: int, seed: int
         decisions=tuple(decisions), used=tuple(which.tolist()), rewards=(), record=None
     )
     if trusted:
-        monitor.claim(Implementation.CLARABEL, total)
-    monitor.incumbent(np.inf, schedule)
+        progress.claim(Implementation.CLARABEL, total)
+    progress.incumbent(np.inf, schedule)
 
 
-METHODS: Mapping[str, Method] = {"auto": auto, "stationary": stationary, "cvxpy": cvxpy}
+METHODS: Mapping[str, Method] = {"auto": auto, "stationary": stationary, "conic": conic}

@@ -31,7 +31,7 @@ FINEST = 1e-11  # relative gap below which rounding rules
 TIGHT = 1e-5  # an application whose share of the price of a level is above this is settled
 
 
-def interior(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def interior(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve on the tree.
 
     Raises
@@ -43,35 +43,35 @@ def interior(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -
         raise InputError(
             "method interior needs a tree and a finite alpha, expected method conic or auto"
         )
-    aim = max(SAFETY * monitor.gap_limit, FINEST)
-    found = solve_tree(inst, aim, stop=lambda: monitor.stop())
-    report(inst, monitor, found.rho)
-    settle(inst, monitor, [Prices.of(found.nodes, found.arcs)])
+    aim = max(SAFETY * progress.gap_limit, FINEST)
+    found = solve_tree(inst, aim, stop=lambda: progress.stop())
+    report(inst, progress, found.rho)
+    settle(inst, progress, [Prices.of(found.nodes, found.arcs)])
 
 
 def _fits_interior(inst: BotInstance) -> bool:
     return inst.is_tree and inst.alpha != "inf"
 
 
-def conic(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve the conic program of the utility."""
     if inst.alpha == "inf":
-        _max_min(inst, monitor, threads)
+        _max_min(inst, progress, threads)
     else:  # the geometric form rounds weights
         even = bool((inst.weights == inst.weights[0]).all())
-        _conic(inst, monitor, threads, "geometric" if even else "exponential")
+        _conic(inst, progress, threads, "geometric" if even else "exponential")
 
 
-def geometric(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def geometric(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve the geometric-mean form of proportional fairness."""
     _logarithm(inst)
-    _conic(inst, monitor, threads, "geometric")
+    _conic(inst, progress, threads, "geometric")
 
 
-def exponential(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def exponential(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve the exponential-cone form of proportional fairness."""
     _logarithm(inst)
-    _conic(inst, monitor, threads, "exponential")
+    _conic(inst, progress, threads, "exponential")
 
 
 def _logarithm(inst: BotInstance) -> None:
@@ -82,29 +82,29 @@ def _logarithm(inst: BotInstance) -> None:
         )
 
 
-def _conic(inst: BotInstance, monitor: Progress, threads: int, form: str) -> None:
+def _conic(inst: BotInstance, progress: Progress, threads: int, form: str) -> None:
     from optsched.models import bot as model  # here, since CVXPY takes a while to import
 
-    report(inst, monitor, equal_shares(inst))  # whatever the solver does
+    report(inst, progress, equal_shares(inst))  # whatever the solver does
     problem = model.solver_program(inst, form)
-    outcome = solve_cvxpy(problem, time_limit=monitor.left(), threads=threads, stop=monitor.stop)
+    outcome = solve_cvxpy(problem, time_limit=progress.left(), threads=threads, stop=progress.stop)
     if outcome.value is None:
         return
-    report(inst, monitor, model.rates(inst, problem))
-    settle(inst, monitor, [Prices.of(*model.prices(inst, problem))])
+    report(inst, progress, model.rates(inst, problem))
+    settle(inst, progress, [Prices.of(*model.prices(inst, problem))])
 
 
-def _max_min(inst: BotInstance, monitor: Progress, threads: int) -> None:
+def _max_min(inst: BotInstance, progress: Progress, threads: int) -> None:
     """Raise the smallest rate, settle whoever it is that limits it, and go on with the others."""
     from optsched.models import bot as model
 
     rho = equal_shares(inst)
     floors: list[float | None] = [None] * len(inst.applications)
     levels: list[Prices] = []
-    while None in floors and not monitor.stop():
+    while None in floors and not progress.stop():
         problem = model.level_program(inst, floors)
         outcome = solve_cvxpy(
-            problem, time_limit=monitor.left(), threads=threads, stop=monitor.stop
+            problem, time_limit=progress.left(), threads=threads, stop=progress.stop
         )
         if outcome.value is None:
             break
@@ -116,16 +116,16 @@ def _max_min(inst: BotInstance, monitor: Progress, threads: int) -> None:
         floors = [reached if s else f for s, f in zip(limits.tolist(), floors, strict=True)]
         if not limits.any():
             break
-    report(inst, monitor, rho)  # the last level keeps what the others have settled
+    report(inst, progress, rho)  # the last level keeps what the others have settled
     if levels:
-        settle(inst, monitor, levels)
+        settle(inst, progress, levels)
 
 
-def auto(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def auto(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Try one method after the other until the gap is closed or the time is up."""
     for method in _in_turn(inst):
-        method(inst, monitor, threads=threads, seed=seed)
-        if monitor.stop():
+        method(inst, progress, threads=threads, seed=seed)
+        if progress.stop():
             return
 
 

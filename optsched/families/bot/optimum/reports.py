@@ -14,17 +14,17 @@ from optsched.families.bot.loads import filled
 from optsched.numbers.arrays import Floats
 
 
-def report(inst: BotInstance, monitor: Progress, rho: Floats) -> None:
+def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
     """Hand over rates (K, N), scaled to the largest load; the judge says what they are worth."""
     rho = filled(inst, rho)
     if np.isfinite(rho).all():
-        monitor.incumbent(math.inf, BotSchedule.of(rho))
+        progress.incumbent(math.inf, BotSchedule.of(rho))
 
 
-def settle(inst: BotInstance, monitor: Progress, levels: Sequence[Prices]) -> None:
+def settle(inst: BotInstance, progress: Progress, levels: Sequence[Prices]) -> None:
     """Hand over prices; what they prove is the bound."""
     certificate = BotCertificate(instance_sha256=inst.digest(), levels=tuple(levels))
     try:
-        monitor.proved(check(inst, certificate), lambda: certificate)
+        progress.proved(check(inst, certificate), lambda: certificate)
     except ValueError:  # prices of a solver that was stopped may bound nothing
         return

@@ -47,39 +47,39 @@ class Vertex(NamedTuple):
     duals: Floats  # of the rows, as prices >= 0
 
 
-def simplex(inst: BotInstance, monitor: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+def simplex(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve linear programs."""
     if inst.alpha == "inf":
-        _level_by_level(inst, monitor, threads)
+        _level_by_level(inst, progress, threads)
     elif inst.alpha == 0:
-        _at_once(inst, monitor, threads)
+        _at_once(inst, progress, threads)
     else:
-        _by_vertices(inst, monitor, threads)
+        _by_vertices(inst, progress, threads)
 
 
-def _at_once(inst: BotInstance, monitor: Progress, threads: int) -> None:
+def _at_once(inst: BotInstance, progress: Progress, threads: int) -> None:
     region = Region(inst)
-    found = _sold(region, scaled(inst.weights[region.apps] * region.most), monitor, threads)
+    found = _sold(region, scaled(inst.weights[region.apps] * region.most), progress, threads)
     if found is not None:
-        report(inst, monitor, region.rates(found.x))
-        settle(inst, monitor, [Prices.of(*region.prices(found.duals))])
+        report(inst, progress, region.rates(found.x))
+        settle(inst, progress, [Prices.of(*region.prices(found.duals))])
 
 
-def _by_vertices(inst: BotInstance, monitor: Progress, threads: int) -> None:
+def _by_vertices(inst: BotInstance, progress: Progress, threads: int) -> None:
     region = Region(inst)
     known = [filled(inst, equal_shares(inst))]  # (K, N) each
     weights = np.ones(1)
     best, since = np.inf, 0
-    while not monitor.stop() and since < PATIENCE:
+    while not progress.stop() and since < PATIENCE:
         rho = filled(inst, np.tensordot(weights, known, 1))
-        report(inst, monitor, rho)
+        report(inst, progress, rho)
         total = rho.sum(axis=1)
         slope = logarithmic_slopes(inst, np.log(total)) / total
-        found = _sold(region, slope[region.apps] * region.most, monitor, threads)
+        found = _sold(region, slope[region.apps] * region.most, progress, threads)
         if found is None:
             return
-        settle(inst, monitor, [Prices.of(*region.prices(found.duals))])
-        gap = monitor.gap()
+        settle(inst, progress, [Prices.of(*region.prices(found.duals))])
+        gap = progress.gap()
         since = 0 if gap is not None and gap < 0.9 * best else since + 1
         best = min(best, np.inf if gap is None else gap)
         keep = np.argsort(-weights)[:MOST_VERTICES]
@@ -89,11 +89,11 @@ def _by_vertices(inst: BotInstance, monitor: Progress, threads: int) -> None:
         weights = best_mixture(inst, np.array([v.sum(axis=1) for v in known]), start)
 
 
-def _sold(region: Region, worth: Floats, monitor: Progress, threads: int) -> Vertex | None:
+def _sold(region: Region, worth: Floats, progress: Progress, threads: int) -> Vertex | None:
     """Maximize the sum of ``worth`` times x; prices are raised to where no column gains."""
     size = region.matrix.shape[0]
     rows = (np.full(size, -np.inf), np.ones(size))
-    found = _solved(-worth, region.matrix, *rows, np.full(len(worth), 2.0), monitor, threads)
+    found = _solved(-worth, region.matrix, *rows, np.full(len(worth), 2.0), progress, threads)
     if found is None:
         return None
     return Vertex(found.x, _raised(region, found.duals, worth))
@@ -114,7 +114,7 @@ def _solved(
     low: Floats,
     high: Floats,
     most: Floats,
-    monitor: Progress,
+    progress: Progress,
     threads: int,
 ) -> Vertex | None:
     """Minimize ``cost`` times x over rows within limits, 0 <= x <= ``most``; None: no optimum.
@@ -136,9 +136,9 @@ def _solved(
         solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
         until, status = 0.0, "Time limit reached"
         while status == "Time limit reached":
-            if monitor.stop():
+            if progress.stop():
                 return None
-            until += min(SLICE, monitor.left())
+            until += min(SLICE, progress.left())
             h.setOptionValue("time_limit", until)
             solvers.run(h)
             status = h.modelStatusToString(h.getModelStatus())
@@ -175,7 +175,7 @@ def _refined(
     return Vertex(np.maximum(x, 0.0), np.abs(duals))
 
 
-def _level_by_level(inst: BotInstance, monitor: Progress, threads: int) -> None:
+def _level_by_level(inst: BotInstance, progress: Progress, threads: int) -> None:
     """Raise the smallest rate, settle whoever it is that limits it, and go on with the others."""
     region = Region(inst)
     most = [alone(inst, k) for k in range(len(inst.applications))]
@@ -183,9 +183,9 @@ def _level_by_level(inst: BotInstance, monitor: Progress, threads: int) -> None:
     levels: list[Prices] = []
     rho: Floats | None = None
     try:
-        while None in floors and not monitor.stop():
+        while None in floors and not progress.stop():
             open_ = [k for k, f in enumerate(floors) if f is None]
-            found = _level(region, floors, min(most[k] for k in open_), monitor, threads)
+            found = _level(region, floors, min(most[k] for k in open_), progress, threads)
             if found is None:
                 break
             rho, duals = found
@@ -199,13 +199,13 @@ def _level_by_level(inst: BotInstance, monitor: Progress, threads: int) -> None:
                 floors[k] = reached
     finally:  # also after Ctrl-C
         if rho is not None:
-            report(inst, monitor, rho)  # the last level keeps what the others have settled
+            report(inst, progress, rho)  # the last level keeps what the others have settled
         if levels:
-            settle(inst, monitor, levels)
+            settle(inst, progress, levels)
 
 
 def _level(
-    region: Region, floors: list[float | None], unit: float, monitor: Progress, threads: int
+    region: Region, floors: list[float | None], unit: float, progress: Progress, threads: int
 ) -> Vertex | None:
     """Solve one level, in units near what comes out; return rates (K, N) and prices of rows.
 
@@ -214,7 +214,7 @@ def _level(
     open_ = np.array([f is None for f in floors])
     best = None
     for _ in range(ATTEMPTS):
-        found = _level_in(region, floors, unit, monitor, threads)
+        found = _level_in(region, floors, unit, progress, threads)
         if found is None:
             unit *= ROUGH  # what limits it is far below what anybody could have alone
             continue
@@ -228,7 +228,7 @@ def _level(
 
 
 def _level_in(
-    region: Region, floors: list[float | None], unit: float, monitor: Progress, threads: int
+    region: Region, floors: list[float | None], unit: float, progress: Progress, threads: int
 ) -> Vertex | None:
     """Solve one level in given units; return rates (K, N) and prices of rows."""
     open_ = np.array([f is None for f in floors])
@@ -244,7 +244,7 @@ def _level_in(
         np.concatenate([np.full(size, -np.inf), np.where(open_, 0.0, 1.0)]),
         np.concatenate([np.ones(size), np.full(len(units), np.inf)]),
         np.append(2 * region.most / column, np.inf),
-        monitor,
+        progress,
         threads,
     )
     if found is None:
