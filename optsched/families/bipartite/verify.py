@@ -34,7 +34,7 @@ from optsched.families.bipartite.instance import (
     gain,
 )
 from optsched.numbers.arrays import Flags, Floats
-from optsched.numbers.kernels import kernel
+from optsched.numbers.kernels import kernel, plain
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
 
@@ -123,9 +123,8 @@ class Judge:
         self._arrays = inst.arrays
         self._limits = Limits(inst)
         a = self._arrays
-        self._rows = Rows(
-            a.start, a.port, a.kind, a.alpha, a.beta, self._limits.upper, self._limits.capacity
-        )
+        upper, capacity = self._limits.upper, self._limits.capacity
+        self._rows = plain(Rows(a.start, a.port, a.kind, a.alpha, a.beta, upper, capacity))
         self._prints: list[int] = []
         self._worth = np.zeros(self._arrays.copies)
         self._totals = np.zeros((self._arrays.copies, self._arrays.resources))

@@ -17,7 +17,7 @@ import numpy as np
 from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.policies.common import Baseline
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.numbers.kernels import kernel
+from optsched.numbers.kernels import kernel, plain
 from optsched.problem import InputError
 
 CLOSE = 1e-12  # difference up to which two scores are the same, and nothing is left
@@ -91,7 +91,8 @@ class BinPacking(Baseline):
             np.zeros(len(places.capacity)),
             np.empty(len(places.machine), np.bool_),
         )
-        place_tasks(y, event.jobs, places, self.fullest, self.options["whole"], scratch)
+        whole = self.options["whole"]
+        place_tasks(y, event.jobs, plain(places), self.fullest, whole, plain(scratch))
 
 
 class Spreading(BinPacking):

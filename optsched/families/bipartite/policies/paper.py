@@ -28,6 +28,7 @@ from optsched.families.bipartite.policies.projection import (
     gradient_norm,
 )
 from optsched.numbers.arrays import Flags, Floats
+from optsched.numbers.kernels import plain
 from optsched.numbers.streams import Streams
 from optsched.problem import Information, InputError, Prior
 
@@ -86,6 +87,7 @@ class OgaSched:
                 "per channel"
             )
         self._live = Live(a)
+        self._channels = plain(self._live.channels)
         self._y = first[self._live.where]
         self._ascent = Ascent(
             totals=np.zeros((a.resources, a.copies)),
@@ -94,6 +96,7 @@ class OgaSched:
             price=np.zeros((a.resources, a.copies)),
             rho=np.zeros(len(self._live.order)),
         )
+        self._known = plain(self._ascent)
         step = self.options["step"]
         self._eta, self._factor = float(self.options["eta"]), 1.0
         if step == "decay":
@@ -124,16 +127,16 @@ class OgaSched:
         self._eta = eta * self._factor
 
     def _norm(self, jobs: Flags) -> float:
-        live, ascent = self._live, self._ascent
+        rest, ascent = self._live.rest, self._ascent
         return float(
-            gradient_norm(self._y, jobs, ascent.totals, live.rest, ascent.chosen, live.channels)
+            gradient_norm(self._y, jobs, ascent.totals, rest, ascent.chosen, self._channels)
         )
 
     def _ascend(self, jobs: Flags, eta: float) -> Floats:
         live, y, after = self._live, self._y, np.empty_like(self._y)
-        ascend(y, after, jobs, eta, self._ascent, live.channels)
+        ascend(y, after, jobs, eta, self._known, self._channels)
         if live.has_long:
-            ascend_long(y, after, self._ascent, live.channels)
+            ascend_long(y, after, self._known, self._channels)
         return after
 
 
