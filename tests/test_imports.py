@@ -14,6 +14,7 @@ ROOT = Path(optsched.__file__).parent
 BOTTOM = {"problem", "numbers", "policies", "process", "files", "drawing"}
 FLOORS = [
     BOTTOM,
+    {"proofs"},  # what judges share
     {"scheduling", "solvers", "sealing"},
     {"engine"},
     {"families/*/instance"},
@@ -25,6 +26,7 @@ FLOORS = [
 TOP = len(FLOORS)  # cli, reproduce, papers, and whatever else nobody may import
 SOURCES = {"sources", "facts", "modes"}  # where instances come from
 WITHOUT_MODELS = {"policies", "oracle", "online", *SOURCES}
+PROOFS = {"proofs/knapsack", "proofs/tree", "proofs/slots"}  # others may write prices on a grid
 SOLVERS = {"highspy", "ortools", "clarabel"}
 
 
@@ -94,6 +96,8 @@ def test_imports_point_downwards(name):
             continue
         assert other or floor(name) == TOP, f"{arrow}, expected the module it means"
         assert floor(other) <= floor(name), f"{arrow}, which lies above"
+        judge = room(name) == "proofs" or room(name).endswith("certificate")
+        assert judge or other not in PROOFS, f"{arrow}, which is for judges alone"
         if own is not None:
             assert family(other) in (own, None), f"{arrow}, of another family"
             if name.split("/")[2:3] and name.split("/")[2] in WITHOUT_MODELS:
@@ -105,6 +109,8 @@ def test_imports_point_downwards(name):
 )
 def test_judges_know_the_instance_alone(name):
     allowed = BOTTOM | {"families/*/instance", room(name)}
+    if room(name).endswith("certificate"):
+        allowed |= {"proofs"}
     for other in package_imports(name):
         assert room(other) in allowed, f"{name} imports {other}, expected {sorted(allowed)}"
 

@@ -20,7 +20,6 @@ from 1, so its objective is larger by the sum of the weights.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -388,9 +387,3 @@ class CompletionSchedule(Schedule):
     """
 
     jobs: tuple[tuple[Piece, ...], ...] = Field(description="pieces of every job, in time order")
-
-
-def float_below(x: Fraction) -> float:
-    """Return a float that is not above ``x``, its nearest or a neighbour of it."""
-    near = float(x)
-    return near if Fraction(near) <= x else math.nextafter(near, -math.inf)

@@ -20,7 +20,6 @@ from optsched.families.dmlrs.certificate.format import (
     check,
     leaf_bounds,
 )
-from optsched.families.dmlrs.certificate.kernels import best_load
 from optsched.families.dmlrs.optimum.certify import certify_capacity
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.optimum import solve
@@ -165,18 +164,3 @@ def test_packing_is_searched_through():
     assert False in fits  # somebody finds a place
     crowd = [Forced(i, 1, 0) for i in range(len(inst.jobs))]
     assert unpackable(inst, crowd) is True
-
-
-@given(st.integers(0, 2**32 - 1))
-def test_best_loads_by_trying_all(seed):
-    rng = np.random.default_rng(seed)
-    demand = rng.integers(0, 4, (3, 2))
-    value, most = rng.integers(0, 9, 3), rng.integers(0, 4, 3)
-    capacity = rng.integers(0, 9, 2)
-    grid = np.stack(np.meshgrid(*(np.arange(m + 1) for m in most)), axis=-1).reshape(-1, 3)
-    fits = (grid @ demand <= capacity).all(axis=1)
-    best = int((grid[fits] @ value).max())
-    unit = 2**35  # densities are whole numbers, rounded up
-    found = int(best_load(value * unit, most, demand, capacity))
-    assert best * unit <= found <= best * unit + 2**26
-    assert best <= int(best_load(value, most, demand, capacity))

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
@@ -21,9 +20,8 @@ from optsched.families.oasis.certificate.format import (
     WorkersSplit,
     check,
     leaf_bounds,
-    to_grid,
 )
-from optsched.families.oasis.certificate.kernels import best_load, denser, part
+from optsched.proofs.grid import to_grid
 
 SEEDS = st.integers(0, 2**32 - 1)
 BITS = 20
@@ -188,36 +186,6 @@ def test_huge_utilities_do_not_overflow():
     assert exact <= check(huge, certificate) <= exact * (1 + 1e-9)
 
 
-# -- kernels -------------------------------------------------------------------
-
-
-@settings(max_examples=80)
-@given(SEEDS)
-def test_best_load_is_the_best_of_all(seed):
-    draw = np.random.default_rng(seed)
-    n, resources = int(draw.integers(1, 6)), int(draw.integers(1, 4))
-    demand = draw.integers(0, 6, size=(n, resources))
-    capacity = draw.integers(0, 16, size=resources)
-    most = draw.integers(0, 5, size=n)
-    # prices close to the demands' own worth are the hard ones
-    value = demand.sum(axis=1) * draw.integers(0, 4) * 10 + draw.integers(0, 30, size=n)
-    loads = np.array(list(product(*(range(m + 1) for m in most))))
-    fits = (loads @ demand <= capacity).all(axis=1)
-    assert best_load(value, most, demand, capacity) == (loads[fits] @ value).max()
-
-
-@given(*[st.integers(0, 2**60)] * 2, *[st.integers(1, 2**60)] * 2)
-def test_ratios_are_compared_exactly(v, w, d, e):
-    assert denser(v, d, w, e) == (v * e > w * d)
-    assert not denser(v, d, v, d)
-
-
-@given(st.integers(0, 2**60), st.integers(1, 2**60), st.data())
-def test_part_of_an_item_is_never_undervalued(value, demand, data):
-    room = data.draw(st.integers(0, demand - 1))
-    assert value * room // demand <= part(value, room, demand) <= value
-
-
 # -- tampering -----------------------------------------------------------------
 
 
@@ -284,7 +252,7 @@ def test_wrong_prices_are_rejected(inst, kind, entry, message):
 
 def test_a_price_given_twice_is_rejected(inst):
     prices = SlotPrices(entries=((0, 0, 1, 5), (0, 0, 1, 7)))
-    with pytest.raises(ValueError, match=r"node 0: the price of \[0, 0, 1\] is given twice"):
+    with pytest.raises(ValueError, match=r"node 0, worker side: the price of \[0, 1\] is given"):
         check(inst, OasisCertificate.root(inst, prices, BITS))
 
 
@@ -302,7 +270,7 @@ def test_machine_split_over_prices_of_capacity_is_rejected(inst):
 
 
 def test_a_certificate_that_is_too_long_is_rejected(inst, monkeypatch):
-    monkeypatch.setattr("optsched.families.oasis.certificate.format.LARGEST", 50)
+    monkeypatch.setattr("optsched.proofs.limits.LARGEST", 50)
     with pytest.raises(ValueError, match="characters, expected at most 50"):
         check(inst, OasisCertificate.root(inst, None, BITS))
 

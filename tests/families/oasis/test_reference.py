@@ -11,7 +11,6 @@ from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     OasisCertificate,
     check,
-    to_grid,
 )
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.optimum.methods import METHODS
@@ -20,6 +19,7 @@ from optsched.families.oasis.verify import verify
 from optsched.numbers.resources import MachineClass
 from optsched.optimum import solve
 from optsched.problem import Status
+from optsched.proofs.grid import to_grid
 
 EXACT = ("auto", "branch-and-price", "compact", "cpsat")
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

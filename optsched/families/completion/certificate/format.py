@@ -21,20 +21,28 @@ The checker is a judge: integers only, no tolerance but the instance's own, no c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.completion.certificate.bound import LARGEST_PRICE, UNLIMITED, Evaluation
-from optsched.families.completion.instance import LATEST, CompletionInstance, float_below
+from optsched.families.completion.certificate.bound import (
+    LARGEST_PRICE,
+    UNLIMITED,
+    Evaluation,
+    Priced,
+)
+from optsched.families.completion.instance import LATEST, CompletionInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
+from optsched.proofs.grid import float_below, sparse, to_grid
+from optsched.proofs.limits import check_owner, check_size, inside
+from optsched.proofs.tree import Change, change, check_tree, walk
 
-LARGEST = 20_000_000  # characters of a certificate's JSON text
 MOST_BITS = 400  # of the grid of prices, and as many below 0
 ATTRIBUTES = ("start", "completion", "worker_type", "workers", "together")
 
@@ -80,24 +88,12 @@ class CompletionCertificate(Frozen):
     @classmethod
     def root(cls, inst: CompletionInstance, prices: Floats, grid_bits: int) -> Self:
         """Certify by one set of prices (L, C, R), without a tree."""
-        entries = sparse(to_grid(prices, grid_bits))
         return cls(
             instance_sha256=inst.digest(),
             grid_bits=grid_bits,
-            prices=(entries,),
+            prices=(sparse(to_grid(prices, grid_bits)),),
             nodes=(Leaf(prices=0),),
         )
-
-
-def to_grid(prices: Floats, grid_bits: int) -> Ints:
-    """Round prices to the grid; negative ones become 0."""
-    return np.rint(np.clip(prices * 2.0**grid_bits, 0, LARGEST_PRICE / 2)).astype(np.int64)
-
-
-def sparse(prices: Ints) -> PriceList:
-    """Return the entries [slot, class, resource, price] that are not 0."""
-    where = np.argwhere(prices > 0)
-    return tuple((int(t), int(c), int(r), int(prices[t, c, r])) for t, c, r in where.tolist())
 
 
 def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float:
@@ -114,9 +110,7 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
         The certificate belongs to another instance, is no tree, or holds what is not allowed; the
         message says where.
     """
-    size = len(certificate.model_dump_json())
-    if size > LARGEST:
-        raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
+    check_size(certificate)
     least = min((b for b in leaf_bounds(inst, certificate) if b is not None), default=None)
     if least is None or least > latest_cost(inst):
         return math.inf
@@ -153,91 +147,37 @@ def leaf_bounds(
     ValueError
         As in :func:`check`.
     """
-    if certificate.instance_sha256 != inst.digest():
-        raise ValueError(
-            f"the certificate belongs to instance {certificate.instance_sha256}, "
-            f"this instance is {inst.digest()}"
-        )
-    _check_tree(inst, certificate)
-    nodes = certificate.nodes
+    check_owner(inst, certificate.instance_sha256)
+    nodes, lists = certificate.nodes, certificate.prices
+    check_tree(nodes, lambda k, node: _check(inst, len(lists), k, node))
     splits = [node.at + 1 for node in nodes if isinstance(node, Split)]
     evaluation = Evaluation(inst, max(splits, default=0))
-    last, priced = -1, None
-    for limits, which in _leaves(inst, nodes):
-        if priced is None or which != last:
-            last = which
-            priced = evaluation.priced(
-                certificate.prices[which], certificate.grid_bits, f"price list {which}"
-            )
-        yield evaluation.bound(limits, priced)
-
-
-def _leaves(inst: CompletionInstance, nodes: Sequence[Leaf | Split]) -> Iterator[tuple[Ints, int]]:
-    """Walk the leaves; yield their limits (J, 5, 2), which change afterwards, and price lists."""
     limits = np.zeros((len(inst.jobs), len(ATTRIBUTES), 2), np.int64)
     limits[:, :, 1] = UNLIMITED
     if inst.deadline is not None:
         limits[:, ATTRIBUTES.index("completion"), 1] = inst.deadline
-    # a place in the limits is set to a value before node k is looked at; -1: nothing is looked at
-    stack: list[tuple[int, tuple[int, int, int], int]] = []
-    k = 0
-    while True:
-        node = nodes[k]
-        if isinstance(node, Leaf):
-            yield limits, node.prices
-        else:
-            column = ATTRIBUTES.index(node.attribute)
-            high, low = (node.job, column, 1), (node.job, column, 0)
-            was_high, was_low = int(limits[high]), int(limits[low])
-            stack += [
-                (-1, low, was_low),
-                (node.right, low, max(was_low, node.at + 1)),
-                (-1, high, was_high),
-                (node.left, high, min(was_high, node.at)),
-            ]
-        k = -1
-        while k < 0:
-            if not stack:
-                return
-            k, place, value = stack.pop()
-            limits[place] = value
+
+    @lru_cache(maxsize=1)  # price lists come one after the other
+    def priced(which: int) -> Priced:
+        return evaluation.priced(lists[which], certificate.grid_bits, f"price list {which}")
+
+    for k, _ in walk(nodes, lambda split, right: _restrict(limits, split, right)):
+        leaf = nodes[k]
+        assert isinstance(leaf, Leaf)
+        yield evaluation.bound(limits, priced(leaf.prices))
 
 
-def _check_tree(inst: CompletionInstance, certificate: CompletionCertificate) -> None:
-    nodes: Sequence[Leaf | Split] = certificate.nodes
-    parent: dict[int, int] = {}
-    for k, node in enumerate(nodes):
-        if isinstance(node, Leaf):
-            if node.prices >= len(certificate.prices):
-                raise ValueError(
-                    f"node {k}: price list {node.prices} does not exist, expected "
-                    f"0..{len(certificate.prices) - 1}"
-                )
-            continue
-        if node.job >= len(inst.jobs):
-            raise ValueError(
-                f"node {k}: job {node.job} does not exist, expected 0..{len(inst.jobs) - 1}"
-            )
-        for child in (node.left, node.right):
-            if not 0 < child < len(nodes):
-                raise ValueError(
-                    f"node {k}: child {child} does not exist, expected 1..{len(nodes) - 1}"
-                )
-            if child in parent:
-                raise ValueError(
-                    f"node {k}: child {child} is already a child of node {parent[child]}, "
-                    "expected every node to be used once"
-                )
-            parent[child] = k
-    reached, stack = {0}, [0]
-    while stack:
-        node = nodes[stack.pop()]
-        if isinstance(node, Split):
-            stack += (node.left, node.right)
-            reached |= {node.left, node.right}
-    if len(reached) < len(nodes):
-        lost = min(set(range(len(nodes))) - reached)
-        raise ValueError(
-            f"node {lost}: cannot be reached from the root (an orphan, or a cycle), expected one "
-            "tree"
-        )
+def _check(inst: CompletionInstance, lists: int, k: int, node: Leaf | Split) -> None:
+    """Refuse a price list or a job that does not exist."""
+    if isinstance(node, Leaf):
+        inside(f"node {k}", "price list", node.prices, 0, lists - 1)
+    else:
+        inside(f"node {k}", "job", node.job, 0, len(inst.jobs) - 1)
+
+
+def _restrict(limits: Ints, split: Split, right: bool) -> list[Change]:
+    """Go down one side of a split; ``limits`` (J, 5, 2) are least and most of each attribute."""
+    where = (split.job, ATTRIBUTES.index(split.attribute), 0 if right else 1)
+    if right:
+        return [change(limits, where, max(limits[where], split.at + 1))]
+    return [change(limits, where, min(limits[where], split.at))]

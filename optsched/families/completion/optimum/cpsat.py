@@ -21,7 +21,6 @@ from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionSchedule,
     Piece,
-    float_below,
 )
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.prices.capacity import Jobs
@@ -29,6 +28,7 @@ from optsched.families.completion.verify import verify
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
+from optsched.proofs.grid import float_below
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 
 UNITS = 10**7  # of the largest weight

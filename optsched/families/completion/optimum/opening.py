@@ -14,10 +14,10 @@ from optsched.families.completion.instance import (
     CompletionJob,
     CompletionSchedule,
     Piece,
-    float_below,
 )
 from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.resources import exact
+from optsched.proofs.grid import float_below
 
 
 def opening(inst: CompletionInstance) -> tuple[float, CompletionCertificate]:

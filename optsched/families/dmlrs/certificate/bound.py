@@ -11,26 +11,25 @@ import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import (
     NONE,
-    best_load,
     best_payoff,
     inner_costs,
     outer_costs,
     slot_options,
 )
 from optsched.families.dmlrs.certificate.limits import (
-    Limits,
+    DmlrsLimits,
     PackingPriced,
     Priced,
     Scale,
     UnitPriced,
-    charged,
-    coarser,
     demands,
 )
 from optsched.families.dmlrs.certificate.links import linked_costs, linked_options
 from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Ints
+from optsched.proofs.grid import capacity_worth, charged, lowered
+from optsched.proofs.knapsack import best_load, rooms
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 MOST_LINKED = 2**20  # numbers of workers beside PS, times numbers of workers elsewhere
@@ -62,23 +61,14 @@ class LeafBounds:
             self.cap = np.array([max(p) for p in pairs], np.int64)
             most = [max(0, *(int(t.max()) for t in tables)) for tables in self.tables]
             served = np.array(most, np.int64)
-        self.most = np.concatenate([self.cap, served])  # (2 I,), and PS
-        self.room = self._rooms()  # (2 I, C)
+        self.demand = np.concatenate([self.alpha, self.beta])  # (2 I, R)
+        # (C, 2 I): workers, and PS, of a job on one empty machine
+        self.room = rooms(self.demand, self.capacity, np.concatenate([self.cap, served]))
         # results that are kept: their names have a few numbers per slot
         self.memory = max(100, MEMORY // (64 + 32 * max(inst.horizon, len(inst.jobs))))
         self._loads: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._costs: dict[tuple[int, int], list[tuple[Ints, ...]]] = {}
-
-    def _rooms(self) -> Ints:
-        """Return how many workers (PS) of each job one empty machine of each class holds."""
-        demand = np.concatenate([self.alpha, self.beta])
-        holds = np.repeat(self.most[:, None], len(self.capacity), axis=1)
-        for r in range(self.capacity.shape[1]):
-            needs = demand[:, r] > 0
-            held = self.capacity[None, :, r] // demand[needs, r][:, None]
-            holds[needs] = np.minimum(holds[needs], held)
-        return holds
 
     @cached_property
     def worth(self) -> list[list[int]]:
@@ -89,19 +79,13 @@ class LeafBounds:
             for job in self.inst.jobs
         ]
 
-    def unrestricted(self) -> Limits:
+    def unrestricted(self) -> DmlrsLimits:
         """Return the limits at the root of a tree."""
-        jobs, horizon = len(self.inst.jobs), self.inst.horizon
-        return Limits(
-            first=self.inst.arrays.arrival.copy(),
-            last=np.full(jobs, horizon - 1, np.int64),
-            never=np.ones(jobs, np.bool_),
-            low=np.zeros((jobs, horizon), np.int64),
-            high=np.repeat(self.cap[:, None], horizon, axis=1),
-            mode=np.zeros((jobs, horizon), np.int64),
-        )
+        jobs, slots = len(self.inst.jobs), self.inst.horizon
+        last, mode = np.full(jobs, slots - 1, np.int64), np.zeros((jobs, slots), np.int64)
+        return DmlrsLimits.at_root(self.inst.arrays.arrival, last, self.cap, slots, mode)
 
-    def bound(self, limits: Limits, priced: Priced) -> int | None:
+    def bound(self, limits: DmlrsLimits, priced: Priced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
         limits.never &= ~limits.low.any(axis=1)  # who has workers, completes
         if np.any(limits.low > limits.high):
@@ -118,7 +102,8 @@ class LeafBounds:
                 return None
             total += packings
         if not isinstance(priced, UnitPriced):
-            return (total << self.scale.shift) + self._capacity_worth(priced.prices)
+            worth = capacity_worth(priced.prices, self.capacity, self.count)
+            return (total << self.scale.shift) + worth
         return (total + self._loads_worth(limits, priced.prices)) << self.scale.shift
 
     @cached_property
@@ -126,24 +111,13 @@ class LeafBounds:
         """What slots are worth at prices of packings."""
         return Packings(self.scale, self.capacity, self.count, self.tables)
 
-    def _capacity_worth(self, prices: Ints) -> int:
-        """Return the sum of price * capacity."""
-        return sum(
-            int(prices[t, c, r]) * int(self.capacity[c, r]) * int(self.count[c])
-            for t, c, r in zip(*np.nonzero(prices), strict=True)
-        )
-
-    def _loads_worth(self, limits: Limits, prices: Ints) -> int:
+    def _loads_worth(self, limits: DmlrsLimits, prices: Ints) -> int:
         """Return the worth of the most expensive loads of all machines in all slots."""
         horizon = self.inst.horizon
-        value = self._lowered(
-            np.concatenate([prices[0], prices[1]])
-        )  # (2 I, T, C), as in the costs
-        slots = np.arange(horizon)[None, :]
-        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
-        most = np.where(runs, limits.high, 0)  # of workers; never more PS than workers
+        value = self._lowered(np.concatenate([prices[0], prices[1]]))  # (2 I, T, C), as in costs
+        # of workers; never more PS than workers
+        most = np.where(limits.running(self.inst.arrays.arrival), limits.high, 0)
         self.scale.loads(value)
-        demand = np.concatenate([self.alpha, self.beta])
         total = 0
         for t in range(horizon):
             upper = np.concatenate([most[:, t], most[:, t]])
@@ -151,16 +125,16 @@ class LeafBounds:
                 worth = np.ascontiguousarray(value[:, t, c])
                 if not worth.any():
                     continue
-                held = np.where(worth > 0, np.minimum(upper, self.room[:, c]), 0)
+                held = np.where(worth > 0, np.minimum(upper, self.room[c]), 0)
                 key = (c, worth.tobytes(), held.tobytes())
                 if key not in self._loads:
                     if len(self._loads) >= self.memory:
                         self._loads.clear()
-                    self._loads[key] = int(best_load(worth, held, demand, self.capacity[c]))
+                    self._loads[key] = best_load(worth, held, self.demand, self.capacity[c])
                 total += int(self.count[c]) * self._loads[key]
         return total
 
-    def _payoff(self, i: int, limits: Limits, priced: Priced) -> int | None:
+    def _payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
         """Return what job ``i`` earns at most; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
@@ -278,7 +252,7 @@ class LeafBounds:
 
     def _lowered(self, prices: Ints) -> Ints:
         """Return prices of workers and PS on the grid: other prices, the same for all."""
-        return np.minimum(coarser(prices, self.scale.shift), self.scale.dearest)
+        return lowered(prices, self.scale.shift, self.scale.dearest)
 
     def _most(self, i: int, side: int) -> int:
         """Return the most workers of a placement; more than do the whole work change nothing."""

@@ -14,36 +14,21 @@ import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import COARSE, NONE, STEEPEST, SURROGATE
 from optsched.families.dmlrs.instance import LARGEST_UNITS, DmlrsInstance
-from optsched.numbers.arrays import Flags, Ints
+from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import Magnitude
+from optsched.proofs.grid import ceil_log2
+from optsched.proofs.slots import Limits
 
-LARGEST_PRICE = 2**62
 MOST_PRICES = 2**26  # of a price set, the zeros that are not written included
 WORK = 2**56  # of a job, at most: `instance_work`
 ROOM = 2**58  # of the greatest utility, times the workers of a job in all slots
 
 
 @dataclass
-class Limits:
+class DmlrsLimits(Limits):
     """What the path to a leaf says of each job."""
 
-    first: Ints  # (I,) earliest and
-    last: Ints  # (I,) latest slot in which it may complete
-    never: Flags  # (I,) whether it may stay out
-    low: Ints  # (I, T) numbers of workers
-    high: Ints  # (I, T)
     mode: Ints  # (I, T) ANY, INNER_ONLY or OUTER_ONLY; -1: may not run
-
-    def copy(self) -> Limits:
-        """Return a copy that may be changed."""
-        return Limits(
-            self.first.copy(),
-            self.last.copy(),
-            self.never.copy(),
-            self.low.copy(),
-            self.high.copy(),
-            self.mode.copy(),
-        )
 
 
 @dataclass(frozen=True)
@@ -96,7 +81,7 @@ class Scale:
         workers = Magnitude("workers of a job in all slots", inst.horizon * self.most)
         self.room = room = ROOM // workers.most  # at least 2**31
         richest = richest_end(inst)
-        self.grid = min(grid_bits, _bits(room / richest)) if richest else grid_bits
+        self.grid = min(grid_bits, -ceil_log2(richest / room)) if richest else grid_bits
         self.shift = grid_bits - self.grid
         self.dearest = 2 * room
         worth = Magnitude("utility", room)
@@ -114,12 +99,9 @@ class Scale:
         (worth + paid + paid + missing + missing).named("payoff of a job").fits(NONE)
 
     def loads(self, value: Ints) -> None:
-        """Refuse prices of workers and PS, shape (2 I, T, C), whose loads leave the range.
-
-        The fractional knapsack rounds a density up: as if every item were worth its size more.
-        """
+        """Refuse prices of workers and PS, shape (2 I, T, C), whose loads leave the range."""
         number = 2 * sum(job.chunks for job in self.inst.jobs)
-        worth = Magnitude.of("price of a worker or PS", value) + self._sizes()
+        worth = Magnitude.of("price of a worker or PS", value)
         worth.total(number).named("worth of the workers and PS of a slot").fits(NONE - 1)
 
     def packings(self, together: Ints) -> Magnitude:
@@ -154,29 +136,3 @@ def demands(inst: DmlrsInstance) -> tuple[Ints, Ints]:
     a = inst.arrays
     Magnitude.of("capacity of a machine in units", a.capacity).fits(LARGEST_UNITS - 1)
     return np.minimum(a.worker_demand, LARGEST_UNITS), np.minimum(a.ps_demand, LARGEST_UNITS)
-
-
-def coarser(prices: Ints, shift: int) -> Ints:
-    """Return numbers >= 0 with ``shift`` binary digits less, rounded down."""
-    lowered: Ints = prices >> min(shift, 63)
-    return lowered
-
-
-def charged(prices: Ints, demand: Ints, shift: int, most: int) -> Ints:
-    """Return ``prices @ demand``, rounded down by ``shift`` bits, at most ``most``.
-
-    Sums that might leave 64 bits are formed of Python's integers.
-    """
-    price, amount = Magnitude.of("price", prices), Magnitude.of("demand", demand)
-    if (price * amount).total(prices.shape[-1]).inside():
-        total: Ints = np.minimum(coarser(prices @ demand, shift), most)
-        return total
-    exact = (prices.astype(object) @ demand.astype(object)) >> shift
-    counted: Ints = np.minimum(exact, most).astype(np.int64)
-    return counted
-
-
-def _bits(x: Fraction) -> int:
-    """Return the greatest g with 2**g <= x."""
-    g = x.numerator.bit_length() - x.denominator.bit_length()
-    return g if Fraction(2) ** g <= x else g - 1

@@ -6,16 +6,15 @@ import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import INNER_ONLY, NONE
 from optsched.families.dmlrs.certificate.limits import (
-    Limits,
+    DmlrsLimits,
     PackingPriced,
     Scale,
-    charged,
-    coarser,
     demands,
 )
 from optsched.families.dmlrs.certificate.slots import MOST_JOBS, best_packing
 from optsched.families.dmlrs.instance import IMPOSSIBLE, LARGEST_UNITS
 from optsched.numbers.arrays import Ints
+from optsched.proofs.grid import charged, lowered
 
 MEMORY = 2**28  # bytes of results that are kept
 
@@ -47,19 +46,17 @@ class Packings:
     def together(self, priced: PackingPriced) -> Ints:
         """Return the price of n workers that sit together, shape (I, T, N + 1)."""
         if self._prices is None or self._prices[0] != priced.key:
-            each = np.minimum(coarser(priced.together, self.scale.shift), self.scale.dearest)
+            each = lowered(priced.together, self.scale.shift, self.scale.dearest)
             total = np.pad(each.cumsum(axis=2), ((0, 0), (0, 0), (1, 0)))
             self.charged = self.scale.packings(total).most
             self._prices = (priced.key, total)
         return self._prices[1]
 
-    def worth(self, limits: Limits, priced: PackingPriced) -> int | None:
+    def worth(self, limits: DmlrsLimits, priced: PackingPriced) -> int | None:
         """Return the worth of all slots beyond that of capacity; None: one has no packing."""
         together = self.together(priced)
-        slots = np.arange(self.inst.horizon)[None, :]
-        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
         inner = (limits.mode == INNER_ONLY) | (limits.mode == 0)
-        most = np.where(runs & inner, limits.high, 0)
+        most = np.where(limits.running(self.inst.arrays.arrival) & inner, limits.high, 0)
         least = np.where(limits.mode == INNER_ONLY, limits.low, 0)
         total = 0
         for t in range(self.inst.horizon):

@@ -1,7 +1,7 @@
 """Integer kernel of the certificate's checker: the best packing of one slot.
 
 Every job sits on at most one machine, beside its parameter servers (PS). All numbers are ``int64``;
-`certificate_limits.Scale` refuses worths of which a sum here would reach ``NONE`` (2**62).
+`limits.Scale` refuses worths of which a sum here would reach ``NONE`` (2**62).
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from optsched.families.dmlrs.certificate.format import (
     Split,
     UnitPrices,
     WorkersSplit,
-    to_grid,
 )
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.families.dmlrs.optimum.tree.nodes import Completion, Workers
 from optsched.numbers.arrays import Floats
+from optsched.proofs.grid import to_grid
 
 UNIT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class

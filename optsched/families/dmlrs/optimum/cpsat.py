@@ -16,7 +16,6 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.engine.progress import Progress
-from optsched.families.dmlrs.certificate.format import float_above
 from optsched.families.dmlrs.instance import (
     IMPOSSIBLE,
     DmlrsInstance,
@@ -27,6 +26,7 @@ from optsched.families.dmlrs.instance import (
 )
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Implementation
+from optsched.proofs.grid import float_above
 from optsched.scheduling.declared import unless_stopped
 from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
 

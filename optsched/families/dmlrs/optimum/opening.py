@@ -5,11 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.dmlrs.certificate.format import FINEST_GRID, DmlrsCertificate, float_above
+from optsched.families.dmlrs.certificate.format import FINEST_GRID, DmlrsCertificate
 from optsched.families.dmlrs.certificate.limits import richest_end
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Method
+from optsched.proofs.grid import float_above
 from optsched.scheduling.units import InUnits, unit_of
 
 BITS = 40  # of the grid, below the most that a job can earn

@@ -11,19 +11,15 @@ from functools import cached_property
 
 import numpy as np
 
-from optsched.families.oasis.certificate.kernels import (
-    NONE,
-    best_load,
-    cheapest,
-    slot_costs,
-    useful_slots,
-)
+from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
 from optsched.families.oasis.certificate.limits import CELLS, Range, cells
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
-from optsched.numbers.arrays import Flags, Ints
-from optsched.numbers.magnitudes import Magnitude, int64s
+from optsched.numbers.arrays import Ints
+from optsched.numbers.magnitudes import int64s
+from optsched.proofs.grid import capacity_worth, charged, lowered
+from optsched.proofs.knapsack import best_load, rooms
+from optsched.proofs.slots import Limits
 
-LARGEST_PRICE = 2**62  # of a worker or PS: 64 bits hold it
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
 NEGLIGIBLE = Fraction(1, 2**29)  # of the greatest utility: what is less counts as never completed
 MEMORY = 100_000  # results that are kept for leaves to come
@@ -45,43 +41,17 @@ class Side:
         self.count = np.array([len(c) for c in self.classes], np.int64)  # (C,)
         self.machines = len(capacity)
         self.class_of = {h: c for c, machines in enumerate(self.classes) for h in machines}
-        holds = np.repeat(a.chunks[None, :], len(self.classes), axis=0)
-        for r in range(capacity.shape[1]):
-            needs = self.demand[:, r] > 0
-            holds[:, needs] = np.minimum(
-                holds[:, needs], self.capacity[:, r, None] // self.demand[None, needs, r]
-            )
-        self.room = holds  # (C, I): workers (PS) of a job on one empty machine, at most N_i
-        self.total = self.count @ holds  # (I,)
+        # (C, I): workers (PS) of a job on one empty machine, at most N_i
+        self.room = rooms(self.demand, self.capacity, a.chunks)
+        self.total = self.count @ self.room  # (I,)
 
 
 @dataclass
-class Limits:
+class OasisLimits(Limits):
     """What the path to a leaf says of each job."""
 
-    first: Ints  # (I,) earliest and
-    last: Ints  # (I,) latest slot in which it may complete
-    never: Flags  # (I,) whether it may stay out
-    low: Ints  # (I, T) numbers of workers up to the completion
-    high: Ints  # (I, T)
     machines: dict[tuple[int, int, int, int], tuple[int, int]]
     """(side, slot, machine, job) -> limits on that machine"""
-
-    def copy(self) -> Limits:
-        """Return a copy that may be changed."""
-        return Limits(
-            self.first.copy(),
-            self.last.copy(),
-            self.never.copy(),
-            self.low.copy(),
-            self.high.copy(),
-            dict(self.machines),
-        )
-
-    def must_run(self, i: int, t: int) -> None:
-        """Job ``i`` has workers in slot ``t``: it completes, and not before."""
-        self.never[i] = False
-        self.first[i] = max(self.first[i], t)
 
 
 @dataclass(frozen=True)
@@ -93,14 +63,6 @@ class CapacityPriced:
 
     key: int
     prices: tuple[Ints, Ints]
-
-    def machines_worth(self, sides: tuple[Side, Side]) -> int:
-        """Return the sum of price * capacity."""
-        return sum(
-            int(p[t, c, r]) * int(side.capacity[c, r]) * int(side.count[c])
-            for side, p in zip(sides, self.prices, strict=True)
-            for t, c, r in zip(*np.nonzero(p), strict=True)
-        )
 
 
 @dataclass(frozen=True)
@@ -115,7 +77,7 @@ class LeafBounds:
 
     Prices are integers, in value units times 2**grid_bits. Costs of schedules and loads of machines
     are added up on a grid that is coarser if need be, so that no int64 overflows (see
-    `certificate_range`). That is valid, too: prices of slots become other prices, and the costs of
+    `limits.Range`). That is valid, too: prices of slots become other prices, and the costs of
     prices of capacity only fall.
     """
 
@@ -174,19 +136,12 @@ class LeafBounds:
                     total += math.ceil(job.utility.upper(delay) * scale) / scale
         return total
 
-    def unrestricted(self) -> Limits:
+    def unrestricted(self) -> OasisLimits:
         """Return the limits at the root of a tree."""
-        jobs, horizon = len(self.inst.jobs), self.inst.horizon
-        return Limits(
-            first=self.inst.arrays.arrival.copy(),
-            last=self.last.copy(),
-            never=np.ones(jobs, np.bool_),
-            low=np.zeros((jobs, horizon), np.int64),
-            high=np.repeat(self.cap[:, None], horizon, axis=1),
-            machines={},
-        )
+        arrival, slots = self.inst.arrays.arrival, self.inst.horizon
+        return OasisLimits.at_root(arrival, self.last, self.cap, slots, {})
 
-    def bound(self, limits: Limits, prices: CapacityPriced | SlotPriced) -> int | None:
+    def bound(self, limits: OasisLimits, prices: CapacityPriced | SlotPriced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
         if not self._spread(limits):
             return None
@@ -197,7 +152,10 @@ class LeafBounds:
                 return None
             total += payoff
         if isinstance(prices, CapacityPriced):
-            return (total << self.shift) + prices.machines_worth(self.sides)
+            return (total << self.shift) + sum(
+                capacity_worth(p, side.capacity, side.count)
+                for side, p in zip(self.sides, prices.prices, strict=True)
+            )
         for side in (0, 1):
             load = self._machines(side, limits, prices.prices[side])
             if load is None:
@@ -205,7 +163,7 @@ class LeafBounds:
             total += load
         return total << self.shift
 
-    def _spread(self, limits: Limits) -> bool:
+    def _spread(self, limits: OasisLimits) -> bool:
         """Apply what limits on machines say of a job's totals; False if nothing is left."""
         totals: dict[tuple[int, int, int], tuple[int, int]] = {}
         for (s, t, h, i), (low, high) in limits.machines.items():
@@ -222,11 +180,14 @@ class LeafBounds:
             limits.low[i, t] = max(limits.low[i, t], low)
             limits.high[i, t] = min(limits.high[i, t], high)
         for i, t in zip(*np.nonzero(limits.low), strict=True):
-            limits.must_run(int(i), int(t))
+            limits.never[i] = False  # it completes, and not before
+            limits.first[i] = max(limits.first[i], t)
         limits.last[limits.first > limits.last] = -1  # it stays out
         return not np.any(limits.low > limits.high)
 
-    def _payoff(self, i: int, limits: Limits, prices: CapacityPriced | SlotPriced) -> int | None:
+    def _payoff(
+        self, i: int, limits: OasisLimits, prices: CapacityPriced | SlotPriced
+    ) -> int | None:
         """Return what job ``i`` earns at most; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])
@@ -280,7 +241,7 @@ class LeafBounds:
             if sum(known.size for known in self._costs.values()) >= CELLS:
                 self._costs.clear()
             units = [
-                self._units(p[arrival:], side.demand[i])
+                charged(p[arrival:], side.demand[i], self.shift, self.dearest)
                 for side, p in zip(self.sides, prices.prices, strict=True)
             ]
             rooms = [side.count * side.room[:, i] for side in self.sides]
@@ -288,40 +249,19 @@ class LeafBounds:
             self._costs[key] = slot_costs(units[0], rooms[0], units[1], rooms[1], needed)
         return self._costs[key]
 
-    def _units(self, prices: Ints, demand: Ints) -> Ints:
-        """Return the price of one worker (PS) on each class, shape (S, C), rounded down."""
-        price = Magnitude("price of a unit", int(prices.max(initial=0)))
-        unit = price * Magnitude.of("demand", demand)
-        if prices.dtype != object and unit.total(len(demand)).inside():
-            exact = (prices @ demand) >> min(self.shift, 63)  # 63: nothing is left
-        else:
-            exact = (prices.astype(object) @ demand.astype(object)) >> self.shift
-        units: Ints = np.minimum(exact, self.dearest).astype(np.int64)
-        return units
-
-    def _on_grid(self, prices: Ints) -> Ints:
-        """Return prices of workers (PS) as they count: rounded down, at most the dearest.
-
-        These are other prices, and as good: costs and loads are counted at the same.
-        """
-        counted: Ints = np.minimum(prices >> min(self.shift, 63), self.dearest)
-        return counted
-
     def _slot_costs(self, i: int, prices: SlotPriced, window: slice) -> Ints:
         cells(f"costs of job {i}", window.stop - window.start, int(self.cap[i]) + 1)
-        worker, server = (self._on_grid(p[i, window]) for p in prices.prices)
+        worker, server = (lowered(p[i, window], self.shift, self.dearest) for p in prices.prices)
         numbers = np.arange(self.cap[i] + 1)
         cost: Ints = np.outer(worker, numbers) + np.outer(server, self.ps_needed[i][numbers])
         return cost
 
-    def _machines(self, s: int, limits: Limits, prices: Ints) -> int | None:
+    def _machines(self, s: int, limits: OasisLimits, prices: Ints) -> int | None:
         """Return the worth of the most expensive loads of one side's machines over all slots."""
         side, total = self.sides[s], 0
-        value = self._on_grid(prices)
+        value = lowered(prices, self.shift, self.dearest)
         most = limits.high if s == 0 else self._servers(limits.high)
-        slots = np.arange(self.inst.horizon)[None, :]
-        runs = (self.inst.arrays.arrival[:, None] <= slots) & (slots <= limits.last[:, None])
-        value = np.where(runs, value, 0).T.copy()  # (T, I)
+        value = np.where(limits.running(self.inst.arrays.arrival), value, 0).T.copy()  # (T, I)
         most = np.where(value.T > 0, most, 0).T.copy()  # (T, I)
         restricted: dict[int, dict[int, dict[int, tuple[int, int]]]] = {}  # slot, machine, job
         for (where, t, h, i), held in limits.machines.items():
@@ -358,7 +298,7 @@ class LeafBounds:
         key = (s, c, value.tobytes(), most.tobytes(), capacity.tobytes())
         if key not in self._loads:
             _make_room(self._loads)
-            self._loads[key] = int(best_load(value, most, side.demand, capacity))
+            self._loads[key] = best_load(value, most, side.demand, capacity)
         return self._loads[key]
 
     def _restricted(

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
 
-from optsched.families.oasis.certificate.kernels import NONE, SCALE
+from optsched.families.oasis.certificate.kernels import NONE
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.magnitudes import Magnitude
+from optsched.proofs.grid import ceil_log2
+from optsched.proofs.knapsack import SCALE
 
 CELLS = 2**25  # of one array, at most: 256 MB
 
@@ -73,17 +75,3 @@ def cells(what: str, *shape: int) -> None:
     for n in shape:
         size = size * Magnitude("places", n)
     size.named(f"number of places for {what}").fits(CELLS)
-
-
-def ceil_log2(x: Fraction) -> int:
-    """Return the least e with x <= 2**e; 0 for x = 0.
-
-    >>> [ceil_log2(Fraction(x)) for x in (0, 1, 5, 0.25)], ceil_log2(Fraction(1, 3))
-    ([0, 0, 3, -2], -1)
-    """
-    if x <= 0:
-        return 0
-    e = x.numerator.bit_length() - x.denominator.bit_length() - 1
-    while Fraction(2) ** e < x:
-        e += 1
-    return e

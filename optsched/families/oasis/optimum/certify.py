@@ -18,7 +18,6 @@ from optsched.families.oasis.certificate.format import (
     SlotPrices,
     WorkersSplit,
     to_fine_grid,
-    to_grid,
 )
 from optsched.families.oasis.certificate.limits import Range
 from optsched.families.oasis.instance import OasisInstance
@@ -27,6 +26,7 @@ from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
 from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
 from optsched.numbers.arrays import Floats
+from optsched.proofs.grid import to_grid
 
 SLOT_BITS = 40  # the grid of prices per worker, at the finest
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class

@@ -6,12 +6,12 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.families.oasis.certificate.bound import LeafBounds
-from optsched.families.oasis.certificate.format import FINEST_GRID, OasisCertificate, float_above
-from optsched.families.oasis.certificate.limits import ceil_log2
+from optsched.families.oasis.certificate.format import FINEST_GRID, OasisCertificate
 from optsched.families.oasis.facts import fastest
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
 from optsched.problem import Method
+from optsched.proofs.grid import ceil_log2, float_above
 from optsched.scheduling.units import InUnits, unit_of
 
 BITS = 40  # of the grid, below the greatest utility

@@ -13,7 +13,7 @@ from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
 from optsched.families.completion.certificate.bound import Evaluation
-from optsched.families.completion.certificate.format import LARGEST, CompletionCertificate
+from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks, StoppedError
@@ -23,6 +23,7 @@ from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.process import clock
+from optsched.proofs.limits import LARGEST
 
 CONVERGED = 1e-4
 INTERIOR = 2000  # rows from which on an interior point solves the master

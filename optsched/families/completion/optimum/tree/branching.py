@@ -15,18 +15,17 @@ from optsched.engine.colgen import Column, Pricing, Relaxation
 from optsched.families.completion.certificate.bound import UNLIMITED, Evaluation
 from optsched.families.completion.certificate.format import (
     ATTRIBUTES,
-    LARGEST,
     CompletionCertificate,
     Leaf,
     Node,
-    sparse,
-    to_grid,
 )
 from optsched.families.completion.certificate.format import Split as SplitNode
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.modes import Modes
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.proofs.grid import sparse, to_grid
+from optsched.proofs.limits import LARGEST
 
 START, COMPLETION, TYPE, WORKERS, TOGETHER = range(len(ATTRIBUTES))
 FRACTION = 1e-6
@@ -171,7 +170,7 @@ def certify_tree(
 def _certificate(problem: WindowBlocks, tree: Tree, negligible: float) -> CompletionCertificate:
     inst = problem.jobs.inst
     slots = Evaluation(inst).slots
-    lists: list[tuple[tuple[int, int, int, int], ...]] = []
+    lists: list[tuple[tuple[int, ...], ...]] = []
     index: dict[bytes, int] = {}
     heaviest = max((job.weight for job in inst.jobs), default=1.0)
     bits = int(np.clip(40 - np.ceil(np.log2(max(heaviest, 1e-9))), 0, BITS))

@@ -1,0 +1,47 @@
+"""What every judge refuses before it looks closer: the proof of another instance, or a huge one."""
+
+from __future__ import annotations
+
+from optsched.problem import Frozen, Instance
+
+LARGEST = 20_000_000  # characters of a certificate's JSON text
+
+
+def check_size(certificate: Frozen) -> None:
+    """Refuse a certificate that is too long to be looked at.
+
+    Raises
+    ------
+    ValueError
+        Its JSON text has more than `LARGEST` characters.
+    """
+    size = len(certificate.model_dump_json())
+    if size > LARGEST:
+        raise ValueError(f"the certificate has {size} characters, expected at most {LARGEST}")
+
+
+def check_owner(inst: Instance, instance_sha256: str) -> None:
+    """Refuse the certificate of another instance.
+
+    Raises
+    ------
+    ValueError
+        The digest is not that of this instance.
+    """
+    if instance_sha256 != inst.digest():
+        raise ValueError(
+            f"the certificate belongs to instance {instance_sha256}, "
+            f"this instance is {inst.digest()}"
+        )
+
+
+def inside(place: str, name: str, value: int, low: int, high: int) -> None:
+    """Refuse an index outside ``low``..``high``.
+
+    Raises
+    ------
+    ValueError
+        The message says where, what, and what would be right.
+    """
+    if not low <= value <= high:
+        raise ValueError(f"{place}: {name} {value} does not exist, expected {low}..{high}")
