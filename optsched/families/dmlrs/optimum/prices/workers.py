@@ -149,8 +149,7 @@ class UnitBlocks(NodeBlocks):
     def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
         """Return the column of a schedule with rows [side, slot, class, number]."""
         there = self.row[entries[:, 0], i, entries[:, 1], entries[:, 2]]  # -1: has no row
-        amounts = entries[:, 3].astype(float)
-        use = np.bincount(there + 1, amounts, self.rows + 1)[1:]
+        use = np.asarray(np.bincount(there + 1, entries[:, 3], self.rows + 1)[1:], float)
         rows = np.flatnonzero(use)
         value = float(self.requests[i].utility[completion])
         # one worker beside its PS uses what the two on equal machines use, but is another mode
