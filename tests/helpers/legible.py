@@ -43,7 +43,7 @@ def drawn(figure):
 def faults(figure):
     """Return a line for every fault of a figure; none where all words can be read."""
     renderer = drawn(figure)
-    pixels = np.asarray(renderer.buffer_rgba())[::-1, :, :3] / 255.0  # from below, as the boxes
+    pixels = np.asarray(renderer.buffer_rgba())[::-1, :, :3]  # from below, as the boxes
     height, width = pixels.shape[:2]
     boxes, found = [], []
     for text in renderer.words:
@@ -55,7 +55,7 @@ def faults(figure):
             continue
         low = np.maximum((int(box.y0), int(box.x0)), 0)
         behind = pixels[low[0] : int(box.y1) + 1, low[1] : int(box.x1) + 1].reshape(-1, 3)
-        against = np.quantile(contrasts(to_rgb(text.get_color()), behind), 0.2)
+        against = np.quantile(contrasts(to_rgb(text.get_color()), behind / 255.0), 0.2)
         if against < CONTRAST:
             found.append(f"{said} has a contrast of {against:.1f}")
     for (one, first), (other, second) in combinations(boxes, 2):
