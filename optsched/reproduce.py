@@ -19,7 +19,7 @@ from typing import Any
 from optsched.drawing import save
 from optsched.files.envelope import plain, read_json, write_json
 from optsched.files.provenance import machine, versions
-from optsched.papers import EXPERIMENTS, Experiment
+from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.experiment import Cell, Outcome, Row
 from optsched.problem import InputError
 from optsched.process import interrupts
@@ -74,9 +74,12 @@ def experiment(name: str) -> Experiment:
     InputError
         There is none.
     """
-    if name not in EXPERIMENTS:
-        raise InputError(f"unknown experiment {name!r}, expected one of: {', '.join(EXPERIMENTS)}")
-    return EXPERIMENTS[name]
+    paper = name.partition("-")[0]
+    for found in experiments(paper) if paper in PAPERS else ():
+        if found.name == name:
+            return found
+    known = ", ".join(e.name for paper in PAPERS for e in experiments(paper))
+    raise InputError(f"unknown experiment {name!r}, expected one of: {known}")
 
 
 @interrupts.remembered()

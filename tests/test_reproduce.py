@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from squares import RAN, run
 
 from optsched.families.oasis.instance import OasisInstance
-from optsched.papers import EXPERIMENTS
+from optsched.papers import PAPERS, experiments
 from optsched.papers.experiment import Experiment, Outcome, mean_with_interval
 from optsched.papers.oasis import fig3, fig4, fig5, fig6
 from optsched.papers.oasis.common import FLOORED, SCHEMES
@@ -101,8 +101,14 @@ def test_broken_results_file(tmp_path):
         reproduce(SQUARES, tmp_path, workers=1)
 
 
+def test_names_begin_with_the_family():
+    for paper in PAPERS:
+        assert all(e.name.startswith(f"{paper}-") for e in experiments(paper))
+        assert {e.family for e in experiments(paper)} == {paper}
+
+
 def test_cells_have_names_of_their_own():
-    for experiment in EXPERIMENTS.values():
+    for experiment in (e for paper in PAPERS for e in experiments(paper)):
         cells = [json.dumps(cell, sort_keys=True) for cell in experiment.cells(2)]
         assert len({*cells}) == len(cells) > 1
 

@@ -1,15 +1,17 @@
 """Figures and tables of the papers as experiments: `optsched reproduce NAME`."""
 
-from itertools import chain
+from importlib import import_module
 
-from optsched.papers import bipartite, bot, completion, dmlrs, oasis
 from optsched.papers.experiment import Experiment
 
-EXPERIMENTS: dict[str, Experiment] = {
-    e.name: e
-    for e in chain.from_iterable(
-        package.EXPERIMENTS for package in (oasis, dmlrs, completion, bipartite, bot)
-    )
-}
+PAPERS = ("oasis", "dmlrs", "completion", "bipartite", "bot")
+"""Families, with which the names of their experiments begin."""
 
-__all__ = ["EXPERIMENTS", "Experiment"]
+
+def experiments(paper: str) -> tuple[Experiment, ...]:
+    """Return the experiments of one of :data:`PAPERS`; those of no other are imported."""
+    found: tuple[Experiment, ...] = import_module(f"optsched.papers.{paper}").EXPERIMENTS
+    return found
+
+
+__all__ = ["PAPERS", "Experiment", "experiments"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from matplotlib.figure import Figure
-from scipy.stats import bootstrap
 
 Cell: TypeAlias = dict[str, Any]
 """Parameters of one piece of work; plain JSON, and its identity when a run is taken up again."""
@@ -46,6 +45,8 @@ def mean_with_interval(sample: Sequence[float]) -> dict[str, Any]:
     mean = sum(sample) / len(sample)
     if len(sample) < 2:
         return {"mean": mean, "interval": None, "count": len(sample)}
+    from scipy.stats import bootstrap  # here, since it takes a while to import
+
     found = bootstrap((sample,), _mean, n_resamples=2000, method="percentile", rng=0)
     ci = found.confidence_interval
     return {"mean": mean, "interval": [float(ci.low), float(ci.high)], "count": len(sample)}

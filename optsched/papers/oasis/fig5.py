@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
-from scipy.stats import spearmanr
 
 from optsched.drawing import COLOURS
 from optsched.engine.progress import CLOSED
@@ -97,6 +96,8 @@ def _trend(rows: Sequence[Row], name: str) -> float | None:
     values = [row[name] for row in rows]
     if len({*values}) < 2 or len({*ratios}) < 2:
         return None
+    from scipy.stats import spearmanr  # here, since it takes a while to import
+
     return float(spearmanr(values, ratios).statistic)
 
 
