@@ -33,8 +33,8 @@ gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-LONG = ("supervisor", "sealed", "cold_start", "example_family", "failing_policies")
-"""Files of few tests that take long, as they start processes."""
+LONG = ("supervisor", "sealed", "branch", "cli", "solvers", "pictures")
+"""Files that take longest beside the families: most of them start processes."""
 
 
 def scope_of(nodeid: str) -> str:
