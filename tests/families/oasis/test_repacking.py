@@ -99,14 +99,13 @@ def test_hope_is_never_below_what_packing_anew_gives(seed):
 
 def test_workers_go_where_they_leave_the_least():
     capacity = np.array([[7.0], [4.0], [6.0]])
-    workers, ps = (side_of(np.array([[2.0]]), capacity, np.zeros((1, 1), np.int64)) for _ in "wp")
-    slot_rooms(0, 0, 0, workers, ps)
-    assert (workers.room[0], ps.room[0]) == (8, 8)
-    put(0, np.array([5]), np.zeros(6, np.int64), workers, ps)
-    assert workers.number[0, 0] == 5
-    assert workers.hosted[0, :, 0].tolist() == [0, 2, 3]
-    assert workers.free[0, 0].tolist() == [7, 0, 0]
-    assert not ps.hosted.any()
+    side = side_of(np.array([[2.0]]), capacity, np.zeros((1, 1), np.int64))
+    slot_rooms(0, 0, 0, side)
+    assert side.room[0] == 8
+    put(0, np.array([5]), side)
+    assert side.number[0, 0] == 5
+    assert side.hosted[0, :, 0].tolist() == [0, 2, 3]
+    assert side.free[0, 0].tolist() == [7, 0, 0]
 
 
 @given(SEEDS)

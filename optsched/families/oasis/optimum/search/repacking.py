@@ -33,19 +33,17 @@ class Side(NamedTuple):
 
 
 @kernel
-def slot_rooms(i: int, first: int, last: int, workers: Side, ps: Side) -> None:
+def slot_rooms(i: int, first: int, last: int, side: Side) -> None:
     """Count what fits of job i into each of the slots first..last as things stand."""
-    for k in range(2):
-        side = workers if k == 0 else ps
-        most = side.most[i]
-        for t in range(side.room.size):
-            side.room[t], side.repacked[t] = 0.0, False
-        for t in range(first, last + 1):
-            rooms(side.free[t], side.demand[i], most, side.scratch)
-            held = 0.0
-            for h in range(side.scratch.size):
-                held += side.scratch[h]
-            side.room[t] = min(float(most), held)
+    most = side.most[i]
+    for t in range(side.room.size):
+        side.room[t], side.repacked[t] = 0.0, False
+    for t in range(first, last + 1):
+        rooms(side.free[t], side.demand[i], most, side.scratch)
+        held = 0.0
+        for h in range(side.scratch.size):
+            held += side.scratch[h]
+        side.room[t] = min(float(most), held)
 
 
 @kernel(inline="always")
@@ -193,60 +191,56 @@ def make_room(i: int, first: int, last: int, side: Side, tries: int) -> None:
 
 
 @kernel(nogil=True)
-def put(i: int, amount: Ints, needed: Ints, workers: Side, ps: Side) -> None:
-    """Place ``amount`` (T,) workers of job i by slot, and the PS of which n need ``needed[n]``."""
-    for t in range(amount.size):
-        n = amount[t]
-        if n > 0:
-            for k in range(2):
-                side = workers if k == 0 else ps
-                want = n if k == 0 else needed[n]
-                side.number[t, i] = want
-                if side.repacked[t]:
-                    _put_repacked(t, i, want, side)
-                else:
-                    _put_best_fit(t, i, want, side)
+def put(i: int, amount: Ints, side: Side) -> None:
+    """Place ``amount`` (T,) workers of job i in the slots that hold them as things stand.
 
-
-@kernel
-def _put_best_fit(t: int, i: int, want: int, side: Side) -> None:
-    """Place workers where they leave the least behind, by worth per worker placed."""
+    They go where they leave the least behind, by worth per worker placed.
+    """
     demand, weight, free, scratch = side.demand, side.weight, side.free, side.scratch
-    resources, machines = free.shape[1:]
-    rooms(free[t], demand[i], want, scratch)
-    while want > 0:
-        least, where, take = np.inf, -1, 0
-        for h in range(machines):
-            if scratch[h] >= 1.0:
-                k = min(want, int(scratch[h]))
-                waste = 0.0
-                for r in range(resources):
-                    waste += weight[t, r, h] * (free[t, r, h] - k * demand[i, r])
-                if waste / k < least:
-                    least, where, take = waste / k, h, k
-        side.hosted[t, where, i] = take
-        for r in range(resources):
-            free[t, r, where] -= take * demand[i, r]
-        scratch[where] = 0.0
-        want -= take
+    _, resources, machines = free.shape
+    for t in range(amount.size):
+        want = amount[t]
+        if want == 0 or side.repacked[t]:
+            continue
+        side.number[t, i] = want
+        rooms(free[t], demand[i], want, scratch)
+        while want > 0:
+            least, where, take = np.inf, -1, 0
+            for h in range(machines):
+                if scratch[h] >= 1.0:
+                    k = min(want, int(scratch[h]))
+                    waste = 0.0
+                    for r in range(resources):
+                        waste += weight[t, r, h] * (free[t, r, h] - k * demand[i, r])
+                    if waste / k < least:
+                        least, where, take = waste / k, h, k
+            side.hosted[t, where, i] = take
+            for r in range(resources):
+                free[t, r, where] -= take * demand[i, r]
+            scratch[where] = 0.0
+            want -= take
 
 
 @kernel
-def _put_repacked(t: int, i: int, want: int, side: Side) -> None:
-    """Make the fresh packing of a slot the present one, with ``want`` workers of job i."""
+def put_repacked(i: int, amount: Ints, side: Side) -> None:
+    """Make the fresh packings the present ones where ``amount`` (T,) workers of job i need them."""
     demand, capacity, free = side.demand, side.capacity, side.free
     fresh, hosted = side.fresh, side.hosted
     machines, resources = capacity.shape
-    extra = -want
-    for h in range(machines):
-        extra += fresh[t, h, i]
-        for j in range(demand.shape[0]):
-            hosted[t, h, j] = fresh[t, h, j]
-    for h in range(machines - 1, -1, -1):
-        fewer = min(extra, int(hosted[t, h, i]))
-        hosted[t, h, i] -= fewer
-        extra -= fewer
-        for r in range(resources):
-            free[t, r, h] = capacity[h, r]
+    for t in range(amount.size):
+        if amount[t] == 0 or not side.repacked[t]:
+            continue
+        side.number[t, i] = amount[t]
+        extra = -amount[t]
+        for h in range(machines):
+            extra += fresh[t, h, i]
             for j in range(demand.shape[0]):
-                free[t, r, h] -= hosted[t, h, j] * demand[j, r]
+                hosted[t, h, j] = fresh[t, h, j]
+        for h in range(machines - 1, -1, -1):
+            fewer = min(extra, int(hosted[t, h, i]))
+            hosted[t, h, i] -= fewer
+            extra -= fewer
+            for r in range(resources):
+                free[t, r, h] = capacity[h, r]
+                for j in range(demand.shape[0]):
+                    free[t, r, h] -= hosted[t, h, j] * demand[j, r]

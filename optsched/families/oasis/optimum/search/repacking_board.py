@@ -19,6 +19,7 @@ from optsched.families.oasis.optimum.search.repacking import (
     hoped,
     make_room,
     put,
+    put_repacked,
     slot_rooms,
 )
 from optsched.numbers.arrays import Floats, Ints
@@ -117,7 +118,8 @@ class PackedBoard:
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
         request, last = self.requests[i], self._last[i]
-        slot_rooms(i, request.arrival, last, *self.sides)
+        for side in self.sides:
+            slot_rooms(i, request.arrival, last, side)
         completion = self._best(i, factor)
         if self.factors[factor][1] and self.hopeful[i] and not self._content(i, completion):
             until = last if completion < 0 else completion
@@ -161,7 +163,11 @@ class PackedBoard:
 
     def _place(self, i: int, completion: int) -> None:
         request = self.requests[i]
-        put(i, self._scratch.amount, request.ps_needed, *self.sides)
+        amount = self._scratch.amount
+        for side, number in zip(self.sides, (amount, request.ps_needed[amount]), strict=True):
+            put(i, number, side)
+            if side.repacked.any():
+                put_repacked(i, number, side)
         self.plans[i] = completion
         self.value += float(request.utility[completion])
 
