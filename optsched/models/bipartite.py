@@ -25,12 +25,11 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 from numpy.typing import NDArray
-from optsched.numbers.arrays import Ints
 from scipy.sparse import csr_array, diags_array
 
 from optsched.families.bipartite.instance import LINEAR, LOG, POLY, RECIPROCAL, BipartiteInstance
+from optsched.numbers.arrays import Ints
 from optsched.problem import InputError
-
 
 MOST_VARIABLES = 1_000_000
 

@@ -17,8 +17,6 @@ The logarithm has two forms, the geometric mean (second-order cones) and exponen
 
 from __future__ import annotations
 
-from optsched.numbers.arrays import Floats
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +26,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from optsched.families.bot.instance import BotInstance
+from optsched.numbers.arrays import Floats
 
 FORMS = ("geometric", "exponential")
 

@@ -29,7 +29,6 @@ from optsched.families.bipartite.instance import (
     BipartiteArrays,
     BipartiteInstance,
     BipartiteSchedule,
-    Platform,
     Rows,
     gain,
 )
@@ -86,15 +85,13 @@ def is_stationary(_inst: BipartiteInstance, schedule: BipartiteSchedule) -> bool
     return len({schedule.decisions[d] for d in used}) == 1
 
 
-class Limits:
-    """What the judge admits: capacities and requests with the common tolerance, as floats."""
-
-    def __init__(self, platform: Platform) -> None:
-        a = platform.arrays
-        self.capacity = np.array([admitted(x) for x in a.capacity.tolist()], float)
-        request = np.array([admitted(x) for x in a.request.ravel().tolist()], float)
-        resource = np.repeat(np.arange(len(a.capacity)) % a.resources, np.diff(a.start))
-        self.upper = request[a.port * a.resources + resource]
+def admitted_rows(a: BipartiteArrays) -> Rows:
+    """Return what the judge admits: capacities and requests with the common tolerance."""
+    capacity = np.array([admitted(x) for x in a.capacity.tolist()], float)
+    request = np.array([admitted(x) for x in a.request.ravel().tolist()], float)
+    resource = np.repeat(np.arange(len(a.capacity)) % a.resources, np.diff(a.start))
+    upper = request[a.port * a.resources + resource]
+    return Rows(a.start, a.port, a.kind, a.alpha, a.beta, upper, capacity)
 
 
 @lru_cache(maxsize=100_000)
@@ -121,10 +118,8 @@ class Judge:
         self.rewards: list[float] = []
         self.violations: list[Violation] = []
         self._arrays = inst.arrays
-        self._limits = Limits(inst)
-        a = self._arrays
-        upper, capacity = self._limits.upper, self._limits.capacity
-        self._rows = plain(Rows(a.start, a.port, a.kind, a.alpha, a.beta, upper, capacity))
+        self._admitted = admitted_rows(inst.arrays)
+        self._rows = plain(self._admitted)
         self._prints: list[int] = []
         self._worth = np.zeros(self._arrays.copies)
         self._totals = np.zeros((self._arrays.copies, self._arrays.resources))
@@ -206,7 +201,7 @@ class Judge:
 
     def _explain(self, t: int, y: Floats) -> None:
         """Name what is wrong with a decision."""
-        a, limits, names = self._arrays, self._limits, self.inst.resources
+        a, limits, names = self._arrays, self._admitted, self.inst.resources
         bad = ~np.isfinite(y) | (y < 0) | (y > limits.upper)
         for channel in np.flatnonzero(bad)[:MOST_VIOLATIONS]:
             r, copy, k = a.place(int(channel))

@@ -1,7 +1,7 @@
 """How far a schedule is from a bound in family `bot`, whatever the units and the utility.
 
 For a finite alpha it is how much larger the mean rate of the bound is than that of the schedule
-(`certificate_budget`): utilities may be 0, negative or huge, mean rates are rates.
+(`certificate.bound`): utilities may be 0, negative or huge, mean rates are rates.
 
 Max-min compares sorted rates, the smallest first, then the next. Let x_1 <= x_2 <= ... be those of
 the schedule. The distance is the largest of T_i / x_i - 1, where T_i bounds y_i from above for
@@ -109,7 +109,7 @@ def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
     if alpha == 1:
         return each
     base = (1 - alpha) * each
-    return ln(base)[up == (alpha < 1)] / (1 - alpha) if base > 0 else None
+    return ln(base, up=up == (alpha < 1)) / (1 - alpha) if base > 0 else None
 
 
 def _grown(log: Fraction) -> float:

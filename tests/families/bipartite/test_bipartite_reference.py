@@ -6,7 +6,6 @@ from bipartite_reference import FILES, load
 
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.families.bipartite.optimum.methods import per_pattern
 from optsched.families.bipartite.optimum.opening import opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge
@@ -31,8 +30,10 @@ def test_known_optimum_of_every_slot(path):
     assert found.status is Status.OPTIMAL
     assert found.value == pytest.approx(known["per_slot_total"], rel=1e-7)
     assert found.bound == pytest.approx(sum(known["per_slot"]["bound"]), rel=1e-7)
-    for pattern, _, solved in per_pattern(inst, 1e-8):
-        slot = int(np.flatnonzero((inst.jobs == inst.patterns[0][pattern]).all(axis=1))[0])
+    solver = Solver(inst)
+    for pattern in inst.patterns[0]:
+        solved = solver.solve(pattern, 1e-8)
+        slot = int(np.flatnonzero((inst.jobs == pattern).all(axis=1))[0])
         assert solved.value == pytest.approx(known["per_slot"]["value"][slot], rel=1e-7, abs=1e-9)
 
 

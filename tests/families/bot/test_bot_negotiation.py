@@ -7,7 +7,7 @@ from bot_reference import FILES, load, utility
 import optsched
 from optsched.families.bot.policies import negotiation as negotiation_module
 from optsched.families.bot.policies.convergence import convergence
-from optsched.families.bot.policies.messages import _deliver
+from optsched.families.bot.policies.messages import Mail, _deliver
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
 from optsched.families.bot.sources.presets import generate
 
@@ -113,13 +113,13 @@ def test_late_and_lost_messages():
 
 def test_a_late_message_does_not_replace_a_newer_one():
     for sent, expected in ((3, [1.0, 2.0]), (6, [8.0, 9.0])):
-        known, stamp = np.array([[[1.0, 2.0]]]), np.array([[5]])
-        post, due = np.zeros((3, 1, 1, 2)), np.zeros((3, 1, 1), np.int64)
-        post[7 % 3, 0, 0], due[7 % 3] = (8.0, 9.0), sent
-        _deliver(7, 2, 0, 0, known, stamp, post, due)
-        assert known[0, 0].tolist() == expected
-        assert stamp[0, 0] == max(5, sent)
-        assert not due.any()  # whatever arrived has left the post
+        mail = Mail.of(1, 1, delay=2)
+        mail.known[0, 0], mail.stamp[0, 0] = (1.0, 2.0), 5
+        mail.post[7 % 3, 0, 0], mail.due[7 % 3] = (8.0, 9.0), sent
+        _deliver(7, 2, 0, 0, mail)
+        assert mail.known[0, 0].tolist() == expected
+        assert mail.stamp[0, 0] == max(5, sent)
+        assert not mail.due.any()  # whatever arrived has left the post
 
 
 def test_a_message_that_is_always_lost_would_be_an_error():

@@ -17,7 +17,7 @@ A price set holds shares theta / n, so it may serve any pattern: with n = 0 or 1
 the same to every pattern in which it has a job, so that a set is evaluated once.
 
 The checker knows no solver. It takes capacities and requests with the judge's tolerance, the data
-as the decimals that are written, and rounds everything outwards (`certificate_enclosure`, with the
+as the decimals that are written, and rounds everything outwards (`enclosure`, with the
 limits of all magnitudes). A nu that is no float is taken as the nearest float, since any will do.
 """
 

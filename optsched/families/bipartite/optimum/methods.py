@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,14 +53,6 @@ def pattern_times(inst: BipartiteInstance) -> Ints:
     """Return the number of slots of each pattern of jobs."""
     patterns, which = inst.patterns
     return np.bincount(which, minlength=len(patterns))
-
-
-def per_pattern(inst: BipartiteInstance, gap: float) -> Iterator[tuple[int, int, Solved]]:
-    """Yield pattern, number of its slots, and its optimum; the most frequent patterns first."""
-    times = pattern_times(inst)
-    solver = Solver(inst)
-    for p in np.argsort(-times, kind="stable").tolist():
-        yield p, int(times[p]), solver.solve(inst.patterns[0][p], gap)
 
 
 def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:

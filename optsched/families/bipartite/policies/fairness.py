@@ -40,14 +40,9 @@ class Fairness(Baseline):
 
 @kernel(error_model="numpy")
 def divide(
-    y: Floats,
-    jobs: Flags,
-    everybody: bool,
-    start: Ints,
-    port: Ints,
-    upper: Floats,
+    y: Floats, jobs: Flags, everybody: bool, start: Ints, port: Ints, upper: Floats,
     capacity: Floats,
-) -> None:
+) -> None:  # fmt: skip
     """Give every copy with a job min(a, c a / sum of a); arrays as in `BipartiteArrays`."""
     for row in range(len(capacity)):
         asked = 0.0

@@ -350,16 +350,9 @@ def ascend_long(y: Floats, out: Floats, ascent: Ascent, channels: Channels) -> N
 
 @kernel(error_model="numpy")
 def shape(
-    y: Floats,
-    out: Floats,
-    first: int,
-    last: int,
-    port: Unsigned,
-    step: Floats,
-    due: Floats,
-    kind: int,
-    alpha: float,
-) -> None:
+    y: Floats, out: Floats, first: int, last: int, port: Unsigned, step: Floats, due: Floats,
+    kind: int, alpha: float,
+) -> None:  # fmt: skip
     """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized.
 
     ``step`` and ``due`` (C,) are the step of each copy, and what it takes off for the overhead.

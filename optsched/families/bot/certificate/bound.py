@@ -49,16 +49,18 @@ def log_mean(inst: BotInstance, pay: Fraction, task: Sequence[Fraction]) -> Frac
         raise ValueError("the platform is worth nothing, expected prices of what is used")
     alpha, shares = exact(float(inst.alpha)), _shares(inst)
     if alpha == 0:
-        return ln(pay * max(g / price for g, price in zip(shares, task, strict=True)))[1]
+        return ln(pay * max(g / price for g, price in zip(shares, task, strict=True)), up=True)
     if alpha == 1:
         return sum(
-            (g * ln(g * pay / price)[1] for g, price in zip(shares, task, strict=True)),
+            (g * ln(g * pay / price, up=True) for g, price in zip(shares, task, strict=True)),
             Fraction(0),
         )
     # the division by 1 - alpha turns the sides around above 1
     up, power = alpha < 1, 1 - alpha
-    terms = [ln(g)[up] - power * ln(price)[0] for g, price in zip(shares, task, strict=True)]
-    return log_sum(terms, alpha, up=up) / power + ln(pay)[1]
+    terms = [
+        ln(g, up=up) - power * ln(price, up=False) for g, price in zip(shares, task, strict=True)
+    ]
+    return log_sum(terms, alpha, up=up) / power + ln(pay, up=True)
 
 
 def worth(inst: BotInstance, log_of_mean: Fraction) -> float:
@@ -85,9 +87,9 @@ def attained(inst: BotInstance, rates: Sequence[Fraction]) -> Fraction | None:
         return None
     pairs = [(g, rate) for g, rate in zip(shares, rates, strict=True) if rate > 0]
     if alpha == 1:
-        return sum((g * ln(rate)[0] for g, rate in pairs), Fraction(0))
+        return sum((g * ln(rate, up=False) for g, rate in pairs), Fraction(0))
     up, power = alpha > 1, 1 - alpha
-    terms = [ln(g)[up] + power * ln(rate)[0] for g, rate in pairs]
+    terms = [ln(g, up=up) + power * ln(rate, up=False) for g, rate in pairs]
     return log_sum(terms, Fraction(1), up=up) / power
 
 

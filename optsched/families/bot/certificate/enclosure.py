@@ -19,15 +19,14 @@ STEP = Fraction(1, 10**35)
 FAR = 1000  # e to the power of this is no float any more
 
 
-def ln(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Return a lower and an upper bound of ln x, x > 0.
+def ln(x: Fraction, *, up: bool) -> Fraction:
+    """Return a bound of ln x, x > 0, on one side.
 
-    >>> low, high = ln(Fraction(2))
+    >>> low, high = (ln(Fraction(2), up=up) for up in (False, True))
     >>> low < Fraction("0.693147180559945309417232121458176568") < high
     True
     """
-    low, high = (_decimal(x, up).ln(_context(up)) for up in (False, True))
-    return _wider(Fraction(low), up=False), _wider(Fraction(high), up=True)
+    return _wider(Fraction(_decimal(x, up).ln(_context(up))), up=up)
 
 
 def exp_below(x: Fraction) -> Fraction:
@@ -65,7 +64,7 @@ def log_sum(terms: Sequence[Fraction], alpha: Fraction, *, up: bool) -> Fraction
     top = max(terms)
     power = exp_above if up else exp_below
     total = sum((power((x - top) / alpha) for x in terms), Fraction(0))
-    return top + alpha * ln(total)[up]
+    return top + alpha * ln(total, up=up)
 
 
 def _exp(x: Fraction, *, up: bool) -> Fraction:

@@ -8,7 +8,7 @@ least
 
 so all rates together cost sum_k price_k rho_k, and no platform can be sold for more than its
 capacity is worth, pay = sum_n lambda_n W_n + sum_arcs mu B. Whatever is maximized, the best that a
-budget of ``pay`` buys is a bound (`certificate_budget`). Max-min goes on after the smallest rate: a
+budget of ``pay`` buys is a bound (`bound`). Max-min goes on after the smallest rate: a
 further level has ``floors`` for the applications that are settled, and says that whoever gives
 them at least that gives the others at most (pay - sum of price * floor) / (sum of their prices).
 

@@ -13,7 +13,7 @@ SETTLED = 1e-9
 
 
 def logarithmic_slopes(inst: BotInstance, log_rates: Floats) -> Floats:
-    """Return d ln M / d ln rho_k of the mean rate M (`certificate_budget`); they add up to 1."""
+    """Return d ln M / d ln rho_k of the mean rate M (`certificate.bound`); they add up to 1."""
     terms = np.log(inst.weights) + (1 - float(inst.alpha)) * log_rates
     terms = np.exp(terms - terms.max())
     return np.asarray(terms / terms.sum())

@@ -178,15 +178,9 @@ def ascend(
 
 @kernel(error_model="numpy")
 def descend(
-    elimination: Elimination,
-    g: Floats,
-    off: Floats,
-    vc: Floats,
-    totals: Floats,
-    pi: Floats,
-    p: Floats,
-    y: Floats,
-) -> None:
+    elimination: Elimination, g: Floats, off: Floats, vc: Floats, totals: Floats, pi: Floats,
+    p: Floats, y: Floats,
+) -> None:  # fmt: skip
     """Carry the solution down, from the ``totals`` (K,) and ``pi[0]``, the prices at the root.
 
     Writes ``pi`` (N, K), the forces y = theta * (load + offset) (3 N,), and p = x / d (N, K), each

@@ -2,9 +2,9 @@
 
 What is maximized is the logarithm of the mean rate (`fairness.mean_rate`), which is concave for
 every alpha, does not change with the units, and has the same optimum as the utility. Everything is
-scaled (`interior_tree`); the start lies strictly inside. Every iteration is one elimination along
-the tree (`interior_kernels`) and two right sides (predictor and corrector after Mehrotra,
-`interior_steps`). The gap is the true one: rates scaled to the largest load against the bound that
+scaled (`tree`); the start lies strictly inside. Every iteration is one elimination along
+the tree (`kernels`) and two right sides (predictor and corrector after Mehrotra,
+`steps`). The gap is the true one: rates scaled to the largest load against the bound that
 the prices prove.
 """
 

@@ -1,6 +1,6 @@
 """Parts of one iteration of the interior-point method: what is proven, and the linear systems.
 
-Only what grows with the tree is compiled (`interior_kernels`); the rest is plain NumPy.
+Only what grows with the tree is compiled (`kernels`); the rest is plain NumPy.
 """
 
 from __future__ import annotations

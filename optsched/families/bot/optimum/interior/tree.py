@@ -1,7 +1,7 @@
 """An instance on its tree, as the interior-point method wants it: by place, and scaled.
 
 Rates are in units of what equal shares give, loads in units of capacity. The limits of nodes and
-arcs are numbered as in `interior_kernels`.
+arcs are numbered as in `kernels`.
 """
 
 from __future__ import annotations
@@ -65,18 +65,9 @@ class Tree:
         log_weights -= log_weights.max()
         start = np.ascontiguousarray((INSIDE * shares / unit[:, None]).T[order])
         return cls(
-            order,
-            parent,
-            master,
-            inside,
-            arc,
-            v,
-            present,
-            log_weights,
-            float(inst.alpha),
-            unit,
+            order, parent, master, inside, arc, v, present, log_weights, float(inst.alpha), unit,
             start,
-        )
+        )  # fmt: skip
 
     def natural(self, x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
         """Return rates (K, N), prices per full node (N,) and per full arc (2 L,) by number."""
