@@ -66,7 +66,7 @@ def bipartite_program(
     decision, channel = channels_with_jobs(inst, n)
     if len(channel) == 0:
         return _nothing()
-    row = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))[channel]
+    row = a.row[channel]
     port = a.port[channel]
     n_y, alpha, kind = weights[decision, port], a.alpha[row], a.kind[row]
     used, of_row = np.unique(decision * len(a.capacity) + row, return_inverse=True)

@@ -25,8 +25,7 @@ def offered_load(inst: BipartiteInstance) -> dict[str, float]:
     """
     a = inst.arrays
     often = inst.counts / inst.horizon
-    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
-    asked = np.bincount(rows % a.resources, a.upper * often[a.port], minlength=a.resources)
+    asked = np.bincount(a.row % a.resources, a.upper * often[a.port], minlength=a.resources)
     there = a.capacity.reshape(-1, a.resources).sum(axis=0)
     return {
         name: float(x / c) if c > 0 else (float("inf") if x > 0 else 0.0)

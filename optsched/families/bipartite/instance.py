@@ -238,6 +238,7 @@ class BipartiteArrays(Closed):
     kind: Ints  # (R * K,) index in KINDS
     alpha: Floats  # (R * K,)
     start: Ints  # (R * K + 1,) first channel of each row
+    row: Ints  # (N,) row of each channel
     port: Ints  # (N,) copy of each channel
     upper: Floats  # (N,) request of each channel
 
@@ -259,7 +260,7 @@ class BipartiteArrays(Closed):
         rows = [copies for copies in connected for _ in range(k)]
         start = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         port = np.concatenate(rows).astype(np.int64)
-        resource = np.repeat(np.arange(len(rows)) % k, np.diff(start))
+        row = np.repeat(np.arange(len(rows)), np.diff(start))
         return cls(
             copies=int(first[-1]),
             resources=k,
@@ -271,8 +272,9 @@ class BipartiteArrays(Closed):
             kind=np.array([KINDS.index(u.kind) for m in platform.machines for u in m.utility]),
             alpha=np.array([u.alpha for m in platform.machines for u in m.utility], float),
             start=start.astype(np.int64),
+            row=row,
             port=port,
-            upper=np.ascontiguousarray(request[port, resource]),
+            upper=np.ascontiguousarray(request[port, row % k]),
         )
 
     @property
@@ -282,7 +284,7 @@ class BipartiteArrays(Closed):
 
     def place(self, channel: int) -> tuple[int, int, int]:
         """Return machine, copy and resource of a channel."""
-        row = int(np.searchsorted(self.start, channel, side="right")) - 1
+        row = int(self.row[channel])
         return row // self.resources, int(self.port[channel]), row % self.resources
 
 

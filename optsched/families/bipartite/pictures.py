@@ -92,11 +92,10 @@ def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:
 def split(inst: BipartiteInstance, y: Floats, jobs: Flags) -> tuple[float, float]:
     """Return gain and overhead of a decision in a slot with ``jobs``; their difference is (8)."""
     a = inst.arrays
-    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
     totals = np.zeros((a.copies, a.resources))
-    np.add.at(totals, (a.port, rows % a.resources), y)
+    np.add.at(totals, (a.port, a.row % a.resources), y)
     live = np.flatnonzero(jobs[a.port] & (y > 0))
-    gains = sum(gain(a.kind[rows[i]], a.alpha[rows[i]], y[i]) for i in live)
+    gains = sum(gain(a.kind[a.row[i]], a.alpha[a.row[i]], y[i]) for i in live)
     return float(gains), float((a.beta * totals).max(axis=1)[jobs].sum())
 
 

@@ -89,8 +89,7 @@ def admitted_rows(a: BipartiteArrays) -> Rows:
     """Return what the judge admits: capacities and requests with the common tolerance."""
     capacity = np.array([admitted(x) for x in a.capacity.tolist()], float)
     request = np.array([admitted(x) for x in a.request.ravel().tolist()], float)
-    resource = np.repeat(np.arange(len(a.capacity)) % a.resources, np.diff(a.start))
-    upper = request[a.port * a.resources + resource]
+    upper = request[a.port * a.resources + a.row % a.resources]
     return Rows(a.start, a.port, a.kind, a.alpha, a.beta, upper, capacity)
 
 
@@ -229,19 +228,15 @@ class Judge:
 
 def row_sums(y: Floats, a: BipartiteArrays) -> Floats:
     """Return what a decision takes of each machine and resource, shape (R * K,)."""
-    sums = np.bincount(
-        np.repeat(np.arange(len(a.capacity)), np.diff(a.start)), y, minlength=len(a.capacity)
-    )
-    return sums.astype(np.float64)
+    return np.bincount(a.row, y, minlength=len(a.capacity)).astype(np.float64)
 
 
 def exact_worth(a: BipartiteArrays, y: Floats, copy: int) -> float:
     """Return q_l (7) of one copy from the decimals that are written, rounded down."""
     digits = MANY_DIGITS
-    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
     total, sums = Decimal(0), [Decimal(0)] * a.resources
     for i in np.flatnonzero((a.port == copy) & (y > 0)).tolist():
-        row, v = int(rows[i]), Decimal(repr(float(y[i])))
+        row, v = int(a.row[i]), Decimal(repr(float(y[i])))
         alpha, grown = Decimal(repr(float(a.alpha[row]))), digits.add(v, 1)
         if a.kind[row] == LOG:
             gained = digits.multiply(alpha, digits.ln(grown))

@@ -229,10 +229,8 @@ class Enclosed:
     def __init__(self, inst: BipartiteInstance) -> None:
         a = inst.arrays
         request = admitted_above(a.request.ravel())
-        degrees = np.diff(a.start)
-        rows = np.repeat(np.arange(len(a.capacity)), degrees)
-        upper = request[a.port * a.resources + rows % a.resources]
-        capacity = admitted_above(a.capacity, degrees)
+        upper = request[a.port * a.resources + a.row % a.resources]
+        capacity = admitted_above(a.capacity, np.diff(a.start))
         alpha = np.where(a.kind == RECIPROCAL, *neighbours(a.alpha))  # which gains less with more
         beta = np.maximum(0.0, neighbours(a.beta)[0])
         self._shape = (a.copies, a.resources)

@@ -88,18 +88,12 @@ class Solver:
 
     def _tidied(self, y: Floats, weight: NDArray[Any], value: float) -> Floats:
         """Round amounts down to a few digits, and leave out those that gain next to nothing."""
-        start, port, _, kind, alpha, *_ = self._live.channels
-        rows = np.repeat(np.arange(len(kind)), _degrees(start))
-        gains = weight[port] * gains_of(kind[rows], alpha[rows], y)
+        live, row = self._live.channels, self._live.row
+        gains = weight[live.port] * gains_of(live.kind[row], live.alpha[row], y)
         kept = gains > DUST / max(1, len(y)) * max(value, 0.0)
         digits = DIGITS - np.floor(np.log10(y, where=kept, out=np.zeros_like(y)))
         grid = 10.0**digits
         return np.where(kept, np.floor(y * grid) / grid, 0.0)
-
-
-def _degrees(start: NDArray[Any]) -> Ints:
-    """Return the number of channels of each row."""
-    return np.asarray(start[1:] - start[:-1], dtype=np.int64)
 
 
 def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
@@ -108,11 +102,10 @@ def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
     A copy gains at most f'(0) from a unit of a resource, and its overhead is at least share beta:
     where these shares add up to less than 1, it earns nothing whatever it gets.
     """
-    start, port, resource, kind, alpha, beta, _, _ = live.channels
+    _, port, resource, kind, alpha, beta, _, _ = live.channels
     with np.errstate(divide="ignore"):
         steepest = np.where(kind == RECIPROCAL, alpha**-2.0, alpha) * np.where(kind == POLY, 0.5, 1)
         by_row = steepest / beta[resource]
     needed = np.zeros((a.copies, a.resources))
-    rows = np.repeat(np.arange(len(kind)), _degrees(start))
-    np.maximum.at(needed, (port, resource[rows]), by_row[rows])
+    np.maximum.at(needed, (port, resource[live.row]), by_row[live.row])
     return needed

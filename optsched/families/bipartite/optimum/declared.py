@@ -41,8 +41,7 @@ def conic_optimum(
     scale = float(most_gains(inst) @ weight)  # conic solvers want numbers near 1
     if scale == 0:
         return Conic(np.zeros(a.channels), 0.0, 0.0, trusted=True)
-    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
-    limit = np.minimum(a.upper, a.capacity[rows])
+    limit = np.minimum(a.upper, a.capacity[a.row])
     unit = np.where(limit > 0, limit, 1.0)
     program = bipartite_program(inst, weight / scale, unit=unit)
     outcome = solve_cvxpy(program, time_limit=time_limit, threads=threads)
@@ -55,8 +54,8 @@ def conic_optimum(
     for row, capacity in enumerate(a.capacity):
         here = slice(a.start[row], a.start[row + 1])
         y[here] = project(y[here], a.upper[here], float(capacity))
-    bent = (limit > 0) & (a.kind[rows] != LINEAR)
-    shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[rows]
+    bent = (limit > 0) & (a.kind[a.row] != LINEAR)
+    shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[a.row]
     seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
     trusted = seen and not outcome.inaccurate
     return Conic(y, outcome.value * scale, ERROR * scale, trusted)

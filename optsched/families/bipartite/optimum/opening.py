@@ -58,8 +58,7 @@ def opening(inst: BipartiteInstance) -> tuple[float, BipartiteCertificate]:
 def most_gains(inst: BipartiteInstance) -> Floats:
     """Return what a job of each copy gains from all that it may have, shape (C,)."""
     a = inst.arrays
-    rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
-    gains = gains_of(a.kind[rows], a.alpha[rows], np.minimum(a.upper, a.capacity[rows]))
+    gains = gains_of(a.kind[a.row], a.alpha[a.row], np.minimum(a.upper, a.capacity[a.row]))
     return np.bincount(a.port, gains, minlength=a.copies).astype(np.float64)
 
 

@@ -28,7 +28,7 @@ class Drf(Baseline):
         order = ranked(dominant_shares(a))
         self._rank = np.empty(a.copies, np.int64)
         self._rank[order] = np.arange(a.copies)
-        self._sorted = in_order(self._rank, a.start, a.port)
+        self._sorted = in_order(self._rank, a)
 
     def fill(self, event: Slot, y: Floats) -> None:
         """Serve the ports in order."""
@@ -39,9 +39,7 @@ class Drf(Baseline):
 def dominant_shares(a: BipartiteArrays) -> Floats:
     """Return the dominant share of every copy, shape (C,)."""
     available = np.zeros((a.copies, a.resources))
-    degrees = np.diff(a.start)
-    rows = np.repeat(np.arange(len(a.capacity)), degrees)
-    np.add.at(available, (a.port, rows % a.resources), a.capacity[rows])
+    np.add.at(available, (a.port, a.row % a.resources), a.capacity[a.row])
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.where(a.request > 0, a.request / available, 0.0)
     return np.asarray(shares.max(axis=1, initial=0.0))
@@ -57,10 +55,9 @@ def ranked(shares: Floats) -> Ints:
     return np.asarray(order[np.lexsort((order, group))], dtype=np.int64)
 
 
-def in_order(rank: Ints, start: Ints, port: Ints) -> Ints:
+def in_order(rank: Ints, a: BipartiteArrays) -> Ints:
     """Return the channels, row by row, in the order of the ranks of their copies."""
-    rows = np.repeat(np.arange(len(start) - 1), np.diff(start))
-    return np.asarray(np.lexsort((rank[port], rows)), dtype=np.int64)
+    return np.asarray(np.lexsort((rank[a.port], a.row)), dtype=np.int64)
 
 
 @kernel

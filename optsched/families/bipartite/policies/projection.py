@@ -200,7 +200,9 @@ class Live:
     where : shape (n,)
         Channel of each live one.
     order : shape (rows,)
-        Row of each live one.
+        Row (of all) of each row that has live channels.
+    row : shape (n,)
+        Number of the row of each live one, in this order.
     channels : Channels
         Their data.
     has_long : bool
@@ -211,7 +213,7 @@ class Live:
     """
 
     def __init__(self, a: BipartiteArrays) -> None:
-        rows = np.repeat(np.arange(len(a.capacity)), np.diff(a.start))
+        rows = a.row
         alive = np.flatnonzero((a.upper > 0) & (a.capacity[rows] > 0))
         self.rest = np.zeros((3, a.resources, a.copies))
         still = np.delete(np.arange(a.channels), alive)
@@ -232,6 +234,7 @@ class Live:
         rank = np.empty(len(a.capacity), np.int64)
         rank[order] = np.arange(len(order))
         self.where = alive[np.argsort(rank[rows[alive]], kind="stable")]
+        self.row = rank[rows[self.where]]
         self.channels = Channels(
             start=np.concatenate([[0], np.cumsum(degrees[order])]).astype(np.uint32),
             port=a.port[self.where].astype(np.uint32),
@@ -252,9 +255,8 @@ class Live:
 
     def add_up(self, y: Floats) -> Floats:
         """Return S_lk = sum over machines of y, shape (K, C)."""
-        start, port, resource = self.channels[:3]
         totals = np.zeros(self.rest.shape[1:])
-        np.add.at(totals, (np.repeat(resource, np.diff(start)), port), y)
+        np.add.at(totals, (self.channels.resource[self.row], self.channels.port), y)
         return totals
 
 
