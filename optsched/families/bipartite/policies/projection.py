@@ -65,7 +65,8 @@ def project(z: Floats, upper: Floats, capacity: float) -> Floats:
         found = triple(out[0], out[1], out[2], limits[0], limits[1], limits[2], capacity)
         out[0], out[1], out[2] = found
     else:
-        balance(out, 0, len(out), limits, capacity, 0.0)
+        first, last = np.array([0, len(out)], np.uint32)  # as in `ascend_long`: compiled once
+        balance(out, first, last, limits, capacity, 0.0)
     return out
 
 
