@@ -73,7 +73,10 @@ def distance(
             return _over(Fraction(bound), Fraction(value))
         proved = [] if certificate is None else _levels(inst, certificate)
         return _shortfall(inst, _totals(inst, schedule), proved, Fraction(bound))
-    low = _below(inst, value) if schedule is None else _attained(inst, schedule)
+    if schedule is None:
+        low = _log_of(inst, math.nextafter(value, -math.inf), up=False)
+    else:
+        low = _attained(inst, schedule)
     high = _above(inst, bound)
     if certificate is not None:
         least = _proved(inst, certificate)
@@ -90,10 +93,6 @@ def _log_attained(inst: BotInstance, schedule: BotSchedule) -> Fraction | None:
 def _log_proved(inst: BotInstance, certificate: BotCertificate) -> Fraction:
     (level,) = levels(inst, certificate)
     return log_mean(inst, level.pay, level.task)
-
-
-def _log_below(inst: BotInstance, value: float) -> Fraction | None:
-    return _log_of(inst, math.nextafter(value, -math.inf), up=False)
 
 
 def _log_above(inst: BotInstance, bound: float) -> Fraction | None:
@@ -177,5 +176,4 @@ class _Latest:
 
 # a method asks again and again, whether a gap is closed, of the same schedule and certificate
 _levels, _totals, _alone = _Latest(levels), _Latest(totals), _Latest(_each_alone)
-_attained, _proved = _Latest(_log_attained), _Latest(_log_proved)
-_below, _above = _Latest(_log_below), _Latest(_log_above)
+_attained, _proved, _above = _Latest(_log_attained), _Latest(_log_proved), _Latest(_log_above)

@@ -26,18 +26,24 @@ def widths(inst: BotInstance, k: int) -> list[float]:
     return out
 
 
-def single(inst: BotInstance, k: int) -> tuple[int, float]:
-    """Return the node that runs most of application k if no other node runs any, and its rate."""
+def by_node(inst: BotInstance, k: int) -> list[float]:
+    """Return the rate of application k on each node if no other node ran any, 0 without a pair."""
     app, way = inst.applications[k], inst.deployments[k]
     before, present, reach = way.before.tolist(), way.present.tolist(), widths(inst, k)
-    best, most = -1, 0.0
+    rates = [0.0] * len(inst.speed)
     for n in way.order.tolist():
         if before[n] >= 0:
             reach[n] = min(reach[n], reach[before[n]])
-        rate = min(reach[n], inst.speed[n] / app.flop) if present[n] else 0.0
-        if rate > most:
-            best, most = n, rate
-    return best, most
+        if present[n]:
+            rates[n] = min(reach[n], inst.speed[n] / app.flop)
+    return rates
+
+
+def single(inst: BotInstance, k: int) -> tuple[int, float]:
+    """Return the node that runs most of application k if no other node runs any, and its rate."""
+    rates = by_node(inst, k)
+    best = max(inst.deployments[k].order.tolist(), key=rates.__getitem__)
+    return (best, rates[best]) if rates[best] > 0 else (-1, 0.0)
 
 
 def alone(inst: BotInstance, k: int) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from optsched.families.bot.instance import BotInstance
-from optsched.families.bot.instance_alone import widths
+from optsched.families.bot.instance_alone import by_node
 from optsched.numbers.arrays import Floats, Ints
 
 
@@ -23,7 +23,8 @@ class Region:
     def __init__(self, inst: BotInstance) -> None:
         self.inst = inst
         self.apps, self.nodes = np.nonzero(inst.present)
-        self.most = _most(inst)[self.apps, self.nodes]  # tasks/s of a pair at x = 1
+        alone = np.array([by_node(inst, k) for k in range(len(inst.applications))])
+        self.most = alone[self.apps, self.nodes]  # tasks/s of a pair at x = 1
         flop = np.array([app.flop for app in inst.applications])
         share = flop[self.apps] * self.most / np.array(inst.speed)[self.nodes]
         columns = np.arange(len(self.apps))
@@ -65,19 +66,6 @@ class Region:
         node, arc = np.maximum(duals[: len(speed)], 0.0), np.maximum(duals[len(speed) :], 0.0)
         node = np.where(speed > 0, node / np.where(speed > 0, speed, 1.0), 0.0)
         return node, np.where(wide > 0, arc / np.where(wide > 0, wide, 1.0), 0.0)
-
-
-def _most(inst: BotInstance) -> Floats:
-    """Return the rate that each pair could have alone, tasks/s, shape (K, N)."""
-    most = np.zeros(inst.present.shape)
-    for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
-        reach, before = widths(inst, k), way.before.tolist()
-        for n in way.order.tolist():
-            if before[n] >= 0:
-                reach[n] = min(reach[n], reach[before[n]])
-            if way.present[n]:
-                most[k, n] = min(reach[n], inst.speed[n] / app.flop)
-    return most
 
 
 def _route(before: Ints, arc: Ints, node: int) -> Ints:
