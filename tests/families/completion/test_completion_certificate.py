@@ -114,7 +114,7 @@ def whole():
             "already a child",
         ),
         ({"nodes": (Leaf(prices=0), Leaf(prices=0))}, "node 1: cannot be reached"),
-        ({"prices": (((0, 5, 0, 1),),)}, "class or resource does not exist"),
+        ({"prices": (((0, 5, 0, 1),),)}, r"price \[0, 5, 0, 1\]: class 5 does not exist"),
         ({"prices": (((0, 0, 0, 1), (0, 0, 0, 2)),)}, "is given twice"),
         ({"prices": (((10**8, 0, 0, 1),),)}, "slot 100000000 is beyond what the instance needs"),
     ],

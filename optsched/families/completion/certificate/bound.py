@@ -15,15 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.certificate.kernels import least_values
+from optsched.families.completion.certificate.kernels import Costs, Platform, least_value
 from optsched.families.completion.instance import CompletionInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import INT64, Magnitude, TooLargeError, int64s
 from optsched.numbers.resources import exact
+from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
 
 Entries = Sequence[tuple[int, int, int, int]]  # slot, class of servers, resource, price
 
-LARGEST_PRICE = 2**62
 MOST_CELLS = 2**25  # of a table of costs: slots times classes times types
 FINE = 1024  # bits finer than any grid: so weights that are rounded up are hardly larger
 UNLIMITED = 2**43  # beyond the first end of a job after any split, which is below 3 * LATEST
@@ -33,11 +33,8 @@ class Priced(NamedTuple):
     """A price list, and the weights in its units."""
 
     grid: int  # all is in units of 2**-grid
-    weights: Ints  # (J,)
-    worker: Ints  # (M, L + 1, C) of one worker, up to a slot
-    cheapest: Ints  # (M, L + 1) of one that is where it is cheapest in every slot, and fits
-    ps: Ints  # (P, L + 1, C)
-    cheapest_ps: Ints  # (P, L + 1)
+    weights: Ints  # (J,) per slot
+    costs: Costs
     worth: int  # of all servers
 
 
@@ -54,8 +51,14 @@ class Evaluation:
     def __init__(self, inst: CompletionInstance, latest_split: int = 0) -> None:
         self.inst = inst
         a = inst.arrays
-        self.capacity = a.capacity[[c[0] for c in a.classes]]  # (C, R) of one server
-        self.count = int64s("servers", [len(c) for c in a.classes])
+        self.platform = Platform(
+            capacity=a.capacity[[c[0] for c in a.classes]],
+            servers=int64s("servers", [len(c) for c in a.classes]),
+            e=a.worker_demand,
+            z=a.ps_demand,
+            needed=a.ps_needed,
+            ring=inst.ring,
+        )
         self.modes = [modes_of(inst.durations(job), inst.ring) for job in inst.jobs]
         self.weights = [exact(job.weight) for job in inst.jobs]
         self.dearest = np.concatenate([a.worker_demand, a.ps_demand]).max(axis=0).tolist()  # (R,)
@@ -72,16 +75,15 @@ class Evaluation:
         All jobs fit one after the other into the time after the last arrival: twice as long is more
         than any search for prices looks at. Where that does not fit into memory, less.
         """
-        a, classes = self.inst.arrays, len(self.count)
-        types = len(a.worker_demand), len(a.ps_demand)
-        free = [np.zeros((n, 1, c), np.int64) for n in types for c in (classes, 1)]
-        one = int64s("weights", [1] * len(arrivals))
-        priced = Priced(0, one, free[0], free[1][:, :, 0], free[2], free[3][:, :, 0], 0)
+        classes, resources = self.platform.capacity.shape
+        types = len(self.platform.e) + len(self.platform.z)
+        free = self._costs(np.zeros((0, classes, resources), np.int64))
+        priced = Priced(0, int64s("weights", [1] * len(arrivals)), free, 0)
         anything = np.tile(np.array([0, UNLIMITED], np.int64), (5, 1))
         ends = [self._least(j, anything, priced) for j in range(len(arrivals))]
         alone = [end - a for end, a in zip(ends, arrivals, strict=True) if end >= 0]
         need = 2 * (self.inst.horizon + sum(alone)) + 16
-        return min(need, MOST_CELLS // (classes * sum(types)))
+        return int(min(need, MOST_CELLS // (classes * types)))
 
     def bound(self, limits: Ints, priced: Priced) -> Fraction | None:
         """Return the bound within limits (J, 5, 2); None where no schedule is left."""
@@ -95,15 +97,9 @@ class Evaluation:
 
     def _least(self, j: int, limits: Ints, priced: Priced) -> int:
         """Return weight * completion + cost of job j at least; -1 if it has no schedule."""
-        a = self.inst.arrays
-        return int(
-            least_values(
-                *(self.modes[j], limits, self.inst.jobs[j].arrival, int(priced.weights[j])),
-                *(priced.worker, priced.cheapest, priced.ps, priced.cheapest_ps),
-                *(self.capacity, self.count, a.worker_demand, a.ps_demand, a.ps_needed),
-                self.inst.ring,
-            )
-        )
+        arrival, weight = self.inst.jobs[j].arrival, int(priced.weights[j])
+        platform, costs = self.platform, priced.costs
+        return int(least_value(self.modes[j], limits, arrival, weight, platform, costs))
 
     def priced(self, entries: Entries, grid_bits: int, place: str) -> Priced:
         """Read a price list whose prices are in units of 2**-grid_bits.
@@ -113,72 +109,55 @@ class Evaluation:
         ValueError
             An entry is at a place that does not exist, or is given twice.
         """
-        slots = self._check(entries, place)
+        slots = max((t for t, *_ in entries), default=-1) + 1
+        if slots > self.slots:
+            raise TooLargeError(
+                f"{place}: slot {slots - 1} is beyond what the instance needs, "
+                f"expected slots 0..{self.slots - 1}"
+            )
+        classes, resources = self.platform.capacity.shape
+        names = {"slot": slots, "class": classes, "resource": resources}
+        given = dense(place, entries, names, LARGEST_PRICE, MOST_CELLS * resources)
         finer = self._finer(entries, grid_bits, slots)
         grid = grid_bits + finer
-        prices = np.zeros((slots, *self.capacity.shape), np.int64)
-        worth = 0
-        for t, c, r, price in entries:
-            shifted = price << finer if finer >= 0 else price >> -finer
-            prices[t, c, r] = shifted
-            worth += shifted * int(self.capacity[c, r]) * int(self.count[c])
-        a = self.inst.arrays
-        worker, cheapest = self._costs(prices, a.worker_demand)
-        ps, cheapest_ps = self._costs(prices, a.ps_demand)
+        prices = given << finer if finer >= 0 else given >> min(-finer, 63)
+        worth = capacity_worth(prices, self.platform.capacity, self.platform.servers)
         weights = int64s("weights", (math.floor(w * Fraction(2) ** grid) for w in self.weights))
-        return Priced(grid, weights, worker, cheapest, ps, cheapest_ps, worth)
+        return Priced(grid, weights, self._costs(prices), worth)
 
-    def _costs(self, prices: Ints, demand: Ints) -> tuple[Ints, Ints]:
-        """Return the costs up to each slot in every class, and of the cheapest where there is room.
+    def _costs(self, prices: Ints) -> Costs:
+        """Return the costs up to each slot at prices (L, C, R).
 
         Of a kind that fits nowhere nothing is asked.
         """
-        unit = np.einsum("tcr,kr->ktc", prices, demand)
-        least = np.zeros(unit.shape[:2], np.int64)
-        for k, one in enumerate(demand):
-            fits = np.flatnonzero((one <= self.capacity).all(axis=1))
-            if fits.size:
-                least[k] = unit[k][:, fits].min(axis=1)
-        return _up_to(unit), _up_to(least)
-
-    def _check(self, entries: Entries, place: str) -> int:
-        """Refuse entries that are out of place; return how many slots they need."""
-        classes, resources = self.capacity.shape
-        seen = set()
-        for entry in entries:
-            t, c, r, _ = entry
-            if c >= classes or r >= resources:
-                raise ValueError(
-                    f"{place}, entry {list(entry)}: class or resource does not exist, expected "
-                    f"classes 0..{classes - 1}, resources 0..{resources - 1}"
-                )
-            if t >= self.slots:
-                raise TooLargeError(
-                    f"{place}, entry {list(entry)}: slot {t} is beyond what the instance needs, "
-                    f"expected slots 0..{self.slots - 1}"
-                )
-            if (t, c, r) in seen:
-                raise ValueError(f"{place}, entry {list(entry)}: is given twice, expected once")
-            seen.add((t, c, r))
-        return max((t for t, *_ in entries), default=-1) + 1
+        found = []
+        for demand in (self.platform.e, self.platform.z):
+            unit = np.einsum("tcr,kr->ktc", prices, demand)
+            least = np.zeros(unit.shape[:2], np.int64)
+            for k, one in enumerate(demand):
+                fits = np.flatnonzero((one <= self.platform.capacity).all(axis=1))
+                if fits.size:
+                    least[k] = unit[k][:, fits].min(axis=1)
+            found += [_up_to(unit), _up_to(least)]
+        return Costs(*found)
 
     def _finer(self, entries: Entries, grid_bits: int, slots: int) -> int:
         """Return by how many bits the grid can be finer than the certificate's, or must be coarser.
 
         At a grid finer by b bits every number is at most 2**b times what it is at another one, and
-        rounded down. These are the numbers of `least_values`; the greatest of them has to fit.
+        rounded down. These are the numbers of `least_value`; the greatest of them has to fit.
 
         - It looks at starts up to the first that limits allow, or the last priced slot.
         - Prices themselves are read into 64 bits.
-        - ``worker_cost`` and ``ps_cost`` are sums of prices * demand over slots of one class: none
-          is negative, so each lies between 0 and the sum over all slots, and so do differences;
+        - `Costs.worker` and `Costs.ps` are sums of prices * demand over slots of one class: none is
+          negative, so each lies between 0 and the sum over all slots, and so do differences;
           ``cheapest`` and ``cheapest_ps`` are no greater than these.
         - A placement has so many workers and PS at most, each at one such difference.
         - Loads and rooms, in units, are products of numbers and capacities, whatever the prices:
           see `instance`.
         """
         grid_bits += FINE
-        rents = [0] * len(self.count)
+        rents = [0] * len(self.platform.servers)
         for _, c, r, price in entries:
             rents[c] += (price << FINE) * self.dearest[r]
         rent = Magnitude.of("cost of a worker or PS over all slots", rents)

@@ -30,7 +30,6 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.completion.certificate.bound import (
-    LARGEST_PRICE,
     UNLIMITED,
     Evaluation,
     Priced,
@@ -39,7 +38,7 @@ from optsched.families.completion.instance import LATEST, CompletionInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
-from optsched.proofs.grid import float_below, sparse, to_grid
+from optsched.proofs.grid import LARGEST_PRICE, float_below, sparse, to_grid
 from optsched.proofs.limits import check_owner, check_size, inside
 from optsched.proofs.tree import Change, change, check_tree, walk
 
