@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import (
     NONE,
+    Options,
     best_payoff,
     inner_costs,
     outer_costs,
@@ -33,6 +35,17 @@ from optsched.proofs.knapsack import best_load, rooms
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 MOST_LINKED = 2**20  # numbers of workers beside PS, times numbers of workers elsewhere
+
+
+class LimitsOfJob(NamedTuple):
+    """What a leaf says of one job; slots count from its arrival, S of them."""
+
+    first: int  # earliest and
+    last: int  # latest slot in which it may complete
+    never: bool  # whether it may stay out
+    low: Ints  # (S,) numbers of workers
+    high: Ints  # (S,)
+    mode: Ints  # (S,)
 
 
 class LeafBounds:
@@ -145,40 +158,31 @@ class LeafBounds:
         if name not in self._payoffs:
             if len(self._payoffs) >= self.memory:
                 self._payoffs.clear()
-            self._payoffs[name] = self._best(
-                i, self._slots(i, priced), low, high, mode, first - arrival, last - arrival,
-                never,
-            )  # fmt: skip
+            what = LimitsOfJob(first - arrival, last - arrival, never, low, high, mode)
+            self._payoffs[name] = self._best(i, self._slots(i, priced), what)
         return self._payoffs[name]
 
-    def _best(
-        self,
-        i: int,
-        slots: list[tuple[Ints, ...]],
-        low: Ints,
-        high: Ints,
-        mode: Ints,
-        first: int,
-        last: int,
-        never: bool,
-    ) -> int | None:
-        if low[last + 1 :].any():
+    def _best(self, i: int, costs: list[tuple[Ints, ...]], what: LimitsOfJob) -> int | None:
+        """Return the payoff of job ``i`` whose workers cost ``costs`` in each slot from arrival."""
+        if what.low[what.last + 1 :].any():
             return None  # workers are forced after the last slot allowed
-        needs = self.inst.needs[i]
-        options = [
-            self._options(needs, costs, int(low[t]), int(high[t]), int(mode[t]))
-            for t, costs in enumerate(slots[: last + 1])
+        slots, needs = what.last + 1, self.inst.needs[i]
+        found = [
+            self._options(needs, costs[t], int(what.low[t]), int(what.high[t]), int(what.mode[t]))
+            for t in range(slots)
         ]
-        width = max(1, max(len(w) for w, _ in options))
-        work = np.zeros((last + 1, width), np.int64)
-        cost = np.zeros((last + 1, width), np.int64)
-        for t, (w, c) in enumerate(options):
-            work[t, : len(w)], cost[t, : len(c)] = w, c
-        size = np.array([len(w) for w, _ in options], np.int64)
-        forced = (low[: last + 1] > 0).astype(np.int64)
+        width = max(1, max(len(w) for w, _ in found))
+        options = Options(
+            work=np.zeros((slots, width), np.int64),
+            cost=np.zeros((slots, width), np.int64),
+            size=np.array([len(w) for w, _ in found], np.int64),
+            forced=(what.low[:slots] > 0).astype(np.int64),
+        )
+        for t, (w, c) in enumerate(found):
+            options.work[t, : len(w)], options.cost[t, : len(c)] = w, c
         worth = np.array([min(w, self.scale.room) for w in self.worth[i]], np.int64)
-        floor = 0 if never else -NONE
-        best = int(best_payoff(work, cost, size, forced, needs.work, worth, first, last, floor))
+        floor = 0 if what.never else -NONE
+        best = int(best_payoff(options, needs.work, worth, what.first, what.last, floor))
         return None if best == -NONE else best
 
     def _options(

@@ -7,6 +7,8 @@ below 2**56, that of one slot's workers below twice that; amounts of resources a
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from optsched.numbers.arrays import Ints
@@ -21,9 +23,21 @@ SURROGATE = 2**20  # the whole of a resource, in the one measure of size that bo
 NARROW = 2**42  # capacities from here on are measured without their last digits
 
 
+class Options(NamedTuple):
+    """What a job may run in each of S slots."""
+
+    work: Ints  # (S, options) that it does
+    cost: Ints  # (S, options) in units of 2**-grid
+    size: Ints  # (S,) how many options
+    forced: Ints  # (S,) 1 where one of them must run
+
+
 @kernel(error_model="numpy")
 def holds(free: Ints, alpha: Ints, beta: Ints, n: int, m: int) -> bool:
-    """Whether n workers and m PS fit; by division, since products might be too large."""
+    """Whether n workers and m PS fit; by division, since products might be too large.
+
+    ``free``, ``alpha`` and ``beta`` have shape (R,): units of a machine, of a worker, of a PS.
+    """
     for r in range(free.size):
         left = free[r]
         if beta[r] > 0:
@@ -53,7 +67,7 @@ def share(demand: int, capacity: int) -> int:
 
 @kernel
 def rank(key: Ints, order: Ints, n: int) -> None:
-    """Sort ``order[:n]``, different numbers, by ``key`` of them; equals by number. A shell sort."""
+    """Sort ``order[:n]``, places in ``key``, by their keys; equals by place. A shell sort."""
     gap = 1
     while gap < n // 3:
         gap = 3 * gap + 1
@@ -111,7 +125,8 @@ def outer_costs(
     """Return the least cost of n workers and their PS on two machines or more, n = 0..most.
 
     A dynamic program over the machines, ``count[c]`` of each class. ``one[n, m]``: n workers and m
-    PS on exactly one machine; ``more[n, m]``: on two or more.
+    PS on exactly one machine; ``more[n, m]``: on two or more. The arguments are those of
+    `inner_costs`; ``count`` has shape (C,).
     """
     servers = 0
     for n in range(most + 1):
@@ -161,7 +176,17 @@ def outer_costs(
 def slot_options(
     inner: Ints, outer: Ints, rates: Ints, total: int, low: int, high: int, mode: int
 ) -> tuple[Ints, Ints]:
-    """Return the work and cost of what a slot may run, both rising; dominated options left out."""
+    """Return the work and cost of what a slot may run, both rising; dominated options left out.
+
+    Parameters
+    ----------
+    inner, outer : shape (N + 1,)
+        Cost of n workers on one machine, on more.
+    rates : shape (2,)
+        Work of a worker, inner and outer.
+    total : int
+        Work of the job.
+    """
     i, j = inner.size - 1, outer.size - 1
     first = i + j  # of the options so far, which are written from the last on
     work, cost = np.empty(first, np.int64), np.empty(first, np.int64)
@@ -186,26 +211,14 @@ def slot_options(
 
 @kernel(error_model="numpy")
 def best_payoff(
-    work: Ints,
-    cost: Ints,
-    size: Ints,
-    forced: Ints,
-    total: int,
-    worth: Ints,
-    first: int,
-    last: int,
-    floor: int,
+    options: Options, total: int, worth: Ints, first: int, last: int, floor: int
 ) -> int:
     """Return the greatest worth - cost of a schedule that completes in first..last.
 
     Parameters
     ----------
-    work, cost : shape (S, options)
-        What each slot may run.
-    size : shape (S,)
-        How many options.
-    forced : shape (S,)
-        1 where one of them must run; none after ``last``.
+    options : Options
+        What each slot may run; none must after ``last``.
     total : int
         Work of the job; a schedule may do more.
     worth : shape (S,)
@@ -213,6 +226,7 @@ def best_payoff(
     floor : int
         Only greater payoffs count (-NONE: all); returned if there is none.
     """
+    work, cost, size, forced = options
     slots = last + 1
     best, until = floor, first
     for t in range(forced.size):

@@ -36,12 +36,12 @@ def linked_costs(
     needed : shape (K + 1, K + 1)
         PS that they need, below 0: impossible.
     """
-    most = needed.shape[0] - 1
+    most, zero = needed.shape[0] - 1, int(np.int64(0))  # no literal: `holds` is compiled once
     cost = np.full(needed.shape, NONE, np.int64)
     cost[0, 0] = 0
     room = np.zeros(worker.size, np.int64)  # workers on one machine
     for c in range(worker.size):
-        while room[c] < most and holds(free[c], alpha, beta, room[c] + 1, 0):
+        while room[c] < most and holds(free[c], alpha, beta, room[c] + 1, zero):
             room[c] += 1
     order = np.argsort(worker)
     far = np.empty(most + 1, np.int64)
@@ -63,7 +63,11 @@ def linked_costs(
 
 @kernel
 def linked_options(cost: Ints, rates: Ints, total: int, low: int, high: int) -> tuple[Ints, Ints]:
-    """Return the work and cost of what a slot may run, both rising; dominated options left out."""
+    """Return the work and cost of what a slot may run, both rising; dominated options left out.
+
+    ``cost`` is that of `linked_costs`, ``rates`` (2,) the work of a worker beside
+    its PS, and elsewhere.
+    """
     most = cost.shape[0] - 1
     work, price = np.empty(cost.size, np.int64), np.empty(cost.size, np.int64)
     n = 0

@@ -6,6 +6,8 @@ Every job sits on at most one machine, beside its parameter servers (PS). All nu
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, share
@@ -14,6 +16,16 @@ from optsched.numbers.kernels import kernel
 
 MOST_JOBS = 12  # with a price in one slot: above it, there are too many sets
 MOST_STEPS = 1_000_000  # of the searches on one class of machines
+
+
+class Options(NamedTuple):
+    """n jobs on one machine, each with up to N workers; R resources."""
+
+    worth: Ints  # (n, N + 1) of so many workers; -NONE: not allowed
+    load: Ints  # (n, N + 1, R) units
+    size: Ints  # (n, N + 1) of the load, in one measure of all resources, rounded down
+    most: Ints  # (n,) the greatest worth
+    density: Ints  # (n,) the greatest worth per size, rounded up
 
 
 @kernel
@@ -61,29 +73,30 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
 def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
     """Return for every set of jobs the worth of the best load of one machine, or a bound on it.
 
-    -NONE if there is none, or if a part of the set that lacks no forced job is worth as much.
+    -NONE if there is none, or if a part of the set that lacks no forced job is worth as much; shape
+    (2**n,). ``worth`` (n, N + 1), ``load`` (n, N + 1, R) and ``capacity`` (R,) are of this machine.
     """
     n = worth.shape[0]
     most = np.zeros(n, np.int64)
     for j in range(n):
         most[j] = max(0, worth[j, 1:].max())
     size, density, order, whole = measured(worth, load, capacity, most)
+    options = Options(worth, load, size, most, density)
     value, closure = np.full(1 << n, -NONE, np.int64), np.empty(1 << n, np.int64)
     value[0] = closure[0] = 0
-    steps = MOST_STEPS
+    # no literals: for each, numba compiles what it is handed to anew
+    steps, lowest, zero = int(np.int64(MOST_STEPS)), int(np.int64(-NONE)), int(np.int64(0))
     for s in range(1, value.size):
-        floor = -NONE
+        floor = lowest
         for j in range(n):
             if (s >> j) & 1 and not (forced >> j) & 1:
                 floor = max(floor, closure[s ^ (1 << j)])
         closure[s] = floor
         members = np.array([j for j in order if (s >> j) & 1], np.int64)
-        promise = promised(most, density, members, 0, whole)
+        promise = promised(most, density, members, zero, whole)
         if promise <= floor:
             continue
-        found, steps = best_of_set(
-            worth, load, capacity, size, most, density, members, whole, floor, steps
-        )
+        found, steps = best_of_set(options, capacity, members, whole, floor, steps)
         if steps <= 0:
             found = promise
         if found > floor:
@@ -96,14 +109,14 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest.
 
     Returns the size of every option, rounded down, the greatest density of every job, rounded up,
-    the jobs by falling density, and the size of the machine.
+    the jobs by falling density, and the size of the machine. Shapes are those of `Options`.
     """
     n, numbers = worth.shape
     resources = capacity.size
     size, density = np.zeros((n, numbers), np.int64), np.full(n, NONE, np.int64)
-    order, whole, tightest = np.arange(n), 0, NONE
+    order, whole, tightest, zero = np.arange(n), 0, NONE, int(np.int64(0))
     for q in range(resources + 1):
-        measure, limit = np.zeros((n, numbers), np.int64), 0
+        measure, limit = np.zeros((n, numbers), np.int64), zero
         for r in range(resources):
             if capacity[r] > 0 and q in (r, resources):
                 limit += SURROGATE
@@ -120,7 +133,7 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
                     each = worth[j, w] // measure[j, w] + 1 if measure[j, w] else NONE
                     dense[j] = max(dense[j], each)
         ranked = np.argsort(-dense)
-        promise = promised(most, dense, ranked, 0, limit)
+        promise = promised(most, dense, ranked, zero, limit)
         if promise < tightest:
             size, density, order, whole, tightest = measure, dense, ranked, limit, promise
     return size, density, order, whole
@@ -132,6 +145,7 @@ def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) ->
 
     The fractional knapsack, where a job is worth at most ``most``, and ``density`` per unit of its
     size. Sizes are rounded up to whole units; what is lost by that is no more than a density.
+    ``most`` and ``density`` have shape (n,), ``members`` (m,) are jobs, the densest first.
     """
     total = 0
     for k in range(first, members.size):
@@ -151,22 +165,22 @@ def promised(most: Ints, density: Ints, members: Ints, first: int, left: int) ->
 
 @kernel
 def best_of_set(
-    worth: Ints,
-    load: Ints,
-    capacity: Ints,
-    size: Ints,
-    most: Ints,
-    density: Ints,
-    members: Ints,
-    whole: int,
-    floor: int,
-    steps: int,
+    options: Options, capacity: Ints, members: Ints, whole: int, floor: int, steps: int
 ) -> tuple[int, int]:
     """Return the greatest worth above ``floor`` with workers of all ``members``, else ``floor``.
 
     Depth first, densest first; also returns how many steps are left: the search is complete if
     there are any.
+
+    Parameters
+    ----------
+    capacity : shape (R,)
+    members : shape (m,)
+        Jobs, the densest first.
+    whole : int
+        Size of the machine.
     """
+    worth, load, size, most, density = options
     n, resources, numbers = members.size, capacity.size, worth.shape[1]
     free = np.empty((n + 1, resources), np.int64)
     free[0] = capacity
