@@ -97,7 +97,7 @@ def test_the_finest_grid_fits_and_the_next_does_not():
         most *= Fraction(2) ** (priced.grid - bits)
         assert 2**62 <= most < 2**63
         # what is really formed
-        formed = int(priced.weights[0]) * (start + longest) + int(priced.worker[0, -1, 0])
+        formed = int(priced.weights[0]) * (start + longest) + int(priced.costs.worker[0, -1, 0])
         assert formed < 2**63
 
 
