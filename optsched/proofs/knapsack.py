@@ -29,8 +29,10 @@ FINEST = 2**50  # what one of them counts, at most
 COUNTED = 2.0**50  # what all capacities count together at multipliers
 NODES = 20_000  # of the search
 FEW = 200  # of its first attempt, without multipliers
-VALUE, MOST, NUMBER, PLACE, ORDERS = range(5)  # rows of `search`
 STEPS = 60  # of the search for multipliers
+# rows of what `search` knows of its items: value, greatest number, number now, place in the search;
+# then the items in the order of the search, and by value per weight in each relaxation
+VALUE, MOST, NUMBER, PLACE, ORDERS = range(5)
 
 
 def best_load(value: Ints, most: Ints, demand: Ints, capacity: Ints) -> int:
@@ -120,7 +122,7 @@ def relaxed(items: Ints, weight: Ints, order: Ints, first: int, left: int, enoug
     Parameters
     ----------
     items : shape (rows, n)
-        Of `search`.
+        Of `search`: VALUE, MOST and PLACE.
     weight : shape (n,)
         What each takes of the constraint.
     order : shape (n,)
