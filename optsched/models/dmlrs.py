@@ -66,7 +66,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         and ``s[i, t, h]`` of the workers and PS of outer placements.
     """
     jobs, capacity = inst.jobs, inst.capacity
-    m = _frame(inst, "dmlrs_job", [_slots(inst, i) for i in range(len(jobs))])
+    m = _frame(inst, "dmlrs_job")
     H = range(len(capacity))
     ps_in = [needs.ps_inner for needs in inst.needs]
     fits = {
@@ -74,11 +74,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         for i, job in enumerate(jobs)
         for h in H
     }
-    rooms = {
-        (i, h): (room(c, job.worker_demand, job.chunks), room(c, job.ps_demand, job.chunks))
-        for i, job in enumerate(jobs)
-        for h, c in enumerate(capacity)
-    }
+    rooms = _rooms(inst)
     ratio = [_ratio(needs.ps_outer) for needs in inst.needs]
     spreads = [
         ratio[i] is not None
@@ -175,14 +171,10 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         and ``link[i, t, h, p]`` (workers on h that are linked to PS on p).
     """
     jobs, capacity = inst.jobs, inst.capacity
-    m = _frame(inst, "dmlrs_link", [_slots(inst, i) for i in range(len(jobs))])
+    m = _frame(inst, "dmlrs_link")
     m.H = pyo.RangeSet(0, len(capacity) - 1)
     ITH = [(i, t, h) for i, t in m.IT for h in m.H]
-    rooms = {
-        (i, h): (room(c, job.worker_demand, job.chunks), room(c, job.ps_demand, job.chunks))
-        for i, job in enumerate(jobs)
-        for h, c in enumerate(capacity)
-    }
+    rooms = _rooms(inst)
     m.w = pyo.Var(ITH, domain=pyo.NonNegativeIntegers, doc="(3.7) workers of i on h in t")
     m.s = pyo.Var(ITH, domain=pyo.NonNegativeIntegers, doc="(3.7) PS of i on h in t")
     m.holds = pyo.Var(ITH, domain=pyo.Binary, doc="h is in P_i[t]")
@@ -263,9 +255,10 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
     return m
 
 
-def _frame(inst: DmlrsInstance, name: str, ends: list[range]) -> pyo.ConcreteModel:
+def _frame(inst: DmlrsInstance, name: str) -> pyo.ConcreteModel:
     """Start a program: jobs, slots, completions, admissions, and the objective."""
-    jobs, u = inst.jobs, inst.arrays.utility.tolist()
+    jobs, u, never = inst.jobs, inst.arrays.utility.tolist(), inst.horizon
+    ends = [range(never if end is None else end, never) for end in inst.earliest]
     m = pyo.ConcreteModel(name)
     m.I = pyo.RangeSet(0, len(jobs) - 1)
     m.J = pyo.Set(initialize=[i for i in m.I if len(ends[i])], doc="jobs that can finish")
@@ -311,10 +304,13 @@ def _capacity(m, inst, inside, ps_in):
         return sum(load[h, r, t]) <= limit[h][r]
 
 
-def _slots(inst: DmlrsInstance, i: int) -> range:
-    """Return the slots in which job i may complete."""
-    first = inst.earliest[i]
-    return range(0) if first is None else range(first, inst.horizon)
+def _rooms(inst: DmlrsInstance) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return how many workers and PS of job i the empty machine h holds, by (i, h)."""
+    return {
+        (i, h): (room(c, job.worker_demand, job.chunks), room(c, job.ps_demand, job.chunks))
+        for i, job in enumerate(inst.jobs)
+        for h, c in enumerate(inst.capacity)
+    }
 
 
 def _holds(capacity: tuple[float, ...], job: DmlrsJob, workers: int, ps: int) -> bool:

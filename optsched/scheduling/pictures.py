@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,12 +15,15 @@ from matplotlib.ticker import PercentFormatter
 
 from optsched.drawing import heading, new_figure, short, shorts
 from optsched.numbers.arrays import Flags, Floats
+from optsched.problem import Verdict
 
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
 LABELLED = 7  # points from row to row, from which on labels have room
 FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
+SHADE = "workers / most workers of the job"
+NUMBER = "utility earned"
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,62 @@ class Panel:
     shares: Floats
     completion: Sequence[int | None]
     labels: Sequence[str]
+
+
+def pictures_of(
+    inst: Any,
+    schedules: Mapping[str, Any],
+    *,
+    first: str,
+    shortest: Callable[[], Panel],
+    verify: Callable[..., Verdict],
+    usage: Callable[[Any, Any], dict[str, Floats]],
+) -> dict[str, Figure]:
+    """Return Gantt charts and the capacity in use, of jobs that have workers and a utility.
+
+    Parameters
+    ----------
+    first : str
+        The policy that is shown beside the best schedule in hindsight.
+    shortest : callable
+        Draws each job's shortest run: what is shown where there are no schedules.
+    verify, usage : callable
+        The family's judge, and what share of each resource a schedule uses.
+    """
+    arrival = [job.arrival for job in inst.jobs]
+    if not schedules:
+        return {"jobs": gantt([shortest()], arrival, shade=SHADE, number=None)}
+    chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != first))[:2]
+    panels = [
+        _panel(inst, name, schedules[name], verify(inst, schedules[name], unfinished=True))
+        for name in chosen
+    ]
+    used = {name: usage(inst, schedule) for name, schedule in schedules.items()}
+    return {
+        "schedules": gantt(panels, arrival, shade=SHADE, number=NUMBER),
+        "capacity": capacity_use(used),
+    }
+
+
+def _panel(inst: Any, name: str, schedule: Any, verdict: Verdict) -> Panel:
+    """Return the panel of a schedule: its workers, and what its jobs earn."""
+    done = sum(c is not None for c in verdict.completion)
+    workers = np.zeros((len(inst.jobs), inst.horizon))
+    for i, plan in enumerate(schedule.jobs):
+        for slot, _machine, number in () if plan is None else plan.workers:
+            workers[i, slot] += number
+    most = np.array([job.chunks for job in inst.jobs], float)
+    labels = []
+    for job, end in zip(inst.jobs, verdict.completion, strict=True):
+        utility = 0.0 if end is None else job.utility(end - job.arrival)
+        labels.append("" if end is None else f"{utility:.3g}" if utility >= 0.005 else "0")
+    earned, jobs = f"value {verdict.value or 0:.5g}", f"{done} of {len(inst.jobs)} jobs"
+    return Panel(
+        title=f"{short(name)}: {earned}, {jobs} completed",
+        shares=workers / np.maximum(most, 1)[:, None],
+        completion=verdict.completion,
+        labels=labels,
+    )
 
 
 def gantt(

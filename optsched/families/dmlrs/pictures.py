@@ -3,54 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import short
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.scheduling.pictures import Panel, capacity_use, gantt
-
-SHADE = "workers / most workers of the job"
-NUMBER = "utility earned"
+from optsched.scheduling.pictures import Panel, pictures_of
 
 
 def pictures(inst: DmlrsInstance, schedules: Mapping[str, DmlrsSchedule]) -> Mapping[str, Figure]:
     """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
-    arrival = [job.arrival for job in inst.jobs]
-    if not schedules:
-        return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, number=None)}
-    chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != "pd-ors"))[:2]
-    panels = [_panel(inst, name, schedules[name]) for name in chosen]
-    used = {name: usage(inst, schedule) for name, schedule in schedules.items()}
-    return {
-        "schedules": gantt(panels, arrival, shade=SHADE, number=NUMBER),
-        "capacity": capacity_use(used),
-    }
-
-
-def _panel(inst: DmlrsInstance, name: str, schedule: DmlrsSchedule) -> Panel:
-    verdict = verify(inst, schedule, unfinished=True)
-    done = sum(c is not None for c in verdict.completion)
-    workers = np.zeros((len(inst.jobs), inst.horizon))
-    for i, plan in enumerate(schedule.jobs):
-        for slot, _machine, number in () if plan is None else plan.workers:
-            workers[i, slot] += number
-    most = np.array([job.chunks for job in inst.jobs], float)
-    labels = []
-    for job, end in zip(inst.jobs, verdict.completion, strict=True):
-        utility = 0.0 if end is None else job.utility(end - job.arrival)
-        labels.append("" if end is None else f"{utility:.3g}" if utility >= 0.005 else "0")
-    earned, jobs = f"value {verdict.value or 0:.5g}", f"{done} of {len(inst.jobs)} jobs"
-    return Panel(
-        title=f"{short(name)}: {earned}, {jobs} completed",
-        shares=workers / np.maximum(most, 1)[:, None],
-        completion=verdict.completion,
-        labels=labels,
-    )
+    runs = partial(_shortest_runs, inst)
+    return pictures_of(inst, schedules, first="pd-ors", shortest=runs, verify=verify, usage=usage)
 
 
 def _shortest_runs(inst: DmlrsInstance) -> Panel:

@@ -4,7 +4,7 @@ A second way to the optimum that shares neither code nor solver with the compact
 the two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
 (PS) by table, utilities in a unit so fine that rounding them up does not show, work in the smallest
 whole numbers that say what the judge says. The bound is that of the rounded utilities, so no
-schedule is better. Link by link, all PS of a job sit on one machine in a slot: `certificate.links`
+schedule is better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links`
 says why that is enough.
 """
 

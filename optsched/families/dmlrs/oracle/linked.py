@@ -1,6 +1,6 @@
 """The best schedule of one job at prices, link by link: the reading of the thesis's formulas.
 
-All parameter servers (PS) of a job sit on one machine in a slot (`certificate.links` says why that
+All parameter servers (PS) of a job sit on one machine in a slot (`certificate/links` says why that
 is enough): so a slot offers numbers of workers beside them, at the inner rate, and elsewhere, at
 the outer rate, wherever they are cheapest.
 """

@@ -13,14 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.request import (
-    NO_PRICES,
-    Labels,
-    Offers,
-    Request,
-    Scratch,
-    Window,
-)
+from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Scratch, Window
 from optsched.families.dmlrs.oracle.slot_offers import open_slots
 from optsched.families.dmlrs.oracle.work_over_slots import NO_ROOM, search
 from optsched.numbers.arrays import Ints
@@ -77,7 +70,11 @@ class Oracle:
 
     def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return in how many slots a completion may be best, and what is sure."""
-        return self._open_slots(job, machines, self.whole, cutoff)
+        memory = NO_ENTRIES, self.offers, self.scratch
+        found: tuple[int, float] = open_slots(
+            job, machines, self.whole, cutoff, self.amount, *memory
+        )
+        return found
 
     def among(self, job: Request, found: int, certain: float, cutoff: float) -> Best | None:
         """Return the best schedule of the present offers, None if none is above ``cutoff``."""
@@ -90,7 +87,8 @@ class Oracle:
             job = job.forced(fewest)
         if not job.most or window.last < job.arrival:
             return None
-        self._open_slots(job, machines, window)
+        memory = NO_ENTRIES, self.offers, self.scratch
+        open_slots(job, machines, window, 0.0, self.amount, *memory)
         return self._search(job, window)
 
     def places(self, job: Request, machines: Machines, best: Best) -> Ints:
@@ -98,9 +96,8 @@ class Oracle:
 
         A class of machines appears once for every machine of it that is used.
         """
-        placed, _ = self._open_slots(
-            job, machines, self.whole, amount=best.amount, entries=self.entries
-        )
+        memory = self.entries, self.offers, self.scratch
+        placed, _ = open_slots(job, machines, self.whole, 0.0, best.amount, *memory)
         return self.entries[:placed].copy()
 
     def slot(self, job: Request, machines: Machines, slot: int, kind: int) -> Ints:
@@ -108,28 +105,13 @@ class Oracle:
 
         There are none if no such placement fits.
         """
-        amount = np.zeros_like(self.amount)
+        amount = np.zeros(self.amount.size, np.int64)
         amount[slot] = kind
         alone = job._replace(arrival=slot)  # the slot may be one before the job came
         rows: dict[int, list[int]] = {}
         for side, _, h, number in self.places(alone, machines, Best(0.0, slot, amount)).tolist():
             rows.setdefault(h, [h, 0, 0])[1 + side] += number
         return np.array(list(rows.values()), np.int64).reshape(-1, 3)
-
-    def _open_slots(
-        self,
-        job: Request,
-        machines: Machines,
-        window: Window,
-        cutoff: float = 0.0,
-        amount: Ints | None = None,
-        entries: Ints = NO_ENTRIES,
-    ) -> tuple[int, float]:
-        amount = self.amount if amount is None else amount
-        found: tuple[int, float] = open_slots(
-            job, machines, window, cutoff, amount, entries, self.offers, self.scratch
-        )
-        return found
 
     def _search(
         self,
@@ -140,12 +122,12 @@ class Oracle:
         cutoff: float = 0.0,
     ) -> Best | None:
         """Search among the present offers, as `work_over_slots.search`."""
-        amount = np.zeros_like(self.amount)
-        surplus = NO_PRICES
-        if found:
-            surplus = np.empty((found, int(self.offers.ends[found - 1]) + 2))
+        amount = np.zeros(self.amount.size, np.int64)
         while True:
-            labels = self.labels._replace(surplus=surplus)
+            labels = self.labels
+            if found:
+                room = found, int(self.offers.ends[found - 1]) + 2
+                labels = labels._replace(surplus=np.empty(room))
             payoff, completion = search(
                 job, window, found, certain, cutoff, self.offers, labels, amount
             )

@@ -23,7 +23,7 @@ from optsched.numbers.utility import Inverse
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes
-from optsched.traces import read_tables, reading, seconds
+from optsched.traces import Tables, read_tables, reading, seconds
 from optsched.traces.profiles import COLUMNS, read_profiles
 from optsched.traces.windows import arrival_slots, scaled, take_window
 
@@ -64,10 +64,8 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
         with reading(path):
             models.append(read_profiles(path))
     return from_trace(
-        tables.jobs,
-        tables.machines,
+        tables,
         profiles=_together(models) if models else None,
-        shapes=tables.shapes,
         slot_seconds=seconds(chosen.pop("slot")),
         seed=chosen.pop("draw_seed"),
         **chosen,
@@ -81,8 +79,7 @@ def _together(models: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def from_trace(
-    jobs_table: pd.DataFrame,
-    machines_table: pd.DataFrame | None = None,
+    tables: Tables,
     *,
     profiles: pd.DataFrame | None = None,
     jobs: int = 100,
@@ -92,7 +89,6 @@ def from_trace(
     load: float = 2.0,
     seed: int = 0,
     min_tasks: int = 1,
-    shapes: pd.DataFrame | None = None,
 ) -> DmlrsInstance:
     """Make an instance of a window of a trace.
 
@@ -106,8 +102,9 @@ def from_trace(
 
     Parameters
     ----------
-    jobs_table, machines_table : DataFrame
-        Columns as `optsched.traces` returns them. Without machines: a default list.
+    tables : Tables
+        Jobs, machines and shapes as `optsched.traces` returns them. Without machines: a default
+        list; shapes: demands (gpu, cpu, memory_gb) to draw from where the trace has none.
     profiles : DataFrame, optional
         Models as `optsched.traces.profiles` returns them. Without: three made-up ones.
     jobs, slots : int
@@ -122,8 +119,6 @@ def from_trace(
         Fixes all that is drawn; not negative.
     min_tasks : int
         Only jobs of at least so many tasks are taken.
-    shapes : DataFrame, optional
-        Columns gpu, cpu, memory_gb: demands to draw from where the trace has none.
 
     Raises
     ------
@@ -138,18 +133,18 @@ def from_trace(
             raise InputError(f"{name} is {amount}, expected a positive number")
     if seed < 0:
         raise InputError(f"seed is {seed}, expected a whole number of at least 0")
-    window = take_window(jobs_table, jobs, start, min_tasks)
+    window = take_window(tables.jobs, jobs, start, min_tasks)
     classes = [
         MachineClass(
             name=str(row["name"]),
             count=int(row["count"]),
             capacity=tuple(round(float(row[c]), 3) for c in ("gpu", "cpu", "memory_gb")),
         )
-        for row in (MACHINES if machines_table is None else machines_table).to_dict("records")
+        for row in (MACHINES if tables.machines is None else tables.machines).to_dict("records")
     ]
     models = PROFILES if profiles is None else profiles
     streams = Streams(seed)
-    draw = _Draw(streams, slot_seconds, models, Shapes(streams, shapes), tuple(classes))
+    draw = _Draw(streams, slot_seconds, models, Shapes(streams, tables.shapes), tuple(classes))
     arrivals = arrival_slots(window, slots)
     drawn = [draw.job(i, row, arrivals[i]) for i, row in enumerate(window.to_dict("records"))]
     whole = DmlrsInstance(
@@ -161,9 +156,9 @@ def from_trace(
         jobs=tuple(drawn),
         drawn=_drawn(window, profiles),
         source=(
-            f"{jobs_table.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} "
-            f"on, at least {min_tasks} tasks each, load {load:g}, seed {seed}"
-            + _skipped(models.attrs.get("skipped", ()))
+            f"{tables.jobs.attrs.get('format', 'table')}: {jobs} jobs from "
+            f"{window['name'].iloc[0]} on, at least {min_tasks} tasks each, load {load:g}, "
+            f"seed {seed}{_skipped(models.attrs.get('skipped', ()))}"
         ),
     )
     machines = scaled(classes, demand_totals(whole), slots, load, nearest=True)

@@ -35,11 +35,8 @@ class NodeBlocks(ABC):
     def __init__(self, capacity: CapacityBlocks) -> None:
         self.inst: DmlrsInstance = capacity.inst
         self.jobs, self.slots = capacity.jobs, capacity.slots
-        self.requests, self.classes, self.count = (
-            capacity.requests,
-            capacity.classes,
-            capacity.count,
-        )
+        self.requests, self.classes = capacity.requests, capacity.classes
+        self.count, self.group = capacity.count, capacity.group.tolist()
         self.capacity = capacity.capacity  # (C, R)
         # far more than all jobs are worth, so that small infeasibilities cut a node off, too
         best = self.inst.arrays.utility.max(axis=1, initial=0.0)

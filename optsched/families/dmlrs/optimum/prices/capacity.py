@@ -40,6 +40,9 @@ class CapacityBlocks:
         whole = arrays.capacity.astype(float)
         self.capacity = np.array([whole[members[0]] for members in self.classes])  # (C, R)
         self.count = np.array([len(m) for m in self.classes], np.int64)
+        self.group = np.empty(len(whole), np.int64)  # (H,) class of each machine
+        for c, members in enumerate(self.classes):
+            self.group[members] = c
         self.free = over_slots(self.capacity, self.slots)
         self.shape = self.free.shape  # (T, R, C)
         self.rhs = (self.free * self.count[None, None, :]).ravel()
@@ -53,10 +56,7 @@ class CapacityBlocks:
 
     def by_machine(self, prices: Floats) -> Floats:
         """Spread class prices over single machines: shape (T, R, H)."""
-        spread = np.zeros((*self.shape[:2], int(self.count.sum())))
-        for c, members in enumerate(self.classes):
-            spread[:, :, members] = prices.reshape(self.shape)[:, :, c, None]
-        return spread
+        return np.ascontiguousarray(prices.reshape(self.shape)[:, :, self.group])
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Ask the oracle for every job; see `colgen.Decomposition`."""

@@ -4,7 +4,7 @@ Where the inner rate is far above the outer one, nearly all workers sit beside t
 servers (PS). So rows count the workers that a job has on one machine in a slot, wherever that is,
 and blocks are the slots, with *packings* as columns: how many workers of each job sit together on
 one machine. Outer placements share what the packings leave of the capacity, as in
-`capacity_blocks`. Blocks of jobs have their schedules as columns.
+`prices/capacity`. Blocks of jobs have their schedules as columns.
 """
 
 from __future__ import annotations
@@ -158,7 +158,6 @@ class SlotBlocks(NodeBlocks):
 
     def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:
         """Return what sits together in ``plans``, as columns."""
-        host = {h: c for c, members in enumerate(self.classes) for h in members}
         number, group = np.zeros((2, self.slots, self.jobs), np.int64)
         for i, plan in plans.items():
             used: dict[int, set[int]] = {}
@@ -167,5 +166,5 @@ class SlotBlocks(NodeBlocks):
             for side, t, h, n in plan.entries.tolist():
                 if side == 0 and len(used[t]) == 1 and self.row[i, t, 1] >= 0:
                     number[t, i] += n
-                    group[t, i] = host[h]
+                    group[t, i] = self.group[h]
         return [self.slot_column(t, number[t], group[t]) for t in range(self.slots)]

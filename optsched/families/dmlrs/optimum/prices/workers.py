@@ -8,6 +8,7 @@ columns: what one machine hosts. Its bound is at least as tight as prices on cap
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -149,7 +150,7 @@ class UnitBlocks(NodeBlocks):
     def job_column(self, i: int, completion: int, amount: Ints, entries: Ints) -> Column:
         """Return the column of a schedule with rows [side, slot, class, number]."""
         there = self.row[entries[:, 0], i, entries[:, 1], entries[:, 2]]  # -1: has no row
-        use = np.asarray(np.bincount(there + 1, entries[:, 3], self.rows + 1)[1:], float)
+        use: Any = np.bincount(there + 1, entries[:, 3], self.rows + 1)[1:]
         rows = np.flatnonzero(use)
         value = float(self.requests[i].utility[completion])
         # one worker beside its PS uses what the two on equal machines use, but is another mode
@@ -175,17 +176,15 @@ class UnitBlocks(NodeBlocks):
 
     def patterns_of(self, plans: Mapping[int, Plan]) -> list[Column]:
         """Return what the machines host in ``plans``, as columns."""
-        group = {h: c for c, members in enumerate(self.classes) for h in members}
         hosted: dict[tuple[int, int], Ints] = {}
         for i, plan in plans.items():
             for side, t, h, n in plan.entries.tolist():
                 pattern = hosted.setdefault((t, h), np.zeros(2 * self.jobs, np.int64))
                 pattern[side * self.jobs + i] += n
         index = {host: b for b, host in enumerate(self.hosts)}
+        known = ((index.get((t, self.group[h])), p) for (t, h), p in hosted.items())
         return [
-            self.host_column(index[t, group[h]], np.minimum(p, self.upper[index[t, group[h]]]))
-            for (t, h), p in hosted.items()
-            if (t, group[h]) in index
+            self.host_column(b, np.minimum(p, self.upper[b])) for b, p in known if b is not None
         ]
 
     def host_column(self, b: int, pattern: Ints) -> Column:

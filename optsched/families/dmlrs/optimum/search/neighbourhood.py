@@ -172,11 +172,8 @@ class Neighbourhood:
 
 def plan_column(problem: CapacityBlocks, i: int, plan: Plan) -> Column:
     """Return the column of a plan on single machines."""
-    group = np.empty(int(problem.count.sum()), np.int64)
-    for c, members in enumerate(problem.classes):
-        group[members] = c
     entries = plan.entries.copy()
-    entries[:, 2] = group[entries[:, 2]]
+    entries[:, 2] = problem.group[entries[:, 2]]
     return problem.placed_column(i, plan.completion, kinds(plan.entries, problem.slots), entries)
 
 
