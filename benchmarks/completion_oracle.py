@@ -23,7 +23,8 @@ from render import number, percent
 from optsched.engine.colgen import generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
-from optsched.families.completion.oracle.schedule import PricedServers, best_schedule
+from optsched.families.completion.oracle.schedule import best_schedule
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.sources.presets import generate
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
@@ -181,9 +182,9 @@ def plain(jobs: Jobs, j: int, servers: PricedServers, *, whole: bool = True) -> 
             *question(jobs, j, whole=whole),
             servers.worker_cost,
             servers.ps_cost,
-            servers.state.room[0, 0].astype(np.int64),
-            servers.state.free[0, 0],
-            servers.count,
+            servers.room[0, 0].astype(np.int64),
+            servers.free[0, 0],
+            servers.number,
             jobs.types.worker_demand,
             jobs.types.ps_demand,
             jobs.types.ps_needed,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -75,3 +76,30 @@ print(kernels.unstored())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert "let NUMBA_CACHE_DIR name a folder that can be written" in done.stdout, done.stderr
+
+
+MODULE = """
+from typing import NamedTuple
+import numpy as np
+from optsched.numbers.kernels import kernel
+
+class {name}(NamedTuple):
+    here: object
+
+@kernel
+def first(pair):
+    return pair.here[0]
+
+found = first({name}(np.array([7])))
+"""
+
+
+def test_what_an_older_version_has_stored_may_be_of_types_that_are_gone(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "upgraded.py"
+    for name in ("Former", "New"):  # files of one size would count as one file
+        path.write_text(MODULE.format(name=name))
+        sys.modules.pop("upgraded", None)
+        importlib.invalidate_caches()
+        assert importlib.import_module("upgraded").found == 7
+    sys.modules.pop("upgraded")

@@ -36,7 +36,7 @@ from typing import Any
 import pyomo.environ as pyo
 
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.modes import job_modes
+from optsched.families.completion.modes import Cluster
 
 
 @dataclass(frozen=True)
@@ -52,26 +52,11 @@ class Mode:
 
 def modes_by_job(inst: CompletionInstance) -> list[list[Mode]]:
     """Return the modes of every job, the masks of PS types taken apart."""
+    cluster, kinds = Cluster(inst), range(max(1, len(inst.ps_types)))
     out = []
     for job in inst.jobs:
-        found = job_modes(inst, inst.arrays, job)
-        rows = zip(
-            *(
-                x.tolist()
-                for x in (found.worker_type, found.together, found.workers, found.duration)
-            ),
-            found.mask.tolist(),
-            strict=True,
-        )
-        kinds = max(1, len(inst.ps_types))
-        out.append(
-            [
-                Mode(m, p, q, n, d)
-                for m, q, n, d, mask in rows
-                for p in range(kinds)
-                if mask >> p & 1
-            ]
-        )
+        rows = zip(*(column.tolist() for column in cluster.task(job).modes), strict=True)
+        out.append([Mode(m, p, q, n, d) for m, q, n, d, mask in rows for p in kinds if mask >> p & 1])
     return out
 
 

@@ -49,6 +49,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     options = {"no_cfunc_wrapper": True} | options  # nothing calls it from C: saves a sixteenth
     try:
         made = njit(cache=True, **options)(function)
+        _forgive(made)
     except RuntimeError:  # "cannot cache": nothing can be written
         _unstored.append(function.__name__)
         made = njit(**options)(function)
@@ -62,6 +63,23 @@ def plain(arguments: T) -> T:
     Numba needs half a microsecond less to look at it.
     """
     return cast(T, tuple(arguments))
+
+
+def _forgive(made: Any) -> None:
+    """Let what an older version has stored count as nothing, also where one of its types is gone.
+
+    numba reads the types before it looks how old the file is.
+    """
+    file = made._cache._cache_file
+    load = file._load_index
+
+    def forgiving() -> dict[Any, Any]:
+        try:
+            return dict(load())
+        except (AttributeError, ImportError):
+            return {}
+
+    file._load_index = forgiving
 
 
 def compiling() -> str:

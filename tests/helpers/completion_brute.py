@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from operator import gt, le
 
 from numpy.random import default_rng
 
@@ -65,39 +67,49 @@ def tiny(seed: int) -> CompletionInstance:
     )
 
 
-Usage = tuple[tuple[Fraction, ...], ...]  # [server][resource]
+Usage = tuple[int, ...]  # (H * R,) in units
+
+
+def unit(inst: CompletionInstance) -> int:
+    """Return how many units a whole has: all amounts are multiples of one."""
+    rows = (*inst.capacity, *(kind.demand for kind in (*inst.worker_types, *inst.ps_types)))
+    return math.lcm(*(Fraction(str(x)).denominator for row in rows for x in row))
+
+
+def _units(inst: CompletionInstance, row: Sequence[float]) -> list[int]:
+    return [int(Fraction(str(x)) * unit(inst)) for x in row]
+
+
+def _capacity(inst: CompletionInstance) -> Usage:
+    return tuple(x for row in inst.capacity for x in _units(inst, row))
 
 
 def runs(inst: CompletionInstance, job: CompletionJob) -> Iterator[tuple[int, Usage]]:
     """Yield the duration and the load of every placement of ``job`` on the empty servers."""
     servers = range(len(inst.capacity))
-    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
+    capacity, duration = _capacity(inst), cache(inst.duration)
     most_ps = 0 if inst.ring else 6
     for m, worker in enumerate(inst.worker_types):
         for p in range(max(1, len(inst.ps_types))):
-            z = (0,) * len(inst.resources) if inst.ring else inst.ps_types[p].demand
-            units = [(Fraction(str(a)), Fraction(str(b)))
-                     for a, b in zip(worker.demand, z, strict=True)]  # fmt: skip
+            z = [0] * len(inst.resources) if inst.ring else _units(inst, inst.ps_types[p].demand)
+            units = list(zip(_units(inst, worker.demand), z, strict=True))
+            b, big = Fraction(str(worker.bandwidth)), Fraction(0)
+            if not inst.ring:
+                big = Fraction(str(inst.ps_types[p].bandwidth))
             for y in product(range(job.chunks + 1), repeat=len(inst.capacity)):
-                if not 1 <= sum(y) <= job.chunks:
+                n = sum(y)
+                if not 1 <= n <= job.chunks:
                     continue
                 for s in product(range(most_ps + 1), repeat=len(inst.capacity)):
-                    load = tuple(tuple(y[h] * a + s[h] * b for a, b in units) for h in servers)
-                    if any(
-                        x > c
-                        for row, limits in zip(load, capacity, strict=True)
-                        for x, c in zip(row, limits, strict=True)
+                    load = tuple(y[h] * a + s[h] * c for h in servers for a, c in units)
+                    if any(map(gt, load, capacity)):
+                        continue
+                    if not inst.ring and (
+                        not any(s) or any(s[h] and (n - y[h]) * b > s[h] * big for h in servers)
                     ):
                         continue
-                    if not inst.ring:
-                        big, b = inst.ps_types[p].bandwidth, worker.bandwidth
-                        if not any(s) or any(
-                            s[h] and (sum(y) - y[h]) * Fraction(str(b)) > s[h] * Fraction(str(big))
-                            for h in servers
-                        ):
-                            continue
                     hosts = {h for h in servers if y[h] or s[h]}
-                    yield inst.duration(job, m, p, len(hosts) == 1, sum(y)), load
+                    yield duration(job, m, p, len(hosts) == 1, n), load
 
 
 @cache
@@ -121,8 +133,8 @@ def optimum(inst: CompletionInstance) -> float | None:
     if any(not c for c in choices):
         return None
     rest = [sum(c[0][0] for c in choices[k:]) for k in range(len(choices) + 1)]
-    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
-    used = [[[Fraction(0)] * len(row) for row in capacity] for _ in range(inst.horizon)]
+    capacity = _capacity(inst)
+    used = [[0] * len(capacity) for _ in range(inst.horizon)]
     best: list[float | None] = [None]
 
     def place(k: int, value: float) -> None:
@@ -134,18 +146,19 @@ def optimum(inst: CompletionInstance) -> float | None:
         for cost, t, d, load in choices[k]:
             if best[0] is not None and value + cost + rest[k + 1] >= best[0]:
                 return
-            if all(
-                used[u][h][r] + x <= capacity[h][r]
-                for u in range(t, t + d)
-                for h, row in enumerate(load)
-                for r, x in enumerate(row)
-            ):
+            if _fits(used[t : t + d], load, capacity):
                 _add(used, t, d, load, 1)
                 place(k + 1, value + cost)
                 _add(used, t, d, load, -1)
 
     place(0, 0.0)
     return best[0]
+
+
+@cache
+def solvable(number: int) -> list[int]:
+    """Return which of the first seeds draw a tiny instance that has a schedule."""
+    return [seed for seed in range(number) if optimum(tiny(seed)) is not None]
 
 
 def most_weight(inst: CompletionInstance, tau: int) -> float:
@@ -155,8 +168,8 @@ def most_weight(inst: CompletionInstance, tau: int) -> float:
         kept = {(load, d) for d, load in runs(inst, job) if d <= tau}
         kept = {(x, d) for x, d in kept if not any(_beats(y, c, x, d) for y, c in kept)}
         choices.append([(t, d, load) for load, d in kept for t in range(tau - d + 1)])
-    capacity = [[Fraction(str(x)) for x in row] for row in inst.capacity]
-    used = [[[Fraction(0)] * len(row) for row in capacity] for _ in range(tau)]
+    capacity = _capacity(inst)
+    used = [[0] * len(capacity) for _ in range(tau)]
 
     def most(k: int) -> float:
         if k == len(choices):
@@ -165,15 +178,10 @@ def most_weight(inst: CompletionInstance, tau: int) -> float:
         for t, d, load in choices[k]:
             if best == sum(job.weight for job in inst.jobs[k:]):
                 break
-            _add(used, t, d, load, 1)
-            if all(
-                x <= c
-                for row in used[t : t + d]
-                for here, limits in zip(row, capacity, strict=True)
-                for x, c in zip(here, limits, strict=True)
-            ):
+            if _fits(used[t : t + d], load, capacity):
+                _add(used, t, d, load, 1)
                 best = max(best, inst.jobs[k].weight + most(k + 1))
-            _add(used, t, d, load, -1)
+                _add(used, t, d, load, -1)
         return best
 
     return most(0)
@@ -181,15 +189,14 @@ def most_weight(inst: CompletionInstance, tau: int) -> float:
 
 def _beats(a: Usage, c: int, b: Usage, d: int) -> bool:
     """Whether a run is another, and neither longer nor larger."""
-    return (
-        a != b
-        and c <= d
-        and all(x <= y for p, q in zip(a, b, strict=True) for x, y in zip(p, q, strict=True))
-    )
+    return c <= d and a != b and all(map(le, a, b))
 
 
-def _add(used: list[list[list[Fraction]]], t: int, d: int, load: Usage, sign: int) -> None:
-    for u in range(t, t + d):
-        for h, row in enumerate(load):
-            for r, x in enumerate(row):
-                used[u][h][r] += sign * x
+def _fits(used: list[list[int]], load: Usage, capacity: Usage) -> bool:
+    return all(x + y <= c for row in used for x, y, c in zip(row, load, capacity, strict=True))
+
+
+def _add(used: list[list[int]], t: int, d: int, load: Usage, sign: int) -> None:
+    for row in used[t : t + d]:
+        for k, x in enumerate(load):
+            row[k] += sign * x

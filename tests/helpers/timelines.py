@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from completion_brute import optimum, tiny
 
 from optsched.families.completion.optimum.dominance import undominated
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.families.completion.optimum.prices.filtering import filtered
 from optsched.families.completion.optimum.timeline.program import Timeline
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
-
-SOLVABLE = [seed for seed in range(60) if optimum(tiny(seed)) is not None]
 
 
 def priced(inst, seed):

@@ -8,13 +8,13 @@ and are the bits of a mask. A mode that cannot be placed on the empty servers is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.families.completion.instance import (
     CompletionJob,
     Platform,
-    PlatformArrays,
     needed_table,
 )
 from optsched.numbers.arrays import Ints
@@ -23,8 +23,7 @@ from optsched.numbers.kernels import kernel
 NEVER = 2**60
 
 
-@dataclass(frozen=True, eq=False)
-class Modes:
+class Modes(NamedTuple):
     """The modes of a job, by rising (duration, worker type, number, q)."""
 
     worker_type: Ints  # (G,)
@@ -49,17 +48,10 @@ class Modes:
 
     def take(self, index: Ints) -> Modes:
         """Return some of the modes."""
-        return Modes(
-            self.worker_type[index],
-            self.together[index],
-            self.workers[index],
-            self.duration[index],
-            self.mask[index],
-        )
+        return Modes(*(column[index] for column in self))
 
 
-@dataclass(frozen=True, eq=False)
-class Types:
+class Types(NamedTuple):
     """Demands of all kinds of workers and PS, and how many PS workers elsewhere need."""
 
     worker_demand: Ints  # (M, R)
@@ -68,29 +60,20 @@ class Types:
     ring: bool
 
 
-def job_modes(platform: Platform, arrays: PlatformArrays, job: CompletionJob) -> Modes:
+def job_modes(platform: Platform, types: Types, job: CompletionJob) -> Modes:
     """Return every mode of ``job`` that some placement on the empty servers of ``platform`` has."""
-    d, m, n, q, mask = _group(platform.durations(job), platform.ring)
-    members = [c[0] for c in arrays.classes]
-    possible = placeable(
-        m,
-        q,
-        n,
-        mask,
-        arrays.worker_demand,
-        arrays.ps_demand,
-        arrays.capacity[members],
-        np.array([len(c) for c in arrays.classes], np.int64),
-        arrays.ps_needed,
-        platform.ring,
-    )
-    return Modes(m, q, n, d, possible).take(np.flatnonzero(possible))
+    arrays = platform.arrays
+    modes = _group(platform.durations(job), platform.ring)
+    capacity = arrays.capacity[[c[0] for c in arrays.classes]]
+    count = np.array([len(c) for c in arrays.classes], np.int64)
+    possible = placeable(types, modes, capacity, count)
+    return modes._replace(mask=possible).take(np.flatnonzero(possible))
 
 
-def _group(durations: Ints, ring: bool) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Return (duration, worker type, number, q, mask) of the modes, in order.
+def _group(durations: Ints, ring: bool) -> Modes:
+    """Return the modes with the least number of workers for their duration, on whatever servers.
 
-    These have the least number of workers for their duration; PS types alike share a mode.
+    PS types alike share a mode.
     """
     best = np.full((*durations.shape[:3], durations.shape[3] + 1), NEVER)  # with fewer workers
     best[..., 1:] = durations
@@ -102,12 +85,11 @@ def _group(durations: Ints, ring: bool) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     order = np.lexsort((p, q, n, m, d))
     rows = np.stack((d, m, n + 1, q), axis=1)[order]
     if not len(rows):
-        nothing = np.empty(0, np.int64)
-        return nothing, nothing, nothing, nothing, nothing
+        return Modes(*(np.empty(0, np.int64) for _ in Modes._fields))
     first = np.flatnonzero((np.diff(rows, axis=0, prepend=-1) != 0).any(axis=1))
     mask = np.bitwise_or.reduceat(np.left_shift(1, p[order]), first)
     d, m, n, q = np.ascontiguousarray(rows[first].T)
-    return d, m, n, q, mask
+    return Modes(m, q, n, d, mask)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,32 +117,28 @@ class Cluster:
         table = a.ps_needed
         if most >= table.shape[2]:
             table = needed_table(self.platform, most)
-        self.types = Types(a.worker_demand, a.ps_demand, table, self.platform.ring)
+        # of its own: kernels are called more quickly with arrays that could be written
+        arrays = (a.worker_demand.copy(), a.ps_demand.copy(), table.copy())
+        self.types = Types(*arrays, self.platform.ring)
 
     def task(self, job: CompletionJob) -> Task:
         """Work out the modes of ``job``; none if it fits nowhere."""
         if job.chunks >= self.types.ps_needed.shape[2]:
             self._extend(2 * job.chunks)
-        modes = job_modes(self.platform, self.arrays, job)
+        modes = job_modes(self.platform, self.types, job)
         share = self.types.worker_demand[modes.worker_type] * modes.workers[:, None] / self.whole
         area = share.max(axis=1, initial=0.0) * modes.duration
         return Task(job, modes, job.weight / max(float(area.min(initial=np.inf)), 1e-300))
 
 
 @kernel
-def placeable(
-    worker_type: Ints,  # (G,)
-    together: Ints,  # (G,)
-    workers: Ints,  # (G,)
-    mask: Ints,  # (G,)
-    e: Ints,  # (M, R)
-    z: Ints,  # (P, R)
-    capacity: Ints,  # (C, R) of one server of each class
-    count: Ints,  # (C,)
-    needed: Ints,  # (M, P, most + 1)
-    ring: bool,
-) -> Ints:
-    """Return the masks without the PS types that fit nowhere on empty servers."""
+def placeable(types: Types, modes: Modes, capacity: Ints, count: Ints) -> Ints:
+    """Return the masks (G,) without the PS types that fit nowhere on empty servers.
+
+    One server of each class has ``capacity`` (C, R), and there are ``count`` (C,) of them.
+    """
+    e, z, needed, ring = types
+    worker_type, together, workers, _, mask = modes
     classes, resources = capacity.shape
     out, room = np.empty(mask.size, np.int64), np.empty(classes, np.int64)
     for k in range(mask.size):

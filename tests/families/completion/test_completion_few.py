@@ -41,13 +41,13 @@ def known(inst):
 def test_the_best_is_found_where_choices_are_few():
     inst = generate("small", seed=1)
     search = known(inst)
-    assert search.monitor.value == 148
+    assert search.progress.value == 148
     assert best_of_few(search)
-    assert search.monitor.value == 120  # as the other methods find and prove
+    assert search.progress.value == 120  # as the other methods find and prove
 
 
 def test_many_choices_are_left_to_the_search():
     search = known(generate("mid", seed=1))
-    value = search.monitor.value
+    value = search.progress.value
     assert not best_of_few(search)
-    assert search.monitor.value == value
+    assert search.progress.value == value

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
-from completion_brute import optimum, tiny
+from completion_brute import optimum, solvable, tiny
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
@@ -14,11 +12,6 @@ from optsched.families.completion.optimum.cpsat import Program
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.families.completion.optimum.prices.filtering import filtered, reduced, within
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
-
-
-@cache
-def solvable():
-    return [seed for seed in range(40) if optimum(tiny(seed)) is not None]
 
 
 def priced(seed):
@@ -47,7 +40,7 @@ def size(choices):
 
 def test_a_best_schedule_is_kept():
     dropped = 0
-    for seed in solvable():
+    for seed in solvable(40):
         inst, jobs, prices, bound = priced(seed)
         best = optimum(inst)
         assert bound <= best * (1 + 1e-9)
@@ -55,12 +48,12 @@ def test_a_best_schedule_is_kept():
         left = filtered(jobs, prices, bound, best)
         assert solved(inst, jobs, left) == pytest.approx(best), seed
         dropped += size(left) < size(whole)
-    assert dropped > len(solvable()) / 2
+    assert dropped > len(solvable(40)) / 2
 
 
 def test_what_is_dropped_is_in_no_schedule_of_that_value():
     looked = 0
-    for seed in solvable()[:12]:
+    for seed in solvable(40)[:12]:
         inst, jobs, prices, bound = priced(seed)
         best = optimum(inst)
         whole = filtered(jobs, prices, bound, None)
@@ -81,7 +74,7 @@ def test_what_is_dropped_is_in_no_schedule_of_that_value():
 
 
 def test_halves_of_a_split_hold_everything():
-    inst, jobs, prices, bound = priced(solvable()[0])
+    inst, jobs, prices, bound = priced(solvable(40)[0])
     whole = filtered(jobs, prices, bound, None)
     limits = WindowBlocks(jobs, 1).root()
     assert size(within(whole, limits)) == size(whole)
@@ -98,7 +91,7 @@ def test_halves_of_a_split_hold_everything():
 
 def test_choices_of_a_leaf_keep_a_best_schedule_and_nothing_below_the_bound():
     dropped = 0
-    for seed in solvable():
+    for seed in solvable(40):
         inst, jobs, prices, bound = priced(seed)
         best = optimum(inst)
         whole = filtered(jobs, prices, bound, None)
@@ -106,12 +99,12 @@ def test_choices_of_a_leaf_keep_a_best_schedule_and_nothing_below_the_bound():
         assert solved(inst, jobs, left) == pytest.approx(best), seed
         dropped += size(left) < size(whole)
         assert reduced(jobs, whole, prices, bound - 1e-3) is None
-    assert dropped > len(solvable()) / 2
+    assert dropped > len(solvable(40)) / 2
 
 
 def test_choices_within_limits_are_bounded_by_themselves():
     stronger = 0
-    for seed in solvable()[:20]:
+    for seed in solvable(40)[:20]:
         inst, jobs, prices, bound = priced(seed)
         whole = filtered(jobs, prices, bound, None)
         limits = WindowBlocks(jobs, 1).root()
@@ -128,6 +121,6 @@ def test_choices_within_limits_are_bounded_by_themselves():
 
 
 def test_without_schedule_and_deadline_nothing_can_be_said():
-    inst = tiny(solvable()[0]).model_copy(update={"enforce_horizon": False})
+    inst = tiny(solvable(40)[0]).model_copy(update={"enforce_horizon": False})
     jobs = Jobs(inst)
     assert filtered(jobs, np.zeros((1, *jobs.class_capacity.shape)), 0.0, None) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,14 +14,15 @@ from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.annealing import draw
 from optsched.families.completion.optimum.search.insertion import arrange, insert, lost_room
-from optsched.families.completion.optimum.search.neighbourhood import (
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
+from optsched.families.completion.optimum.search.servers import (
     FACTORS,
-    Neighbourhood,
-    schedule_of,
+    copy_plan,
+    empty_servers,
+    no_plans,
 )
-from optsched.families.completion.optimum.search.servers import copy_plan, empty_servers, no_plans
-from optsched.families.completion.oracle.bookkeeping import MOST_ROOM
-from optsched.families.completion.oracle.schedule import PricedServers, State, best_schedule
+from optsched.families.completion.oracle.schedule import best_schedule
+from optsched.families.completion.oracle.servers import MOST_ROOM, PricedServers, State
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
@@ -36,7 +36,7 @@ def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
     made = Jobs(inst)
     prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *made.class_capacity.shape))
     area = Neighbourhood(made, prices, SLOTS)
-    area.construct(np.argsort(-area.density, kind="stable").tolist(), factor)
+    area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), factor)
     return area
 
 
@@ -253,7 +253,7 @@ def _ends_agree(inst, seed, rounds):
         state = State.of(jobs.types, jobs.capacity, jobs.cluster.ones, slots)
         for i in rng.permutation(len(jobs.modes)).tolist():
             found = best_schedule(
-                *(jobs.types, jobs.modes[i], replace(servers, state=state)),
+                *(jobs.types, jobs.modes[i], servers._replace(**state._asdict())),
                 arrival=int(jobs.arrival[i]),
                 weight=float(jobs.weight[i]),
                 deadline=slots,

@@ -6,11 +6,12 @@ from itertools import product
 
 import numpy as np
 import pytest
-from completion_brute import runs, tiny
+from completion_brute import runs, tiny, unit
 from completion_reference import FILES, load
 
 from optsched.families.completion.modes import Cluster
-from optsched.families.completion.oracle.schedule import PricedServers, best_schedule, placement
+from optsched.families.completion.oracle.schedule import best_schedule, placement
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.sources.presets import generate
 
 
@@ -93,7 +94,7 @@ def test_cheapest_among_all_placements(seed):
     for job in inst.jobs:
         best = np.inf
         for d, placed in runs(inst, job):
-            amounts = np.array([[float(x) for x in row] for row in placed])
+            amounts = np.reshape(placed, delta.shape[1:]) / unit(inst)
             for t in range(job.arrival, inst.horizon - d + 1):
                 cost = (delta[t : t + d].sum(axis=0) * amounts).sum()
                 best = min(best, job.weight * (t + d) + cost)

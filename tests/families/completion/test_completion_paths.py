@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
-from completion_brute import optimum, tiny
-from timelines import SOLVABLE, priced, program_of
+from completion_brute import optimum, solvable, tiny
+from timelines import priced, program_of
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
@@ -19,14 +21,14 @@ from optsched.families.completion.optimum.dominance import undominated
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
-from optsched.families.completion.optimum.timeline.layers import packs_layers
 from optsched.families.completion.optimum.timeline.paths import Paths, refuted
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
-from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES, packs
+from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES
 from optsched.numbers.resources import MachineClass
 from optsched.solvers import cp_solver, run_cp
 
 
+@cache
 def tight(seed):
     """Draw jobs with a type of worker of their own each, which hardly fit on three servers."""
     rng = np.random.default_rng([seed, 5])
@@ -86,22 +88,21 @@ def cases():
                 who.append((items.index[j][m, d], bits, Choices(same, [[first]] * len(same))))
             who.sort(key=lambda one: one[:2])
             if who:
-                kind = alone(items, who, number), stay(items, who, number)
+                kind = alone(items, who, number), stay(items, who)
                 seen[kind] = seen.get(kind, 0) + 1
                 if seen[kind] <= 3:
                     fewer = inst.model_copy(update={"jobs": tuple(inst.jobs[j] for j in some)})
                     yield Jobs(fewer), who, *kind
 
 
-def stay(items, who, number):
+def stay(items, who):
     which, bits = (np.array(x) for x in list(zip(*who, strict=True))[:2])
-    small = which.astype(np.int32)
-    return packs_layers(items.servers, items.items, small, bits, number, 10**6)
+    return items.packs(which.astype(np.int32), bits, 10**6)
 
 
 def alone(items, who, number):
     slots = [[i for i, bits, _ in who if (bits >> k) & 1] for k in range(number)]
-    return all(packs(items.servers, items.items, np.array(one, np.int32), 10**6) == YES
+    return all(items.packs(np.array(one, np.int32), np.ones(len(one), np.int64), 10**6) == YES
                for one in slots)  # fmt: skip
 
 
@@ -121,6 +122,7 @@ def test_what_cannot_stay_is_certain_and_mostly_found():
     assert moving > 5
 
 
+@cache
 def best_of(inst):
     """Return what CP-SAT alone finds and proves."""
     monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
@@ -198,7 +200,7 @@ def test_paths_that_differ_only_in_what_ran_before_are_told_apart():
 
 
 def test_the_first_path_that_can_be_placed_is_the_optimum():
-    for seed in SOLVABLE[::2]:
+    for seed in solvable(60)[::2]:
         inst = tiny(seed)
         best = optimum(inst)
         program, graph = graph_of(inst, seed, best + 0.5)

@@ -6,6 +6,8 @@ from itertools import product
 
 import numpy as np
 
+from optsched.families.completion.modes import Types
+from optsched.families.completion.optimum.timeline.layers import packs
 from optsched.families.completion.optimum.timeline.slot_kernels import (
     NO,
     UNKNOWN,
@@ -13,7 +15,6 @@ from optsched.families.completion.optimum.timeline.slot_kernels import (
     Items,
     Servers,
     _fill,
-    packs,
     spread,
 )
 
@@ -76,23 +77,23 @@ def loads(servers, items, i):
     """Yield what an item may take of each server, (H, R); all apart on one server is allowed."""
     hosts = len(servers.capacity)
     m, n, most = items.worker_type[i], items.apart[i], items.together[i]
-    kinds = range(1 if servers.ring else len(servers.ps))
+    worker, ps, needed, ring = servers.types
+    kinds = range(1 if ring else len(ps))
 
-    def load(workers, h, p, ps):
-        out = np.outer(workers, servers.worker[m])
-        if not servers.ring:
-            out[h] += ps * servers.ps[p]
+    def load(workers, h, p, number):
+        out = np.outer(workers, worker[m])
+        if not ring:
+            out[h] += number * ps[p]
         return out
 
     for p, h in product(kinds, range(hosts)):
         if most and (items.together_ps[i] >> p) & 1:
-            ps = 0 if servers.ring else servers.needed[m, p, 0]
-            yield load([most if k == h else 0 for k in range(hosts)], h, p, ps)
+            number = 0 if ring else needed[m, p, 0]
+            yield load([most if k == h else 0 for k in range(hosts)], h, p, number)
         if n and (items.apart_ps[i] >> p) & 1:
             for workers in compositions(n, hosts):
                 elsewhere = max(1, n - workers[h])
-                ps = 0 if servers.ring else servers.needed[m, p, elsewhere]
-                yield load(workers, h, p, ps)
+                yield load(workers, h, p, 0 if ring else needed[m, p, elsewhere])
 
 
 def side_by_side(servers, items, which):
@@ -116,8 +117,10 @@ def drawn(rng, ring):
     worker[worker.sum(axis=1) == 0] = 1
     needed = np.maximum(1, np.cumsum(rng.integers(0, 2, (kinds, kinds, 5)), axis=2))
     capacity = rng.integers(1, 8, (int(rng.integers(1, 4)), 2))
+    capacity.flags.writeable = False  # as that of instances
     none = np.empty(0, np.int64)
-    servers = Servers(capacity, worker, ps, needed, ring, none, none)
+    types = Types(worker, ps, needed, ring)
+    servers = Servers(capacity, capacity.sum(axis=0), types, none, none)
     count = int(rng.integers(1, 4))
     apart, together = rng.integers(0, 4, (2, count))
     apart[apart == 1] = 0
@@ -134,7 +137,7 @@ def test_items_fit_side_by_side_where_some_placement_does():
     for round_ in range(600):
         servers, items = drawn(rng, round_ % 2 == 1)
         which = np.arange(items.apart.size, dtype=np.int32)
-        found = packs(servers, items, which, 10**6)
+        found = packs(servers, items, which, np.ones(which.size, np.int64), 1, 10**6)
         assert (found == YES) == side_by_side(servers, items, which), round_
         seen[found] += 1
     assert min(seen.values()) > 150

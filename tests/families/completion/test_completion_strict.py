@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -21,7 +22,7 @@ from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.optimum.tree.branching import certify_tree
-from optsched.families.completion.sources.traces import generate
+from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.optimum import solve
 from optsched.policies.plugins import get_policy
@@ -118,6 +119,11 @@ def with_unit(inst, unit, of="weight"):
     return CompletionInstance.model_validate(raw)
 
 
+@cache
+def first_found(seed):
+    return solve(tiny(seed), time_limit=20)
+
+
 @pytest.mark.parametrize("of", ["weight", "gradient", "slot"])
 @pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e-3, 1e3, 1e9, 1e12])
 def test_no_unit_changes_what_is_found(of, unit):
@@ -125,7 +131,7 @@ def test_no_unit_changes_what_is_found(of, unit):
         inst = tiny(seed)
         best = optimum(inst)
         assert best is not None
-        first = solve(inst, time_limit=20)
+        first = first_found(seed)
         other = solve(with_unit(inst, unit, of), time_limit=20)
         factor = unit if of == "weight" else 1.0
         assert (other.status, other.bound_level) == (first.status, first.bound_level)
@@ -215,7 +221,7 @@ def test_without_time_there_are_a_schedule_and_a_bound(method):
 
 def test_the_search_starts_from_a_schedule_that_is_known():
     inst = generate("mid", seed=2)
-    best = solve(inst, method="search", time_limit=3)
+    best = solve(inst, method="search", time_limit=1)
     monitor = Progress(FAMILY, inst, time_limit=10, gap=0.0)
     monitor.incumbent(best.value, best.schedule)
     search = Search(inst, monitor, 1, 0)

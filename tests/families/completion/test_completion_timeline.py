@@ -6,8 +6,8 @@ import itertools
 from functools import cache
 
 import numpy as np
-from completion_brute import optimum, tiny
-from timelines import SOLVABLE, priced, program_of
+from completion_brute import optimum, solvable, tiny
+from timelines import priced, program_of
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
@@ -20,7 +20,7 @@ from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.prices.repricing import Repricing
 from optsched.families.completion.optimum.timeline.program import Timeline
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
-from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES, packs
+from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.families.completion.sources.presets import generate
 
@@ -45,23 +45,23 @@ def least(jobs, prices, bound, value, limit):
 
 def test_the_least_value_is_the_optimum_or_below_it():
     equal = 0
-    for seed in SOLVABLE:
+    for seed in solvable(60):
         best, _, found = optimal(seed)
         assert found is not None, seed
         assert found.value <= best
         equal += found.value == best
-    assert equal >= 0.9 * len(SOLVABLE)
+    assert equal >= 0.9 * len(solvable(60))
 
 
 def test_nothing_is_found_below_the_least_value():
-    for seed in SOLVABLE:
+    for seed in solvable(60):
         best, problem, found = optimal(seed)
         assert least(*problem, best, found.value - 0.5).best is None, seed
 
 
 def test_a_path_is_made_of_allowed_modes_and_starts():
     placed = 0
-    for seed in SOLVABLE:
+    for seed in solvable(60):
         _, (jobs, _, _), path = optimal(seed)
         ends = [c.starts[0][0] + int(c.modes[0, 4]) for c in path.choices]
         assert sum(w * c for w, c in zip(jobs.weight, ends, strict=True)) == path.value
@@ -70,16 +70,17 @@ def test_a_path_is_made_of_allowed_modes_and_starts():
         monitor = Progress(FAMILY, tiny(seed), time_limit=30.0, gap=0.0)
         Program(jobs, path.choices).solve(monitor, threads=1, seed=0)
         placed += monitor.value == path.value
-    assert placed >= 0.9 * len(SOLVABLE)
+    assert placed >= 0.9 * len(solvable(60))
 
 
 def test_what_a_slot_can_hold_is_never_refused():
     agree, looked, refused = 0, 0, 0
-    for seed in SOLVABLE[:16]:
+    for seed in solvable(60)[:16]:
         jobs = Jobs(tiny(seed))
         items = SlotItems(jobs, undominated(jobs))
         for which, chosen in lists(jobs, items):
-            fits = packs(items.servers, items.items, np.array(which, np.int32), 10**6)
+            small = np.array(which, np.int32)
+            fits = items.packs(small, np.ones(small.size, np.int64), 10**6)
             assert fits in (YES, NO)
             possible = _possible(jobs.inst, jobs, chosen)
             assert fits == YES or not possible, (seed, which)
@@ -112,7 +113,7 @@ def _possible(inst, jobs, choices):
 
 def test_it_closes_what_the_search_for_schedules_leaves_open():
     closed = 0
-    for seed in SOLVABLE:
+    for seed in solvable(60):
         inst = tiny(seed)
         monitor = Progress(FAMILY, inst, time_limit=30.0, gap=0.0)
         search = Search(inst, monitor, 1, 0)
@@ -127,12 +128,12 @@ def test_it_closes_what_the_search_for_schedules_leaves_open():
         if exact.closed or monitor.closed():  # where prices prove it, it does not look
             closed += 1
             assert monitor.value == optimum(inst), seed
-    assert closed >= 0.8 * len(SOLVABLE)
+    assert closed >= 0.8 * len(solvable(60))
 
 
 def test_more_prices_leave_the_least_value_as_it_is():
     fewer = 0
-    for seed in SOLVABLE:
+    for seed in solvable(60):
         inst = tiny(seed)
         best = optimum(inst)
         jobs, prices, bound = priced(inst, seed)
@@ -154,7 +155,7 @@ def test_more_prices_leave_the_least_value_as_it_is():
         states = np.arange(int(again.pool.size[0]))
         # the last of the kept prices are those of the beginning, if nothing better was found
         assert again.bounds(again.pool, states).max(axis=0).min() <= best
-    assert fewer > len(SOLVABLE) / 4
+    assert fewer > len(solvable(60)) / 4
 
 
 def test_limits_of_states_hold_the_schedules_that_go_on_from_them():

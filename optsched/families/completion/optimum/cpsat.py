@@ -66,22 +66,22 @@ def unmasked(jobs: Jobs, j: int) -> Ints:
     return np.concatenate(parts)
 
 
-def cpsat(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def cpsat(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the definition with CP-SAT; report every schedule that is found, and the bound.
 
     Parameters
     ----------
     inst : CompletionInstance
-    monitor : Progress
+    progress : Progress
     threads, seed : int
         Of the solver.
     """
     jobs = Jobs(inst)
     if jobs.impossible() is not None:
-        monitor.infeasible = True
+        progress.infeasible = True
         return
-    program = Program(jobs, all_choices(jobs, latest_ends(jobs, monitor)))
-    program.solve(monitor, threads=threads, seed=seed)
+    program = Program(jobs, all_choices(jobs, latest_ends(jobs, progress)))
+    program.solve(progress, threads=threads, seed=seed)
 
 
 class Program:
@@ -256,7 +256,7 @@ class Program:
 
     def solve(
         self,
-        monitor: Progress,
+        progress: Progress,
         *,
         threads: int,
         seed: int,
@@ -270,13 +270,13 @@ class Program:
             verdict = verify(self.jobs.inst, schedule)
             if verdict.value is None:
                 raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
-            monitor.incumbent(verdict.value, schedule)
+            progress.incumbent(verdict.value, schedule)
 
         solver = cp_solver(
-            time_limit=min(seconds, monitor.left()),
+            time_limit=min(seconds, progress.left()),
             threads=threads,
             seed=seed,
-            gap=monitor.gap_limit if claim else 0.0,  # else the status alone says what was proved
+            gap=progress.gap_limit if claim else 0.0,  # else the status alone says what was proved
         )
         status = "unknown"
         try:
@@ -285,9 +285,9 @@ class Program:
             bound = cp_bound(solver)
             if status == "infeasible":
                 if claim:
-                    monitor.infeasible = True
+                    progress.infeasible = True
             elif bound is not None and claim:
-                monitor.claim(Implementation.CP_SAT, self.value(bound))
+                progress.claim(Implementation.CP_SAT, self.value(bound))
         self.bound = bound
         return status
 

@@ -18,7 +18,7 @@ class _OutOfTimeError(Exception):
 
 
 def compact(
-    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int, solver: str = "highs"
+    inst: CompletionInstance, progress: Progress, *, threads: int, seed: int, solver: str = "highs"
 ) -> None:
     """Solve the time-indexed program; report every schedule that is found, and the solver's bound.
 
@@ -29,7 +29,7 @@ def compact(
     Parameters
     ----------
     inst : CompletionInstance
-    monitor : Progress
+    progress : Progress
     threads, seed : int
         Of the solver.
     solver : str
@@ -39,26 +39,26 @@ def compact(
 
     jobs = Jobs(inst)
     if jobs.impossible() is not None:
-        monitor.infeasible = True
+        progress.infeasible = True
         return
 
     def watch() -> None:
-        if monitor.left() <= 0:
+        if progress.left() <= 0:
             raise _OutOfTimeError
 
     began = clock.now()
     try:
         with silent_pyomo():
-            model = completion_ilp(inst, latest_ends(jobs, monitor), watch)
+            model = completion_ilp(inst, latest_ends(jobs, progress), watch)
     except _OutOfTimeError:
         return
-    if monitor.left() < clock.now() - began:
+    if progress.left() < clock.now() - began:
         return  # handing it over takes as long as building it did, and cannot be stopped
     modes = modes_by_job(inst)
 
     solve_compact(
         model,
-        monitor,
+        progress,
         lambda: schedule_of(inst, model, modes),
         threads=threads,
         seed=seed,

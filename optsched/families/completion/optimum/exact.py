@@ -14,7 +14,8 @@ from optsched.families.completion.optimum.cpsat import Choices, Program, cpsat
 from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.prices.filtering import reduced, within
 from optsched.families.completion.optimum.prices.priced_search import Search
-from optsched.families.completion.optimum.search.neighbourhood import FACTORS, Neighbourhood
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.servers import FACTORS
 from optsched.families.completion.optimum.timeline.program import MOST_JOBS
 from optsched.families.completion.optimum.timeline.sequence import SAFE, Sequencing
 from optsched.families.completion.optimum.tree.branching import (
@@ -43,7 +44,7 @@ class Exact:
 
     def __init__(self, search: Search, *, closed: bool = False) -> None:
         self.search = search
-        self.inst, self.monitor, self.jobs = search.inst, search.monitor, search.jobs
+        self.inst, self.progress, self.jobs = search.inst, search.progress, search.jobs
         self.threads, self.seed = search.threads, search.seed
         self.leaves: list[tuple[Ints, Floats]] = []  # what a tree has left open: limits, prices
         self.sequencing: Sequencing | None = None
@@ -64,40 +65,42 @@ class Exact:
             return
         if not self.closed:
             self.finish()
-        self.branch(self.monitor.left())
-        if self.closed and not self.monitor.stop():
+        self.branch(self.progress.left())
+        if self.closed and not self.progress.stop():
             self.ask_another()
 
     def _alternate(self) -> bool:
         """Run the tree and the program over time in turns; return whether more is to be done."""
-        least = REST * self.monitor.left()
+        least = REST * self.progress.left()
         for share in (FIRST_TREE, TREE_SHARE):
-            self.branch(self.monitor.left() * share)
-            if self.monitor.stop() or self.monitor.infeasible:
+            self.branch(self.progress.left() * share)
+            if self.progress.stop() or self.progress.infeasible:
                 return False
-            self.sequence(self.monitor.left() * TIMELINE_SHARE)
+            self.sequence(self.progress.left() * TIMELINE_SHARE)
             if self.closed:
                 return True
-            if self.monitor.left() < least:
+            if self.progress.left() < least:
                 return False
         return True
 
     def ask_another(self) -> None:
         """Have what is claimed confirmed by a solver that had no part in it."""
-        claimed = {solver for solver, bound in self.monitor.claimed if bound == self.monitor.value}
+        claimed = {
+            solver for solver, bound in self.progress.claimed if bound == self.progress.value
+        }
         second = cpsat if Implementation.CP_SAT not in claimed else compact
-        second(self.inst, self.monitor, threads=self.threads, seed=self.seed)
+        second(self.inst, self.progress, threads=self.threads, seed=self.seed)
 
     def branch(self, seconds: float) -> None:
         """Branch on windows, types and numbers until the best schedule is proved, or time is up."""
-        monitor, inst = self.monitor, self.inst
-        if self.monitor.closed() or not inst.jobs:
+        progress, inst = self.progress, self.inst
+        if self.progress.closed() or not inst.jobs:
             return
-        self.until = min(clock.now() + seconds, monitor.deadline)
+        self.until = min(clock.now() + seconds, progress.deadline)
         if self.branching is None:
             self.branching = self._tree()
-        if self.branching.run() and monitor.value is None:
-            monitor.infeasible = True
+        if self.branching.run() and progress.value is None:
+            progress.infeasible = True
         # an allowed gap ends the work on a leaf, but proves not that nothing there is better
         leaves = [n for n in self.branching.tree.leaves() if n.bound > self._target(gap=0.0)]
         leaves.sort(key=lambda node: -node.bound)
@@ -107,25 +110,25 @@ class Exact:
 
     def _target(self, gap: float | None = None) -> float:
         """Return at which bound, of which less is better, a leaf of the tree is done."""
-        gap = self.monitor.gap_limit if gap is None else gap
-        value = self.monitor.value
+        gap = self.progress.gap_limit if gap is None else gap
+        value = self.progress.value
         if value is None:
             return -float(latest_cost(self.inst)) * (1 + SAFE)
         return -(value - max(self.step - SAFE * value, gap * value))
 
     def _tree(self) -> BranchAndPrice:
         """Return the branching tree, of which nothing has been done yet."""
-        problem, monitor, inst = self._problem(), self.monitor, self.inst
+        problem, progress, inst = self._problem(), self.progress, self.inst
 
         def proved(tree: Tree) -> None:
             least = -tree.bound() * (1 - SAFE)
-            if monitor.value is None and least > float(latest_cost(inst)):
+            if progress.value is None and least > float(latest_cost(inst)):
                 least = np.inf
             bound = float(round_up(inst, Fraction(least))) if np.isfinite(least) else least
-            if monitor.value is not None:
-                bound = min(bound, monitor.value)
+            if progress.value is not None:
+                bound = min(bound, progress.value)
             if bound > -np.inf and len(tree.nodes) <= MOST_NODES:
-                monitor.proved(bound, lambda: certify_tree(problem, tree))
+                progress.proved(bound, lambda: certify_tree(problem, tree))
 
         area = Neighbourhood(self.jobs, self.search.prices, inst.deadline or 2 * self.search.slots)
 
@@ -146,7 +149,7 @@ class Exact:
         return BranchAndPrice(
             problem,
             target=self._target,
-            stop=lambda: monitor.stop() or clock.now() > self.until,
+            stop=lambda: progress.stop() or clock.now() > self.until,
             proved=proved,
             relaxed=relaxed,
             threads=self.threads,
@@ -161,9 +164,9 @@ class Exact:
 
     def sequence(self, seconds: float) -> None:
         """Run the dynamic program over time: on everything, then on what a tree has left open."""
-        if self.monitor.value is None or not 0 < len(self.jobs.modes) <= MOST_JOBS:
+        if self.progress.value is None or not 0 < len(self.jobs.modes) <= MOST_JOBS:
             return
-        until = min(clock.now() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.progress.deadline)
         if self.sequencing is None:
             self.sequencing = Sequencing(self.search, self._problem())
             self.closed = self.sequencing.everything(until)
@@ -179,7 +182,7 @@ class Exact:
             self.closed = not leaves
         self.leaves = leaves
         if self.closed:
-            self.monitor.claim(self.sequencing.by, self.monitor.value)
+            self.progress.claim(self.sequencing.by, self.progress.value)
 
     def _gone(self, left: Sequence[Choices], limits: Ints, prices: Floats, until: float) -> bool:
         """Run the dynamic program within the limits; return whether nothing there is better."""
@@ -191,7 +194,7 @@ class Exact:
 
     def finish(self) -> None:
         """Drop what cannot be in a better schedule, and ask CP-SAT for the rest, leaf by leaf."""
-        monitor = self.monitor
+        progress = self.progress
         sequencing = self.sequencing or Sequencing(self.search, self._problem())
         left = sequencing.left()
         if left is None:
@@ -200,22 +203,22 @@ class Exact:
         for seconds in (LEAF_SECONDS, np.inf):
             still = []
             for limits, prices in leaves:
-                if monitor.left() <= 0 or not self._close(left, limits, prices, seconds):
+                if progress.left() <= 0 or not self._close(left, limits, prices, seconds):
                     still.append((limits, prices))
             leaves = still
         if leaves:
             return
         self.closed = True
-        if monitor.value is None:
-            monitor.infeasible = True
+        if progress.value is None:
+            progress.infeasible = True
         else:
-            monitor.claim(self.by, monitor.value)
+            progress.claim(self.by, progress.value)
 
     def _close(self, left: Sequence[Choices], limits: Ints, prices: Floats, seconds: float) -> bool:
         """Look for a better schedule within the limits; return whether there is none any more."""
-        monitor = self.monitor
+        progress = self.progress
         choices = within(left, limits)
-        better = None if monitor.value is None else monitor.value - self.step
+        better = None if progress.value is None else progress.value - self.step
         if choices is not None and better is not None:
             choices = reduced(self.jobs, choices, prices, better)
         if choices is None:
@@ -223,9 +226,9 @@ class Exact:
         if sum(len(s) for c in choices for s in c.starts) > MOST_CHOICES:
             return False
         program = Program(self.jobs, choices)
-        program.bracket(monitor.bound, better)
+        program.bracket(progress.bound, better)
         status = program.solve(
-            monitor, threads=self.threads, seed=self.seed, claim=False, seconds=seconds
+            progress, threads=self.threads, seed=self.seed, claim=False, seconds=seconds
         )
         done = status in ("infeasible", "optimal")
         if done:

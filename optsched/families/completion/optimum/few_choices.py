@@ -15,14 +15,14 @@ SECONDS = 1.0  # a blink at most
 
 def best_of_few(search: Search) -> bool:
     """Find the best schedule where there are few choices; return whether that has been done."""
-    jobs, monitor = search.jobs, search.monitor
-    if monitor.value is None or not jobs.modes or jobs.impossible() is not None:
+    jobs, progress = search.jobs, search.progress
+    if progress.value is None or not jobs.modes or jobs.impossible() is not None:
         return False
-    choices = all_choices(jobs, ends_below(jobs, monitor.value))
+    choices = all_choices(jobs, ends_below(jobs, progress.value))
     if sum(len(starts) for choice in choices for starts in choice.starts) > FEW:
         return False
     program = Program(jobs, choices)
-    status = program.solve(monitor, threads=search.threads, seed=search.seed, seconds=SECONDS)
+    status = program.solve(progress, threads=search.threads, seed=search.seed, seconds=SECONDS)
     if status != "optimal":
         return False
     search.begin_with_known()

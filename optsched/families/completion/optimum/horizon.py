@@ -11,7 +11,7 @@ from optsched.families.completion.optimum.search.neighbourhood import Neighbourh
 MOST_DOUBLINGS = 12
 
 
-def greedy(jobs: Jobs, monitor: Progress | None) -> Neighbourhood | None:
+def greedy(jobs: Jobs, progress: Progress | None) -> Neighbourhood | None:
     """Insert all jobs at no prices, on servers for long enough, and report the schedule.
 
     The most weight per share of the cluster goes first. With a deadline not all may find room: then
@@ -22,10 +22,10 @@ def greedy(jobs: Jobs, monitor: Progress | None) -> Neighbourhood | None:
     slots = jobs.inst.deadline or 2 * jobs.inst.horizon + shortest
     for _ in range(MOST_DOUBLINGS):
         area = Neighbourhood(jobs, free, slots)
-        area.construct(np.argsort(-area.density, kind="stable").tolist(), 0.0)
+        area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), 0.0)
         if area.complete():
-            if monitor is not None:
-                area.report(monitor, area.plans)
+            if progress is not None:
+                area.report(progress, area.plans)
             return area
         if jobs.inst.deadline is not None:
             return None
@@ -38,15 +38,15 @@ def makespan(area: Neighbourhood) -> int:
     return int(area.ends(area.plans).max(initial=1.0))
 
 
-def latest_ends(jobs: Jobs, monitor: Progress | None = None) -> list[int]:
+def latest_ends(jobs: Jobs, progress: Progress | None = None) -> list[int]:
     """Return by which slot every job ends in all schedules that are better than the best known."""
     if jobs.inst.deadline is not None:
         return [jobs.inst.deadline] * len(jobs.modes)
-    area = greedy(jobs, monitor)
+    area = greedy(jobs, progress)
     assert area is not None
     value = area.cost(area.plans)
-    if monitor is not None and monitor.value is not None:
-        value = min(value, monitor.value)
+    if progress is not None and progress.value is not None:
+        value = min(value, progress.value)
     return ends_below(jobs, value)
 
 

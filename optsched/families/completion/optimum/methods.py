@@ -32,47 +32,47 @@ FIRST_SEARCH = 0.02  # of the time, per search before the tree
 RESTART_SECONDS = 60.0
 
 
-def neighbourhood(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def neighbourhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
-    search = Search(inst, monitor, threads, seed)
+    search = Search(inst, progress, threads, seed)
     if search.begin():
-        while not monitor.stop():
+        while not progress.stop():
             search.improve(RESTART_SECONDS)
 
 
 def column_generation(
-    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
+    inst: CompletionInstance, progress: Progress, *, threads: int, seed: int
 ) -> None:
     """Solve the relaxation at prices on capacity, and look for a schedule."""
-    search = Search(inst, monitor, threads, seed)
+    search = Search(inst, progress, threads, seed)
     if not search.begin():
         return
     if len(inst.jobs) * search.slots <= SMALL:
-        search.generate(1, monitor.left())
+        search.generate(1, progress.left())
     else:
         for k, span in enumerate(SPANS):
-            search.generate(span, monitor.left() / (len(SPANS) - k))
-    search.improve(min(search.short, monitor.left()))
+            search.generate(span, progress.left() / (len(SPANS) - k))
+    search.improve(min(search.short, progress.left()))
 
 
 def branch_and_price(
-    inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
+    inst: CompletionInstance, progress: Progress, *, threads: int, seed: int
 ) -> None:
     """Branch and price after a short search for a schedule."""
-    search = Search(inst, monitor, threads, seed)
+    search = Search(inst, progress, threads, seed)
     if search.begin():
-        search.generate(1, monitor.left() / 4)
-        search.improve(min(search.short, monitor.left() / 4))
-        Exact(search).branch(monitor.left())
+        search.generate(1, progress.left() / 4)
+        search.improve(min(search.short, progress.left() / 4))
+        Exact(search).branch(progress.left())
 
 
-def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
-    search = Search(inst, monitor, threads, seed)
+    search = Search(inst, progress, threads, seed)
     known = best_of_few(search)
-    if not (known or search.begin()) or monitor.stop():
+    if not (known or search.begin()) or progress.stop():
         return
-    whole = monitor.left()
+    whole = progress.left()
     if known:
         search.generate(1, whole / 4)
         Exact(search, closed=True).run()
@@ -81,7 +81,7 @@ def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
         search.generate(1, whole / 4)
         for _ in range(2):
             search.improve(min(search.short, FIRST_SEARCH * whole))
-            if monitor.stop():
+            if progress.stop():
                 return
         Exact(search).run()
         return
@@ -90,8 +90,8 @@ def auto(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int
     if whole > 2 * RESTART_SECONDS:
         search.improve(RESTART_SECONDS)
         search.generate(1, SPAN_SHARE[2] * whole)
-    while not monitor.stop():
-        search.improve(min(RESTART_SECONDS, monitor.left()))
+    while not progress.stop():
+        search.improve(min(RESTART_SECONDS, progress.left()))
 
 
 METHODS: Mapping[str, Method] = {

@@ -26,19 +26,19 @@ MOST_CELLS = 2**27  # of what is free on servers
 def at_any_scale(method: Method) -> Method:
     """Return the method for weights of any size; it begins with the jobs one by one."""
 
-    def run(inst: CompletionInstance, monitor: Progress, *, threads: int, seed: int) -> None:
+    def run(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
         quick = one_by_one(inst)
         if quick is not None:
             ends = (pieces[-1].end for pieces in quick.jobs)
             value = math.fsum(job.weight * end for job, end in zip(inst.jobs, ends, strict=True))
-            monitor.incumbent(value, quick)
-        if monitor.stop() or too_long(inst):
+            progress.incumbent(value, quick)
+        if progress.stop() or too_long(inst):
             return
         power = power_of(inst)
         if power == 0:
-            method(inst, monitor, threads=threads, seed=seed)
+            method(inst, progress, threads=threads, seed=seed)
             return
-        inner = _Scaled(inst, monitor, power)
+        inner = _Scaled(inst, progress, power)
         method(inner.instance, inner, threads=threads, seed=seed)
         inner.tick()
 

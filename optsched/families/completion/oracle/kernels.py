@@ -1,11 +1,16 @@
-"""Compiled kernels of the oracle; arrays as `oracle.PricedServers` describes them."""
+"""Compiled kernels of the oracle.
+
+Python hands them NamedTuples as plain tuples, ``modes[:]``, which numba reads several times as
+quickly.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from optsched.families.completion.modes import Modes, Types
 from optsched.families.completion.oracle.ties import (
     TIE,
     UP_TO_DURATION,
@@ -15,47 +20,51 @@ from optsched.families.completion.oracle.ties import (
     loses,
     rank,
 )
-from optsched.families.completion.oracle.worker_costs import comes_first, line_up, units_of
-from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.families.completion.oracle.worker_costs import Line, comes_first, line_up, units_of
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 # limits of the value: so much above the least bound, from one to the next; then there is none
 FIRST_SHARE, GROWTH, MOST_SHARE = 0.005, 1.5, 0.5
 LAST = 2**63 - 1  # completion of no schedule
+Plain = tuple[Any, ...]
 ZERO, NOBODY = (cast(int, np.int64(x)) for x in (0, -1))  # no literals, as in `tie_kernels`
 
 
+class Request(NamedTuple):
+    """What is asked for a job."""
+
+    arrival: int  # the first slot in which it may run
+    weight: float  # what a slot of delay costs
+    deadline: int  # the first slot that must be idle again
+    cutoff: float  # values from here on are of no interest
+    at_once: bool  # look at all values at once, not at those just above the least bound first
+    first: Ints  # (G,) first start that each mode may have; empty: all may start from the arrival
+    last: Ints  # (G,) last start
+
+
 @kernel
-def _fits(
-    free: Ints, level: int, a: int, b: int, h: int, e: Ints, m: int, n: int, z: Ints, p: int, s: int
-) -> bool:
-    """Whether n workers and s PS fit on server h throughout the window."""
-    for r in range(e.shape[1]):
-        load = n * e[m, r] + s * z[p, r]
-        if load > free[level, a, h, r] or load > free[level, b, h, r]:
+def _fits(free: tuple[Ints, Ints], h: int, e: Ints, n: int, z: Ints, s: int) -> bool:
+    """Whether n workers and s PS fit on server h; ``free`` (H, R) is least in two windows.
+
+    They take ``e`` (R,) and ``z`` (R,) each.
+    """
+    for r in range(e.size):
+        load = n * e[r] + s * z[r]
+        if load > free[0][h, r] or load > free[1][h, r]:
             return False
     return True
 
 
 @kernel
 def _printed(
-    n: int,
-    host: int,
-    unit: Floats,
-    order: Ints,
-    free: Ints,
-    level: int,
-    a: int,
-    b: int,
-    room: Ints,
-    e: Ints,
-    m: int,
-    z: Ints,
-    p: int,
-    needed: Ints,
-    workers: Ints,
+    types: Types, free: tuple[Ints, Ints], m: int, p: int, n: int, host: int, line: Line
 ) -> int:
-    """Lines 10-24 of Algorithm 4 for one PS host; return its PS, 0 if that is infeasible."""
+    """Lines 10-24 of Algorithm 4 for one PS host; return its PS, 0 if that is infeasible.
+
+    ``line.one`` (H,) are the workers then; ``line.other`` holds the servers by price.
+    """
+    unit, workers, order = line.unit, line.one, line.other
     for h in range(order.size):  # by price, equal ones by index
         i = h
         while i > 0 and unit[order[i - 1]] > unit[h]:
@@ -66,12 +75,12 @@ def _printed(
     left, servers = n, 0
     for i in range(order.size):
         k = order[i]
-        take = min(room[k], left)
+        take = min(line.room[k], left)
         if k == host:
             for g in range(take + 1):
                 # as many PS as fit beside g workers, and enough for the workers elsewhere
-                want = needed[m, p, n - g] if g < n else 0
-                if _fits(free, level, a, b, k, e, m, g, z, p, want):
+                want = types.ps_needed[m, p, n - g] if g < n else 0
+                if _fits(free, k, types.worker_demand[m], g, types.ps_demand[p], want):
                     workers[k] = g
                     servers = want
             if servers == 0:
@@ -83,31 +92,21 @@ def _printed(
 
 
 @kernel
-def _least_bound(
-    worker_type: Ints,
-    workers: Ints,
-    duration: Ints,
-    arrival: int,
-    weight: float,
-    ending: int,
-    least: Floats,
-    first: Ints,
-    last: Ints,
-) -> float:
+def _least_bound(modes: Modes, ask: Request, ending: int, least: Floats) -> float:
     """Return the least value that any mode and completion may have: all workers the cheapest."""
     slots, best = least.shape[1] - 1, np.inf
-    for c in range(arrival + duration[0], ending + 1):
-        if weight * c >= best:
+    for c in range(ask.arrival + modes.duration[0], ending + 1):
+        if ask.weight * c >= best:
             break
         b = min(c, slots)
-        for k in range(duration.size):
-            t = c - duration[k]
-            if t < arrival:
+        for k in range(modes.duration.size):
+            t = c - modes.duration[k]
+            if t < ask.arrival:
                 break
-            if first.size and (t < first[k] or t > last[k]):
+            if ask.first.size and (t < ask.first[k] or t > ask.last[k]):
                 continue
-            m = worker_type[k]
-            value = weight * c + workers[k] * (least[m, b] - least[m, min(t, slots)])
+            m = modes.worker_type[k]
+            value = ask.weight * c + modes.workers[k] * (least[m, b] - least[m, min(t, slots)])
             if value < best:
                 best = value
     return best
@@ -115,59 +114,40 @@ def _least_bound(
 
 @kernel
 def cheapest(
-    worker_type: Ints,
-    together: Ints,
-    workers: Ints,
-    duration: Ints,
-    mask: Ints,
-    arrival: int,
-    weight: float,
-    deadline: int,
-    cutoff: float,
-    at_once: bool,
-    worker_cost: Floats,
-    ps_cost: Floats,
-    least: Floats,
-    free: Ints,
-    room: Small,
-    total: Ints,
-    top: Ints,
-    count: Ints,
-    e: Ints,
-    z: Ints,
-    needed: Ints,
-    ring: bool,
-    printed: Ints | None,
-    first: Ints,
-    last: Ints,
+    types: Plain, modes: Plain, servers: Plain, ask: Plain, printed: bool | None
 ) -> tuple[float, float, Ints]:
     """Return (value, cost, [mode, PS type, start, host, workers on the host]); mode -1: none.
 
-    What is just above the least bound is looked at first, since little else is then worth a look;
-    unless all is to be looked at ``at_once``. ``printed`` (H,) is room for Algorithm 4 as it is
-    printed; what is for that alone is not even compiled where it is None.
+    Arguments are plain `Types`, `Modes`, `PricedServers` and `Request`. What is just above the
+    least bound is looked at first, since little else is then worth a look; unless all is to be
+    looked at at once. ``printed`` says whether distributed placements are those of Algorithm 4 as
+    it is printed; None: no, and what is for that alone is not even compiled.
     """
-    modes, classes, slots = duration.size, count.size, worker_cost.shape[1] - 1
-    ending = min(deadline, max(arrival, slots) + duration[modes - 1])
+    e, z, needed, ring = types
+    worker_type, together, workers, duration, mask = modes
+    worker_cost, ps_cost, least, free, room, total, top, count = servers
+    arrival, weight, deadline, cutoff, at_once, first, last = ask
+    kinds, slots = max(1, z.shape[0]), worker_cost.shape[1] - 1
+    number, classes = duration.size, count.size
+    ending = min(deadline, max(arrival, slots) + duration[number - 1])
     if free.shape[1] > 1:  # behind the last price too, servers may be free later only
         ending = max(ending, min(deadline, free.shape[1]))
     most = 1
-    for k in range(modes):
+    for k in range(number):
         most = max(most, workers[k])
         if first.size:  # windows of starts may lie later than the prices
             ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
     bound = 0.0
     if weight > 0.0 and not at_once:  # without weight the bound takes longer than it saves
-        bound = _least_bound(
-            worker_type, workers, duration, arrival, weight, ending, least, first, last
-        )  # fmt: skip
-    constant, kinds = free.shape[1] == 1, max(1, z.shape[0])
+        bound = _least_bound(Modes(*modes), Request(*ask), ending, least)
+    constant = free.shape[1] == 1
     rooms, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)
     ahead, order, length = np.empty(classes, np.int64), np.empty(classes, np.int64), 0
     vector, other = np.empty(classes, np.int64), np.empty(classes, np.int64)
     unit, unit_ps = np.empty(classes), np.empty((kinds, classes))
     low_ps = np.empty(kinds)  # of the window at hand; -1: not known yet
     costs = np.empty(2 * most + 1)
+    line = Line(unit, capped, count, order, costs, ahead, vector, other)
     found, key, fresh = np.empty(5, np.int64), np.empty(8, np.int64), np.empty(8, np.int64)
     share = FIRST_SHARE
     while True:
@@ -184,7 +164,7 @@ def cheapest(
             here = weight * c
             now_m, now_d, low, high = -1, -1, 0.0, 0
             level, la, lb = 0, 0, 0
-            for k in range(modes):
+            for k in range(number):
                 d, m, n = duration[k], worker_type[k], workers[k]
                 t = c - d
                 if t < arrival:
@@ -213,6 +193,7 @@ def cheapest(
                 if high < 0:
                     high = 0
                     room_a, room_b = room[level, la, m], room[level, lb, m]
+                    both = (free[level, la], free[level, lb])
                     for h in range(classes):
                         rooms[h] = min(most, min(room_a[h], room_b[h]))
                         high = max(high, rooms[h])
@@ -227,9 +208,7 @@ def cheapest(
                     if there < n:
                         continue
                     limit_apart = value * (1 + 2 * TIE) - here
-                    length = line_up(
-                        n, 0 if ring else n, limit_apart, unit, capped, count, order, costs, ahead
-                    )
+                    length = line_up(n, 0 if ring else n, limit_apart, line)
                     if length < 0:
                         continue
                     fresh[4] = 0
@@ -261,17 +240,14 @@ def cheapest(
                                 continue
                             if rank(here + cost, value, fresh, key, WHOLE) >= 0:
                                 continue
-                            if not ring and not _fits(free, level, la, lb, h, e, m, n, z, p, s):
+                            if not ring and not _fits(both, h, e[m], n, z[p], s):
                                 continue
                             value, paid = here + cost, cost
                             _keep(fresh, key, found, k, p, t, h, n)
                         continue
                     for h in range(classes):
                         if printed is not None:
-                            s = _printed(
-                                n, h, unit, printed, free, level, la, lb, capped,
-                                e, m, z, p, needed, vector,
-                            )  # fmt: skip
+                            s = _printed(Types(e, z, needed, ring), both, m, p, n, h, line)
                             if s == 0:
                                 continue
                             cost = s * unit_ps[p, h]
@@ -298,12 +274,11 @@ def cheapest(
                                 rest = costs[n - g + capped[h]] - capped[h] * unit[h]
                             cost = g * unit[h] + s * unit_ps[p, h] + rest
                             place = rank(here + cost, value, fresh, key, UP_TO_PS)
-                            if place > 0 or not _fits(free, level, la, lb, h, e, m, g, z, p, s):
+                            if place > 0 or not _fits(both, h, e[m], g, z[p], s):
                                 continue
                             # equal so far: who has more workers, then PS, on low servers
                             if place == 0 and not comes_first(
-                                *(n, h, g, found[3], found[4], length),
-                                *(order, capped, count, vector, other),
+                                n, (h, g), (found[3], found[4]), length, line
                             ):
                                 continue
                             value, paid = here + cost, cost
@@ -329,39 +304,38 @@ def _keep(
 
 @kernel
 def fill(
+    servers: Plain,
     m: int,
-    n: int,
-    left: int,
     start: int,
-    duration: int,
+    end: int,
+    left: int,
+    most: int,
     host: int,
-    worker_cost: Floats,
-    room: Small,
-    count: Ints,
-    ring: bool,
     workers: Ints,
 ) -> None:
-    """Put the workers that are not on the host of the PS, of n in all, on the cheapest servers."""
+    """Put the workers that are not on the host of the PS, ``left``, on the cheapest servers.
+
+    At most ``most`` on one; ``workers`` (H,) are counted by class, ``servers`` plain
+    `PricedServers`.
+    """
+    worker_cost, _, _, _, room, _, _, number = servers
     last = worker_cost.shape[1] - 1
-    before = worker_cost[m, min(start, last)]
-    after = worker_cost[m, min(start + duration, last)]
+    before, after = worker_cost[m, min(start, last)], worker_cost[m, min(end, last)]
     level, a, b = 0, 0, 0
     if room.shape[1] > 1:  # of two windows of a power of two slots
-        while 2 << level <= duration:
+        while 2 << level <= end - start:
             level += 1
-        a, b = start, start + duration - (1 << level)
-    taken = np.empty(count.size, np.int64)
-    for h in range(count.size):
-        taken[h] = 0
+        a, b = start, end - (1 << level)
+    taken = np.zeros(number.size, np.int64)
     while left > 0:
         best, low = -1, np.inf
-        for h in range(count.size):
+        for h in range(number.size):
             if taken[h] == 0 and after[h] - before[h] < low:
                 best, low = h, after[h] - before[h]
         if best < 0:
             return
         taken[best] = 1
-        most = min(room[level, a, m, best], room[level, b, m, best])
-        units = min(most, n - 1 if ring else n) * (count[best] - (1 if best == host else 0))
+        units = min(min(room[level, a, m, best], room[level, b, m, best]), most)
+        units *= number[best] - (1 if best == host else 0)
         workers[best] += min(left, units)
         left -= min(left, units)

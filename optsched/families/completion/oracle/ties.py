@@ -1,6 +1,6 @@
 """Which of two schedules counts: the lower value; of equal ones the earlier key.
 
-The key is completion, workers, 1 - q, worker type, PS type | duration | PS | server of the PS.
+The key (8,) is completion, workers, 1 - q, worker type, PS type | duration | PS | server of the PS.
 """
 
 from __future__ import annotations

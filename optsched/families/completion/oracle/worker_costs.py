@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
@@ -10,9 +12,25 @@ from optsched.numbers.kernels import kernel
 FAR = 2**60
 
 
+class Line(NamedTuple):
+    """Classes of servers in a window: what a worker costs there, and the cheapest in order."""
+
+    unit: Floats  # (H,) cost of a worker
+    room: Ints  # (H,) workers on one server
+    number: Ints  # (H,) servers
+    order: Ints  # (H,) the cheapest first
+    costs: Floats  # (2 n + 1,) of so many of the cheapest workers
+    ahead: Ints  # (H,) how many of these come before the class ends
+    one: Ints  # (H,) workers on the servers, and those of another placement
+    other: Ints  # (H,)
+
+
 @kernel
 def units_of(cost: Floats, k: int, start: int, end: int, out: Floats) -> float:
-    """Fill ``out`` (H,) with the cost of one of kind k in a window; return the least."""
+    """Fill ``out`` (H,) with the cost of one of kind k in a window; return the least.
+
+    ``cost`` (K, L + 1, H) are prefix sums.
+    """
     last = cost.shape[1] - 1
     before, after = cost[k, min(start, last)], cost[k, min(end, last)]
     low = np.inf
@@ -23,23 +41,14 @@ def units_of(cost: Floats, k: int, start: int, end: int, out: Floats) -> float:
 
 
 @kernel
-def line_up(
-    n: int,
-    more: int,
-    limit: float,
-    unit: Floats,
-    room: Ints,
-    count: Ints,
-    order: Ints,
-    costs: Floats,
-    ahead: Ints,
-) -> int:
+def line_up(n: int, more: int, limit: float, line: Line) -> int:
     """Put the cheapest servers with room first in ``order`` until n + ``more`` workers fit.
 
     Return how many servers that takes; -1 once the cheapest n must cost more than ``limit``. Then
-    costs[x] is that of the x cheapest units, as far as twice n, and ahead[h] is how many units come
-    before class h ends; classes that are not in ``order`` are dearer than that.
+    costs[x] is that of the x cheapest units, as far as twice n; classes that are not in ``order``
+    are dearer than that.
     """
+    unit, room, order, costs, ahead = line.unit, line.room, line.order, line.costs, line.ahead
     reach = min(2 * n, costs.size - 1)
     for h in range(unit.size):
         ahead[h] = FAR  # and not taken yet
@@ -56,7 +65,7 @@ def line_up(
             return -1
         order[length] = best
         length += 1
-        units = room[best] * count[best]
+        units = room[best] * line.number[best]
         total += units
         ahead[best] = total
         stop = min(reach, total)
@@ -72,13 +81,13 @@ def line_up(
 
 
 @kernel
-def _fill(n: int, skip: int, length: int, order: Ints, room: Ints, count: Ints, out: Ints) -> None:
+def _fill(n: int, skip: int, length: int, line: Line, out: Ints) -> None:
     """Put n workers on the cheapest servers; on one of class ``skip`` are all the others."""
     for h in range(out.size):
         out[h] = 0
     for i in range(length):
-        h = order[i]
-        units = room[h] * (count[h] - (1 if h == skip else 0))
+        h = line.order[i]
+        units = line.room[h] * (line.number[h] - (1 if h == skip else 0))
         out[h] = min(n, units)
         n -= out[h]
         if n == 0:
@@ -87,24 +96,18 @@ def _fill(n: int, skip: int, length: int, order: Ints, room: Ints, count: Ints, 
 
 @kernel
 def comes_first(
-    n: int,
-    h: int,
-    g: int,
-    other_h: int,
-    other_g: int,
-    length: int,
-    order: Ints,
-    room: Ints,
-    count: Ints,
-    one: Ints,
-    other: Ints,
+    n: int, at: tuple[int, int], other_at: tuple[int, int], length: int, line: Line
 ) -> bool:
-    """Whether g of n workers on server h have more on low servers than others; then more PS."""
-    _fill(n - g, h, length, order, room, count, one)
-    _fill(n - other_g, other_h, length, order, room, count, other)
-    one[h] += g
-    other[other_h] += other_g
+    """Whether g of n workers on server h, ``at`` = (h, g), have more of them on low servers.
+
+    Than others have; where that is equal, more PS.
+    """
+    one, other = line.one, line.other
+    _fill(n - at[1], at[0], length, line, one)
+    _fill(n - other_at[1], other_at[0], length, line, other)
+    one[at[0]] += at[1]
+    other[other_at[0]] += other_at[1]
     for k in range(one.size):
         if one[k] != other[k]:
             return bool(one[k] > other[k])
-    return bool(h < other_h)
+    return bool(at[0] < other_at[0])

@@ -16,13 +16,8 @@ import numpy as np
 
 from optsched.families.completion.instance import CompletionJob, Piece, Platform
 from optsched.families.completion.modes import Cluster, Modes, Task
-from optsched.families.completion.oracle.schedule import (
-    Found,
-    PricedServers,
-    best_schedule,
-    piece_of,
-    placement,
-)
+from optsched.families.completion.oracle.schedule import Found, best_schedule, piece_of, placement
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import ceil_tol, slack
 from optsched.numbers.streams import Streams

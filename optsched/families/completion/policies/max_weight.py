@@ -7,20 +7,14 @@ the jobs that are completed by then.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from optsched.families.completion.instance import Piece
-from optsched.families.completion.modes import Cluster, Modes, Task
-from optsched.families.completion.oracle.schedule import (
-    Found,
-    PricedServers,
-    State,
-    best_schedule,
-    piece_of,
-    placement,
-)
+from optsched.families.completion.modes import Cluster, Modes, Task, Types
+from optsched.families.completion.oracle.schedule import Found, best_schedule, piece_of, placement
+from optsched.families.completion.oracle.servers import PricedServers, State
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -96,15 +90,16 @@ class Block:
     """A window of empty servers whose prices rise with their use: (11)."""
 
     def __init__(self, cluster: Cluster, slots: int, lam: float) -> None:
-        self.cluster, self.slots, self.log_lam = cluster, slots, float(np.log(lam))
+        self.cluster, self.slots = cluster, slots
         types, capacity = cluster.types, cluster.arrays.capacity
         h, r = capacity.shape
-        self.used = np.zeros((slots, h, r), np.int64)
+        used = np.zeros((slots, h, r), np.int64)
+        self.use = Use(used, cluster.natural, cluster.arrays.scale, float(np.log(lam)))
         self.servers = PricedServers(
             np.zeros((len(types.worker_demand), slots + 1, h)),
             np.zeros((len(types.ps_demand), slots + 1, h)),
             np.zeros((len(types.worker_demand), slots + 1)),
-            State.of(types, capacity, cluster.ones, slots),
+            *State.of(types, capacity, cluster.ones, slots),
             cluster.ones,
         )
 
@@ -122,17 +117,11 @@ class Block:
 
     def first(self, modes: Modes) -> Piece | None:
         """Schedule a job where it ends first, if anything fits."""
-        servers = self.servers
+        worker, ps, least = (np.zeros_like(cost[:, :1]) for cost in self.servers[:3])
         found = best_schedule(
             self.cluster.types,
             modes.at_most(self.slots),
-            PricedServers(
-                np.zeros_like(servers.worker_cost[:, :1]),
-                np.zeros_like(servers.ps_cost[:, :1]),
-                np.zeros_like(servers.least[:, :1]),
-                servers.state,
-                servers.count,
-            ),
+            self.servers._replace(worker_cost=worker, ps_cost=ps, least=least),
             arrival=0,
             weight=1.0,
             deadline=self.slots,
@@ -147,40 +136,29 @@ class Block:
         if not types.ring:
             load = load + ps[:, None] * types.ps_demand[found.ps_type]
         hosts = np.flatnonzero(workers + ps)
-        servers.state.occupy(types, found.start, found.completion, hosts, load)
-        raise_prices(
-            found.start,
-            found.completion,
-            hosts,
-            load,
-            self.used,
-            self.cluster.natural,
-            self.log_lam,
-            types.worker_demand,
-            types.ps_demand,
-            self.cluster.arrays.scale,
-            servers.worker_cost,
-            servers.ps_cost,
-        )
+        State(*servers[3:7]).occupy(types, found.start, found.completion, hosts, load)
+        raise_prices(types, servers, self.use, found.start, found.completion, hosts, load)
         return piece_of(found, workers, ps, types.ring)
+
+
+class Use(NamedTuple):
+    """What is in use on servers, and what makes prices of it."""
+
+    used: Ints  # (S, H, R)
+    capacity: Floats  # (H, R) without the tolerance
+    scale: Floats  # (R,) units in a natural unit
+    log_lam: float
 
 
 @kernel
 def raise_prices(
-    start: int,
-    end: int,
-    hosts: Ints,
-    load: Ints,  # (H, R)
-    used: Ints,  # (S, H, R)
-    capacity: Floats,  # (H, R) without the tolerance
-    log_lam: float,
-    e: Ints,
-    z: Ints,
-    scale: Floats,
-    worker_cost: Floats,
-    ps_cost: Floats,
+    types: Types, servers: PricedServers, use: Use, start: int, end: int, hosts: Ints, load: Ints
 ) -> None:
-    """Note the use of what a job takes, and bring the prices of its servers up to date."""
+    """Note the use of what a job takes, ``load`` (H, R), and bring prices of its hosts up to date.
+
+    ``hosts`` are the servers on which it takes something.
+    """
+    used, capacity, scale, log_lam = use
     slots, _, resources = used.shape
     price = np.empty((slots, resources))
     for h in hosts:
@@ -193,7 +171,10 @@ def raise_prices(
                 if used[t, h, r] > 0 and capacity[h, r] > 0:
                     filled = used[t, h, r] / capacity[h, r]
                     price[t, r] = np.expm1(log_lam * filled) / scale[r]
-        for demand, cost in ((e, worker_cost), (z, ps_cost)):
+        for demand, cost in (
+            (types.worker_demand, servers.worker_cost),
+            (types.ps_demand, servers.ps_cost),
+        ):
             for k in range(demand.shape[0]):
                 for t in range(start, slots):
                     unit = 0.0

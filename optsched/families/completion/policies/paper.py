@@ -22,7 +22,8 @@ from optsched.families.completion.instance import (
     Platform,
 )
 from optsched.families.completion.modes import Cluster, Task
-from optsched.families.completion.oracle.schedule import PricedServers, best_schedule
+from optsched.families.completion.oracle.schedule import best_schedule
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.policies.max_weight import Order, max_weight
 from optsched.numbers.resources import exact, floor_tol
 from optsched.numbers.streams import Streams

@@ -1,4 +1,4 @@
-"""Where instances come from: generators (`presets`) and lists of jobs with measured speeds.
+"""Instances made of lists of jobs with measured speeds.
 
 A trace names arrival, running time and number of GPUs of a job; a profile names how many
 mini-batches per second a model trains on each kind of GPU. What neither names is drawn, and the
@@ -9,27 +9,24 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from optsched.families.completion.facts import describe, headline, warnings
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
     PsType,
     WorkerType,
 )
-from optsched.families.completion.sources.presets import Settings, generate
+from optsched.families.completion.sources.presets import Settings
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
 from optsched.traces.windows import arrival_slots, take_window
-
-__all__ = ["describe", "from_trace", "generate", "headline", "open_trace", "warnings"]
 
 RANGES = Settings()
 RESOURCES = ("k80", "p100", "v100", "cpu", "memory", "bandwidth")
@@ -57,100 +54,50 @@ DRAWN = (
 
 
 def open_trace(source: Path, window: Window) -> CompletionInstance:
-    """Make an instance of a window of the job list ``source``; see :func:`from_trace`.
+    """Make an instance of a window of the job list ``source``.
+
+    The window holds consecutive jobs; the time between them is scaled so that they arrive from the
+    first slot to the last. A job keeps its work, running time x GPUs on a P100, and is split into a
+    drawn number of chunks, so that it may use other numbers of workers. Its model is drawn from
+    those that the profile has measured on all kinds of GPUs; without a profile, speeds of the GPUs
+    are drawn around 1 : 3 : 5. ``load`` is GPU time of all jobs on the best kind of GPU, over what
+    the GPUs have until the horizon.
 
     Raises
     ------
     InputError
-        A file or an option is wrong.
+        A file or an option is wrong, or there are fewer jobs than are asked for.
     """
     chosen = window.settle(
         "completion",
         **{"profiles": (), "jobs": 100, "slots": 100, "slot": "1h"},
         **{"start": "0", "load": 1.0, "min_tasks": 1, "draw_seed": 0},
     )
-    tables = read_tables(source)
+    trace = read_tables(source).jobs
     profiles = []
-    for path in chosen.pop("profiles"):
+    for path in chosen["profiles"]:
         with reading(path):
             profiles.append(read_throughputs(path))
-    return from_trace(
-        tables.jobs,
-        pd.concat(profiles) if profiles else None,
-        slot_seconds=seconds(chosen.pop("slot")),
-        seed=chosen.pop("draw_seed"),
-        **chosen,
-    )
-
-
-def from_trace(
-    jobs_table: pd.DataFrame,
-    speeds: pd.DataFrame | None = None,
-    *,
-    jobs: int = 100,
-    slots: int = 100,
-    slot_seconds: float = 3600.0,
-    start: float | str = 0.0,
-    load: float = 1.0,
-    seed: int = 0,
-    min_tasks: int = 1,
-    servers: int | None = None,
-    architecture: Literal["ps", "ring"] = "ps",
-) -> CompletionInstance:
-    """Make an instance of a window of a trace.
-
-    The window holds consecutive jobs; the time between them is scaled so that they arrive from the
-    first slot to the last. A job keeps its work, running time x GPUs on a P100, and is split into a
-    drawn number of chunks, so that it may use other numbers of workers. Its model is drawn from
-    those that the profile has measured on all kinds of GPUs.
-
-    Parameters
-    ----------
-    jobs_table : DataFrame
-        Columns as `optsched.traces.read_jobs` returns them.
-    speeds : DataFrame, optional
-        Columns as `read_throughputs` returns them; without, speeds of the GPUs are drawn around
-        1 : 3 : 5.
-    jobs, slots : int
-        Sizes of the window and of the horizon.
-    slot_seconds : float
-        Length of a slot, s.
-    start : float or str
-        Where the window begins, see `traces.windows`.
-    load : float
-        GPU time of all jobs on the best kind of GPU, over what the GPUs have until the horizon.
-    seed : int
-        Fixes all that is drawn; not negative.
-    min_tasks : int
-        Only jobs of at least so many GPUs are taken.
-    servers : int, optional
-        How many servers, whatever the load.
-    architecture : {"ps", "ring"}
-
-    Raises
-    ------
-    InputError
-        An option is wrong, or fewer than ``jobs`` jobs are left from ``start`` on.
-    """
-    for name, number in (("jobs", jobs), ("slots", slots), ("min_tasks", min_tasks)):
+    slots, slot_seconds, seed = chosen["slots"], seconds(chosen["slot"]), chosen["draw_seed"]
+    jobs, load, least = chosen["jobs"], chosen["load"], chosen["min_tasks"]
+    for name, number in (("jobs", jobs), ("slots", slots), ("min_tasks", least)):
         if number < 1:
             raise InputError(f"{name} is {number}, expected a whole number of at least 1")
     if not 0 < load < math.inf:
         raise InputError(f"load is {load}, expected a positive number")
     if seed < 0:
         raise InputError(f"seed is {seed}, expected a whole number of at least 0")
-    window = take_window(jobs_table, jobs, start, min_tasks)
+    some = take_window(trace, jobs, chosen["start"], least)
     streams = Streams(seed)
-    table = _speeds(speeds, streams, len(window))
-    arrival = arrival_slots(window, slots)
+    table = _speeds(pd.concat(profiles) if profiles else None, streams, len(some))
+    arrival = arrival_slots(some, slots)
     made = [
-        _job(streams, j, row, int(arrival[j]), table, slot_seconds, ring=architecture == "ring")
-        for j, row in enumerate(window.to_dict("records"))
+        _job(streams, j, row, int(arrival[j]), table, slot_seconds)
+        for j, row in enumerate(some.to_dict("records"))
     ]
-    number = _number(made, slots, load) if servers is None else servers
-    ps = PS if architecture == "ps" else ()
+    number = _number(made, slots, load)
     return CompletionInstance(
-        architecture=architecture,
+        architecture="ps",
         slot_seconds=slot_seconds,
         horizon=slots,
         resources=RESOURCES,
@@ -161,13 +108,13 @@ def from_trace(
         ),
         ps_types=tuple(
             PsType(name=f"{cpu:g} vCPU", demand=(0, 0, 0, cpu, memory, rate), bandwidth=rate)
-            for cpu, memory, rate in ps
+            for cpu, memory, rate in PS
         ),
         jobs=tuple(made),
-        drawn=DRAWN if speeds is not None else (*DRAWN, "batch_time"),
+        drawn=DRAWN if profiles else (*DRAWN, "batch_time"),
         source=(
-            f"{jobs_table.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} "
-            f"on, at least {min_tasks} GPUs each, {number} servers, seed {seed}"
+            f"{trace.attrs.get('format', 'table')}: {jobs} jobs from {some['name'].iloc[0]} "
+            f"on, at least {least} GPUs each, {number} servers, seed {seed}"
         ),
     )
 
@@ -197,16 +144,13 @@ def _job(
     arrival: int,
     table: pd.DataFrame,
     slot_seconds: float,
-    *,
-    ring: bool,
 ) -> CompletionJob:
     model = table.iloc[int(streams("model", j).integers(len(table)))]
     batches = max(1.0, float(row["run_seconds"]) * int(row["tasks"]) * float(model[MEASURED_ON]))
     chunks = max(int(row["tasks"]), _whole(streams, "chunks", j, RANGES.chunks))
     epochs = min(_whole(streams, "epochs", j, RANGES.epochs), max(1, int(batches // chunks)))
     low, high = RANGES.update_ms
-    updates = 1 if ring else len(PS)
-    ms = streams("update_time", j).uniform(low, high, size=updates)
+    ms = streams("update_time", j).uniform(low, high, size=len(PS))
     # an update is part of a measured step: the larger part of it is left to the worker
     fastest = 1000.0 / float(model.max())
     ms = np.minimum(ms, 0.2 * fastest)
@@ -249,8 +193,6 @@ def _number(jobs: list[CompletionJob], slots: int, load: float) -> int:
 
 def _servers(number: int) -> tuple[MachineClass, ...]:
     """Split a number in the proportions of the list: largest remainder, ties to the first."""
-    if number < 1:
-        raise InputError(f"servers is {number}, expected a whole number of at least 1")
     weights = np.array([share for _, share, _ in SERVERS])
     shares = weights * number // weights.sum()
     rest = weights * number % weights.sum()

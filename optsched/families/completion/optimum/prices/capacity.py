@@ -15,12 +15,8 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.completion.instance import CompletionInstance, Piece
 from optsched.families.completion.modes import Cluster, Modes, Types
-from optsched.families.completion.oracle.schedule import (
-    Found,
-    PricedServers,
-    best_schedule,
-    placement,
-)
+from optsched.families.completion.oracle.schedule import Found, best_schedule, placement
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Flags, Floats, Ints
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from optsched.families.completion.modes import Modes
 from optsched.families.completion.optimum.cpsat import Choices, unmasked
 from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.oracle.schedule import PricedServers, best_schedule
+from optsched.families.completion.oracle.schedule import best_schedule
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Floats, Ints
 
 SLACK = 1e-7  # relative: rounding of sums of floats

@@ -17,8 +17,8 @@ from optsched.families.completion.certificate.format import CompletionCertificat
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks, StoppedError
-from optsched.families.completion.optimum.search.neighbourhood import FACTORS, Neighbourhood
-from optsched.families.completion.optimum.search.servers import Plans
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.optimum.search.servers import FACTORS, Plans
 from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
@@ -38,9 +38,9 @@ class Search:
     """The best prices and schedules so far."""
 
     def __init__(
-        self, inst: CompletionInstance, monitor: Progress, threads: int, seed: int
+        self, inst: CompletionInstance, progress: Progress, threads: int, seed: int
     ) -> None:
-        self.inst, self.monitor = inst, monitor
+        self.inst, self.progress = inst, progress
         self.threads, self.seed = threads, seed
         self.jobs = Jobs(inst)
         self.prices: Floats = np.zeros((1, *self.jobs.class_capacity.shape))  # (L, C, R)
@@ -54,11 +54,11 @@ class Search:
     def begin(self) -> bool:
         """Make a first schedule; False if none can exist."""
         if self.jobs.impossible() is not None:
-            self.monitor.infeasible = True
+            self.progress.infeasible = True
             nothing = np.zeros_like(self.prices)
-            self.monitor.proved(np.inf, lambda: certify(self.inst, nothing))
+            self.progress.proved(np.inf, lambda: certify(self.inst, nothing))
             return False
-        area = greedy(self.jobs, self.monitor)
+        area = greedy(self.jobs, self.progress)
         if area is None:  # a deadline that is too tight for the simplest schedule
             assert self.inst.deadline is not None
             self.slots = self.inst.deadline
@@ -70,14 +70,14 @@ class Search:
 
     def begin_with_known(self) -> None:
         """Begin with the best schedule that is known, without a search for another one."""
-        known = self.monitor.schedule
+        known = self.progress.schedule
         assert isinstance(known, CompletionSchedule)  # the caller has seen to it
         self.slots = self.inst.deadline or max(p.end for pieces in known.jobs for p in pieces)
         self._start(None)
 
     def _start(self, area: Neighbourhood | None) -> None:
         """Begin with the schedule that is known, if it is better and has modes of the search."""
-        known = self.monitor.schedule
+        known = self.progress.schedule
         if not isinstance(known, CompletionSchedule):
             return
         last = max((piece.end for pieces in known.jobs for piece in pieces), default=0)
@@ -92,11 +92,11 @@ class Search:
         """Report the bound of prices of slots (L, C, R)."""
         if bound > self.bound:
             self.bound, self.prices = bound, prices
-            self.monitor.proved(bound, lambda: certify(self.inst, prices))
+            self.progress.proved(bound, lambda: certify(self.inst, prices))
 
     def generate(self, span: int, seconds: float) -> bool:
         """Improve the prices on a grid; return whether that has converged."""
-        until = min(clock.now() + seconds, self.monitor.deadline)
+        until = min(clock.now() + seconds, self.progress.deadline)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         problem = ServerBlocks(self.jobs, length, span)
         large = problem.rhs.size > INTERIOR // span**0.5
@@ -107,9 +107,9 @@ class Search:
 
         def stop(relaxation: Relaxation) -> bool:
             self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
-            return self.monitor.stop() or clock.now() > until
+            return self.progress.stop() or clock.now() > until
 
-        problem.stop = self.monitor.stop
+        problem.stop = self.progress.stop
         try:
             relaxation = generate_columns(
                 problem,
@@ -127,16 +127,16 @@ class Search:
 
     def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
-        seconds = max(1e-3, min(seconds, self.monitor.left()))
+        seconds = max(1e-3, min(seconds, self.progress.left()))
         began = clock.now()
         ended = Event()
 
         def done() -> float:
             share = (clock.now() - began) / seconds
-            return 1.0 if ended.is_set() or self.monitor.left() <= 0 else share
+            return 1.0 if ended.is_set() or self.progress.left() <= 0 else share
 
         def first_done() -> float:  # of the search in this thread, which alone reports
-            return 1.0 if self.monitor.stop() else done()
+            return 1.0 if self.progress.stop() else done()
 
         first, self.starts = self.starts, self.starts + self.threads
         areas = [self._area() for _ in range(self.threads)]
@@ -146,7 +146,7 @@ class Search:
                 for k, area in enumerate(areas[1:], start=1)
             ]
             try:
-                found = [self._search(areas[0], self.monitor, first, first_done)]
+                found = [self._search(areas[0], self.progress, first, first_done)]
             finally:  # after Ctrl-C, too
                 ended.set()
         found += [other.result() for other in others]
@@ -158,14 +158,14 @@ class Search:
         """Keep the plans of a schedule, which is better than what is known."""
         if (plans.mode >= 0).all():
             self.plans = plans
-            area.report(self.monitor, plans)
+            area.report(self.progress, plans)
 
     def _area(self) -> Neighbourhood:
         slots = self.inst.deadline or self.slots + self.slots // 4 + 8
         return Neighbourhood(self.jobs, self.prices, slots)
 
     def _search(
-        self, area: Neighbourhood, monitor: Progress | None, start: int, done: Callable[[], float]
+        self, area: Neighbourhood, progress: Progress | None, start: int, done: Callable[[], float]
     ) -> Plans:
         """Search from the best of some starts; the even ones know the best schedule so far."""
         if self.plans is not None:
@@ -180,7 +180,7 @@ class Search:
                 break
         if best is not None:
             area.load(best)
-        return area.search(monitor, seed=self.seed, start=start, done=done)
+        return area.search(progress, seed=self.seed, start=start, done=done)
 
     def _orders(self, start: int) -> Iterator[tuple[float, list[int]]]:
         """Yield multiples of prices, and orders of the jobs: by density, as the relaxation does."""

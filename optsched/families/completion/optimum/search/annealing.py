@@ -11,6 +11,7 @@ from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.servers import (
     GIVE,
     TAKE,
+    Copies,
     Plans,
     Servers,
     Tables,
@@ -46,18 +47,19 @@ def draw(state: State) -> float:
 def anneal(
     tables: Tables,
     servers: Servers,
-    plans: Plans,
-    best: Plans,
-    spare: Plans,
+    copies: Copies,
     value: float,
     best_value: float,
-    factors: Floats,
-    density: Floats,
     heat: float,
     moves: int,
     state: State,
 ) -> tuple[float, float]:
-    """Make some moves at one temperature; return what ``plans`` and ``best`` earn."""
+    """Make some moves at one temperature; return what ``copies.now`` and ``copies.best`` earn.
+
+    ``state`` (1,) is that of the random numbers.
+    """
+    plans, best, spare = copies
+    factors = tables.factors
     jobs, slots = plans.mode.size, servers.room.shape[0]
     out, keys = np.empty(jobs, np.int64), np.empty(jobs)
     for _ in range(moves):
@@ -73,7 +75,7 @@ def anneal(
                 value -= worth(tables, plans, i, slots)
                 occupy(tables, servers, plans, i, GIVE)
                 plans.mode[i] = -1
-        _sort(spare, out, number, density, keys, state)
+        _sort(tables, spare, out, number, keys, state)
         common = int(draw(state) * factors.size)
         for x in range(number):
             f = common if draw(state) < COMMON else int(draw(state) * factors.size)
@@ -136,17 +138,15 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
 
 
 @kernel(nogil=True)
-def _sort(
-    spare: Plans, out: Ints, number: int, density: Floats, keys: Floats, state: State
-) -> None:
-    """Sort jobs at random, roughly by density, or roughly as they started."""
+def _sort(tables: Tables, spare: Plans, out: Ints, number: int, keys: Floats, state: State) -> None:
+    """Sort jobs ``out`` (J,) at random, roughly by density, or roughly as they started."""
     kind = int(draw(state) * 3)
     for x in range(number):
         i, noise, key = out[x], draw(state), 0.0
         if kind == 0:
             key = noise
         elif kind == 1:
-            key = -density[i] * (0.7 + 0.6 * noise)
+            key = -tables.density[i] * (0.7 + 0.6 * noise)
         else:
             key = spare.start[i] * (0.9 + 0.2 * noise)
         a = x

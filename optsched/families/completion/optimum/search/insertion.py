@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from optsched.families.completion.optimum.search.servers import TAKE, Plans, Servers, Tables, occupy
-from optsched.families.completion.oracle.bookkeeping import MOST_ROOM
+from optsched.families.completion.oracle.servers import MOST_ROOM
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
@@ -137,6 +137,7 @@ def _left(servers: Servers, h: int, begin: int, end: int, out: Ints) -> None:
 
 @kernel(nogil=True)
 def _fits(tables: Tables, m: int, n: int, p: int, s: int, left: Ints) -> bool:
+    """Whether n workers and s PS fit into what is ``left`` (R,)."""
     fits = True
     for r in range(left.size):
         fits &= n * tables.e[m, r] + s * tables.z[p, r] <= left[r]
@@ -163,7 +164,11 @@ def _on_one(
     spot: Ints,
     out: Ints,
 ) -> float:
-    """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less."""
+    """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less.
+
+    Of servers with ``rooms`` (H,) for workers; ``spot`` (3,) becomes the place of the PS, and
+    ``out`` (H,) the workers on each server.
+    """
     m, n = tables.type_of[k], tables.workers[k]
     left = np.empty(tables.e.shape[1], np.int64)
     best, chosen = limit, plain_int(-1)
@@ -195,7 +200,11 @@ def _on_one(
 
 @kernel(nogil=True)
 def _fill(n: int, most: int, skip: int, ranks: Ints, of: Ints, rooms: Small, out: Ints) -> int:
-    """Put n workers on classes as ranked, at most ``most`` per server; return how many are left."""
+    """Put n workers on classes as ranked, at most ``most`` per server; return how many are left.
+
+    ``ranks`` (C,) are the classes, ``of`` (H,) the class of a server, ``rooms`` (H,) and ``out``
+    (H,) workers on it.
+    """
     for h in range(out.size):
         out[h] = 0
     for x in range(ranks.size):
@@ -222,7 +231,10 @@ def _on_many(
     spot: Ints,
     out: Ints,
 ) -> float:
-    """Find servers for workers and PS; return their cost, ``limit`` if that is not less."""
+    """Find servers for workers and PS; return their cost, ``limit`` if that is not less.
+
+    The arrays are those of `_on_one`.
+    """
     m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
     classes = tables.worker_cost.shape[2]
     unit, ranks = np.empty(classes), np.empty(classes, np.int64)  # cheap classes first
@@ -300,6 +312,7 @@ def _on_many(
 
 @kernel(nogil=True)
 def _sum(out: Ints, unit: Floats, of: Ints) -> float:
+    """Return the cost of workers ``out`` (H,) at ``unit`` (C,) each, ``of`` (H,) these classes."""
     cost = 0.0
     for h in range(out.size):
         cost += out[h] * unit[of[h]]
@@ -308,7 +321,10 @@ def _sum(out: Ints, unit: Floats, of: Ints) -> float:
 
 @kernel(nogil=True, error_model="numpy")
 def lost_room(tables: Tables, value: Floats, left: Ints, load: Ints) -> float:
-    """Return what the room is worth that ``load`` takes: the sum over types of workers."""
+    """Return what the room is worth that ``load`` (R,) takes of what is ``left`` (R,) on a server.
+
+    The sum over types of workers, of which one has ``value`` (M,).
+    """
     lost = 0.0
     for m in range(value.size):
         if value[m] == 0.0:
@@ -339,7 +355,7 @@ def arrange(
 ) -> bool:
     """Place mode k in a window where price and lost room are least, one server after the other.
 
-    False if that finds no place for the PS.
+    False if that finds no place for the PS. ``spot`` (3,) and ``out`` (H,) as in `_on_one`.
     """
     m, n, count = tables.type_of[k], tables.workers[k], out.size
     types, resources = tables.e.shape

@@ -14,6 +14,7 @@ from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.servers import (
     GIVE,
     TAKE,
+    Copies,
     Plans,
     empty_servers,
     no_plans,
@@ -24,7 +25,6 @@ from optsched.families.completion.optimum.search.servers import (
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 
-FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
 COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
 MOVES = 20  # between two looks at the clock
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
@@ -50,7 +50,6 @@ class Neighbourhood:
         self.servers = empty_servers(jobs, slots)
         self.plans = no_plans(self.tables)
         self.value = 0.0
-        self.density = np.array([task.density for task in jobs.tasks])
 
     def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
@@ -117,43 +116,39 @@ class Neighbourhood:
         self.tables = tables._replace(share=use / max(float(use.sum()), 1e-300))
 
     def search(
-        self, monitor: Progress | None, *, seed: int, start: int, done: Callable[[], float]
+        self, progress: Progress | None, *, seed: int, start: int, done: Callable[[], float]
     ) -> Plans:
         """Search from the present state; report every better schedule; return the best plans.
 
         Parameters
         ----------
-        monitor : Progress, optional
+        progress : Progress, optional
         seed, start : int
             Fix the random numbers.
         done : callable
             Share of the time that has passed; the search ends at 1.
         """
-        best, spare = self.snapshot(), no_plans(self.tables)
+        copies = Copies(self.plans, self.snapshot(), no_plans(self.tables))
         value, shown = self.value, -np.inf
-        reported = 0.0 if monitor is None else monitor.seconds()
+        reported = 0.0 if progress is None else progress.seconds()
         state = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
         scale = float(self.jobs.weight.sum()) * self.slots - value
-        factors = np.array(FACTORS)
         while (passed := done()) < 1.0:
+            heat = scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
             self.value, value = anneal(
-                *(self.tables, self.servers, self.plans, best, spare, self.value, value),
-                *(factors, self.density),
-                scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed,
-                MOVES,
-                state,
+                self.tables, self.servers, copies, self.value, value, heat, MOVES, state
             )
-            if monitor is not None and value > shown and monitor.seconds() > reported:
-                self.report(monitor, best)
-                shown, reported = value, monitor.seconds() + REPORT_SECONDS
-        if monitor is not None:
-            self.report(monitor, best)
-        return best
+            if progress is not None and value > shown and progress.seconds() > reported:
+                self.report(progress, copies.best)
+                shown, reported = value, progress.seconds() + REPORT_SECONDS
+        if progress is not None:
+            self.report(progress, copies.best)
+        return copies.best
 
-    def report(self, monitor: Progress, plans: Plans) -> None:
+    def report(self, progress: Progress, plans: Plans) -> None:
         """Report a state that holds all jobs."""
         if (plans.mode >= 0).all():
-            monitor.incumbent(self.cost(plans), schedule_of(self.pieces(plans)))
+            progress.incumbent(self.cost(plans), schedule_of(self.pieces(plans)))
 
     def pieces(self, plans: Plans) -> list[Piece]:
         """Return how every job runs."""

@@ -7,10 +7,11 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.oracle.bookkeeping import MOST_ROOM, prefix_sums
+from optsched.families.completion.oracle.servers import MOST_ROOM, prefix_sums, rooms
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 
+FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
 TAKE, GIVE = (cast(int, np.int64(n)) for n in (1, -1))  # no literals: one kernel serves both
 
 
@@ -20,6 +21,8 @@ class Tables(NamedTuple):
     arrival: Ints  # (J,)
     soonest: Ints  # (J,) its first possible completion
     weight: Floats  # (J,)
+    density: Floats  # (J,) over the least share of the cluster that it takes, times its time
+    factors: Floats  # (F,) multiples of the prices that are tried
     first: Ints  # (J, M + 1) where the modes of a job with a worker type begin
     type_of: Ints  # (G,)
     together: Ints  # (G,) q
@@ -58,6 +61,14 @@ class Plans(NamedTuple):
     number: Ints  # (J, N) workers there
 
 
+class Copies(NamedTuple):
+    """The plans of a search."""
+
+    now: Plans
+    best: Plans
+    spare: Plans  # room for those of a move
+
+
 def tables_of(jobs: Jobs, prices: Floats) -> Tables:
     """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
     types = jobs.types
@@ -79,6 +90,8 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         arrival=jobs.arrival,
         soonest=jobs.arrival + np.array([modes.shortest or 0 for modes in jobs.modes], np.int64),
         weight=jobs.weight.astype(np.float64),
+        density=np.array([task.density for task in jobs.tasks]),
+        factors=np.array(FACTORS),
         first=first,
         type_of=kind,
         together=together,
@@ -100,11 +113,8 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
 def empty_servers(jobs: Jobs, slots: int) -> Servers:
     """Return empty servers."""
     demand, capacity = jobs.types.worker_demand, jobs.capacity
-    room = np.full((len(demand), len(capacity)), MOST_ROOM, np.int64)
-    for m, e in enumerate(demand):
-        used = np.flatnonzero(e)
-        if used.size:
-            room[m] = np.minimum((capacity[:, used] // e[used]).min(axis=1), MOST_ROOM)
+    room = np.array([rooms(capacity, e) for e in demand], np.int64)
+    room = room.reshape(len(demand), len(capacity))
     return Servers(
         np.repeat(capacity[:, None, :], slots, axis=1),
         np.repeat(room[None].astype(np.int16), slots, axis=0),

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from optsched.families.completion.optimum.timeline.slot_kernels import (
-    Items,
-    Memory,
-    Servers,
-    mix,
-    remembered,
-    sort_in,
-)
-from optsched.families.completion.oracle.kernels import cheapest
-from optsched.numbers.arrays import Flags, Floats, Ints, Medium, Small
+from optsched.families.completion.modes import Modes
+from optsched.families.completion.optimum.timeline.layers import Fit, mix, remembered, sort_in
+from optsched.families.completion.optimum.timeline.slot_kernels import NOBODY, ZERO
+from optsched.families.completion.oracle.kernels import Plain, cheapest
+from optsched.numbers.arrays import Flags, Floats, Ints, Medium
 from optsched.numbers.kernels import kernel
 
 NOTHING = 2**30  # fills the lists of what runs
 ITEM_BITS = 14  # of an entry of these lists: end << ITEM_BITS | item
 ITEM = 2**ITEM_BITS - 1
+STARTS = 2_000_000  # that are tried in one state
 DONE, FULL, LONG = 0, 1, 2
+AT_ONCE = cast(bool, np.bool_(True))  # no literal
 
 
 class Rows(NamedTuple):
@@ -36,6 +33,7 @@ class Rows(NamedTuple):
 class Demand(NamedTuple):
     """The jobs at K lists of prices."""
 
+    rows: Rows
     arrival: Ints  # (J,)
     weight: Floats  # (J,)
     least: Floats  # (K, J, S + 1): least cost from a slot on
@@ -60,7 +58,10 @@ class Pool(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The steps between states that were reached, in the order of the slots."""
+    """The steps between states that were reached, in the order of the slots.
+
+    None are noted where there is no room for any.
+    """
 
     source: Medium  # (E,)
     target: Medium  # (E,) -1: all jobs have started
@@ -69,36 +70,56 @@ class Steps(NamedTuple):
     size: Ints  # (1,) steps; as many as there is room for: some are missing
 
 
+class Stack(NamedTuple):
+    """Room for the starts that are tried in a state, so many of them (level) one upon the other."""
+
+    use: Ints  # (J + 1, R) of what runs
+    runs: Medium  # (J + 1, J)
+    number: Ints  # (J + 1,) of these
+    mask: Ints  # (J + 1,) jobs that have started
+    value: Floats  # (J + 1,)
+    cost: Floats  # (J + 1, K) of what has started and what runs, less all capacity
+    job: Ints  # (J + 1,) the next to start, and its row
+    row: Ints  # (J + 1,)
+    chosen: Medium  # (J,) row * (S + 1) + start
+    picked: Medium  # (J,) rows that are started
+    order: Medium  # (J,) items
+    onward: Medium  # (J,) what runs on
+    others: Floats  # (K,) the cost, and the cheapest of all the others but one
+    best: Medium  # (J,) as `chosen`, of the least that was found
+
+
 @kernel
-def _note(steps: Steps, source: int, target: int, rows: Medium) -> None:
-    """Add a step, if there is room."""
+def _note(steps: Steps, source: int, target: int, rows: Medium, count: int) -> None:
+    """Add a step that starts ``count`` rows, if there is room."""
     n = steps.size[0]
     if n == steps.source.size:
         return
     a = steps.first[n]
-    if a + rows.size > steps.row.size:
+    if a + count > steps.row.size:
         steps.size[0] = steps.source.size
         return
     steps.source[n], steps.target[n] = source, target
-    for k in range(rows.size):
+    for k in range(count):
         steps.row[a + k] = rows[k]
-    steps.first[n + 1] = a + rows.size
+    steps.first[n + 1] = a + count
     steps.size[0] = n + 1
 
 
 @kernel
-def costs(rows: Rows, demand: Demand, pool: Pool, steps: Steps, job: Ints) -> tuple[Floats, Floats]:
-    """Return the cost of every step, and the least cost that follows a state (N + 1,).
+def costs(demand: Demand, pool: Pool, steps: Steps, job: Ints) -> tuple[Floats, Floats]:
+    """Return the cost of every step (E,), and the least cost that follows a state (N + 1,).
 
-    The last entry stands for the end.
+    The last entry stands for the end. ``job`` (C,) is that of every row.
     """
-    out = np.zeros(steps.size[0])
-    rest = np.full(pool.size[0] + 1, np.inf)
-    rest[-1] = 0.0
+    out, rest = np.zeros(steps.size[0]), np.zeros(pool.size[0] + 1)
+    for s in range(rest.size - 1):
+        rest[s] = np.inf
     for n in range(out.size - 1, -1, -1):  # what follows a state begins after all that leads to it
         s = steps.source[n]
-        for c in steps.row[steps.first[n] : steps.first[n + 1]]:
-            out[n] += demand.weight[job[c]] * (pool.slot[s] + rows.duration[c])
+        for k in range(steps.first[n], steps.first[n + 1]):
+            c = steps.row[k]
+            out[n] += demand.weight[job[c]] * (pool.slot[s] + demand.rows.duration[c])
         rest[s] = min(rest[s], out[n] + rest[steps.target[n]])
     return out, rest
 
@@ -120,7 +141,7 @@ def _reach(
     for x in runs:
         if x == NOTHING:
             break
-        h = mix(h, x)
+        h = mix(h, x + ZERO)  # 64 bits
     k = h & (size - 1)
     while pool.table[k] >= 0:
         s = pool.table[k]
@@ -155,10 +176,10 @@ def _onward(runs: Medium, until: int, out: Medium) -> None:
     """Fill ``out`` with what still runs in slot ``until``, ascending."""
     for k in range(out.size):
         out[k] = NOTHING
-    kept = 0
+    kept = ZERO
     for entry in runs:
         if entry < NOTHING and entry >> ITEM_BITS > until:
-            sort_in(out, kept, entry)
+            sort_in(out, kept, entry + ZERO)
             kept += 1
 
 
@@ -178,7 +199,7 @@ def _bound(demand: Demand, k: int, slot: int, mask: int, value: float, runs: Med
 
 @kernel
 def bounds(demand: Demand, pool: Pool, states: Ints) -> Floats:
-    """Return the bounds of states at all prices, shape (K, N)."""
+    """Return the bounds of states (N,) at all prices, shape (K, N)."""
     out = np.empty((demand.worth.shape[0], states.size))
     for n, s in enumerate(states):
         for k in range(out.shape[0]):
@@ -188,57 +209,54 @@ def bounds(demand: Demand, pool: Pool, states: Ints) -> Floats:
 
 @kernel
 def expand(
-    servers: Servers,
-    items: Items,
-    rows: Rows,
+    fit: Fit,
     demand: Demand,
     pool: Pool,
-    memory: Memory,
     steps: Steps,
+    stack: Stack,
     s: int,
     limit: float,
     least_found: float,
-    keep: bool,
-    most: int,
-    best: Medium,
 ) -> tuple[float, int]:
     """Start jobs in a state in all ways, and go on to the next slot in which something happens.
 
-    Returns the least value of states in which all jobs have started (their choices in ``best``) or
-    ``least_found``, and how it ended: DONE; FULL, no more states; LONG, ``most`` starts were tried.
-    With ``keep`` the limit stays as it is, and the steps are noted.
+    Returns the least value of states in which all jobs have started (their choices in
+    ``stack.best``) or ``least_found``, and how it ended: DONE; FULL, no more states; LONG, too many
+    starts were tried. Where steps are noted, the limit stays as it is.
     """
-    arrival, least, worth, rent = demand.arrival, demand.least, demand.worth, demand.rent
+    rows, arrival, _, least, worth, rent = demand
+    use, runs, number, mask, value, cost, job, row = stack[:8]
+    chosen, picked, order, onward, others, best = stack[8:]
+    whole, items, keep = fit.servers.whole, fit.items, steps.source.size > 0
     lists, jobs, last = worth.shape[0], arrival.size, worth.shape[1] - 1
     t = pool.slot[s]
-    total = servers.capacity.sum(axis=0)
-    use = np.zeros((jobs + 1, total.size), np.int64)
-    runs = np.full((jobs + 1, jobs), NOTHING, np.int32)
-    number = np.zeros(jobs + 1, np.int64)
-    mask, value = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1)
-    cost = np.zeros((jobs + 1, lists))  # of what has started and what runs, less all capacity
-    others = np.zeros(lists)  # the same, and the cheapest of all the others but one
-    job, row = np.zeros(jobs + 1, np.int64), np.zeros(jobs + 1, np.int64)
-    chosen, order = pool.chosen[s].copy(), np.zeros(jobs, np.int32)
-    onward, picked = np.zeros(jobs, np.int32), np.zeros(jobs, np.int32)
-    mask[0], value[0], runs[0] = pool.mask[s], pool.value[s], pool.runs[s]
-    cost[0] = value[0] - worth[:, t]
+    resources = whole.size
+    number[0], mask[0], value[0], job[0] = 0, pool.mask[s], pool.value[s], 0
+    for k in range(jobs):
+        chosen[k], runs[0, k] = pool.chosen[s, k], pool.runs[s, k]
+    for k in range(lists):
+        cost[0, k] = value[0] - worth[k, t]
+    for r in range(resources):
+        use[0, r] = 0
     while number[0] < jobs and runs[0, number[0]] < NOTHING:
         entry = runs[0, number[0]]
-        use[0] += items.use[entry & ITEM]
-        cost[0] += rent[:, entry & ITEM, t, entry >> ITEM_BITS]
+        for r in range(resources):
+            use[0, r] += items.use[entry & ITEM, r]
+        for k in range(lists):
+            cost[0, k] += rent[k, entry & ITEM, t, entry >> ITEM_BITS]
         number[0] += 1
-    level, taken, fresh = 0, 0, True
+    level, taken, fresh = ZERO, 0, True
     while level >= 0:
         if fresh:  # start no more
             fresh = False
             row[level] = rows.first[job[level]]
             if mask[level] == (1 << jobs) - 1:
                 if keep and value[level] < limit:
-                    _note(steps, s, -1, picked[:level])
+                    _note(steps, s, NOBODY, picked, level)
                 if value[level] < least_found:
                     least_found = value[level]
-                    best[:] = chosen
+                    for k in range(jobs):
+                        best[k] = chosen[k]
                     if not keep:
                         limit = min(limit, least_found)
             else:
@@ -265,17 +283,18 @@ def expand(
                         if target < 0:
                             return least_found, FULL
                         if keep:
-                            _note(steps, s, target, picked[:level])
+                            _note(steps, s, target, picked, level)
         # the next start
         found = False
         while job[level] < jobs and not found:
             j = job[level]
             late = arrival[j] > t or (arrival[j] < t and not pool.ended[s])
             if not late and not (mask[level] >> j) & 1:
-                others[:] = cost[level]
-                for i in range(jobs):
-                    if i != j and not (mask[level] >> i) & 1:
-                        others += least[:, i, t + 1 if i < j else t]
+                for k in range(lists):
+                    others[k] = cost[level, k]
+                    for i in range(jobs):
+                        if i != j and not (mask[level] >> i) & 1:
+                            others[k] += least[k, i, t + 1 if i < j else t]
                 while row[level] < rows.first[j + 1]:
                     c = row[level]
                     row[level] += 1
@@ -289,31 +308,33 @@ def expand(
                     taken += 1
                     i = rows.item[c]
                     large = False
-                    for r in range(total.size):
+                    for r in range(resources):
                         use[level + 1, r] = use[level, r] + items.use[i, r]
-                        large |= use[level + 1, r] > total[r]
+                        large |= use[level + 1, r] > whole[r]
                     if large:
                         continue
                     n = number[level]
                     for k in range(n):
                         sort_in(order, k, runs[level, k] & ITEM)
                     sort_in(order, n, i)
-                    if not remembered(servers, items, memory, order[: n + 1]):
+                    if not remembered(fit, order[: n + 1]):
                         continue
                     end = t + rows.duration[c]
-                    runs[level + 1] = runs[level]
+                    for k in range(jobs):
+                        runs[level + 1, k] = runs[level, k]
                     runs[level + 1, n] = (end << ITEM_BITS) | i
                     number[level + 1] = n + 1
                     mask[level + 1] = mask[level] | (1 << j)
                     value[level + 1] = value[level] + demand.weight[j] * end
-                    cost[level + 1] = cost[level] + rows.cost[:, c, t]
+                    for k in range(lists):
+                        cost[level + 1, k] = cost[level, k] + rows.cost[k, c, t]
                     chosen[j], picked[level] = c * (last + 1) + t, c
                     found = True
                     break
             if not found:
                 job[level] += 1
                 row[level] = rows.first[min(job[level], jobs)]
-        if taken > most:
+        if taken > STARTS:
             return least_found, LONG
         if found:
             level += 1
@@ -326,60 +347,29 @@ def expand(
     return least_found, DONE
 
 
-class Priced(NamedTuple):
-    """Classes of empty servers at prices, as `oracle.PricedServers` has them."""
-
-    worker_cost: Floats
-    ps_cost: Floats
-    least: Floats
-    free: Ints
-    room: Small
-    total: Ints
-    top: Ints
-    number: Ints
-
-
 @kernel
-def rents(servers: Servers, items: Items, longest: Ints, slots: int, priced: Priced) -> Floats:
-    """Return the least cost of every item from a slot to another, shape (I, S + 1, S + 1)."""
-    number = items.apart.size
-    out = np.zeros((number, slots + 1, slots + 1))
+def rents(
+    types: Plain, modes: Modes, first: Ints, longest: Ints, slots: int, servers: Plain
+) -> Floats:
+    """Return the least cost of every item from a slot to another, shape (I, S + 1, S + 1).
+
+    The modes of an item are those from ``first`` (I + 1,) on, their durations are for notes;
+    ``longest`` (I,) is that of an item. Types and servers are plain, as in `oracle.kernels`.
+    """
+    out = np.zeros((longest.size, slots + 1, slots + 1))
     none = np.empty(0, np.int64)
-    last = min(slots, priced.worker_cost.shape[1] - 1)  # from then on all is free of charge
-    for i in range(number):
-        mask = np.array([items.apart_ps[i], items.together_ps[i]])
-        some = np.flatnonzero(mask)
-        mask, kind = mask[some], np.full(some.size, items.worker_type[i])
-        workers = np.array([items.apart[i], items.together[i]])[some]
+    last = min(slots, servers[0].shape[1] - 1)  # from then on all is free of charge
+    for i in range(longest.size):
+        x, y = first[i], first[i + 1]
+        kind, q, workers, duration, mask = modes
+        duration = duration[x:y]
+        some = (kind[x:y], q[x:y], workers[x:y], duration, mask[x:y])
         for a in range(last):
             for d in range(1, min(longest[i], last - a) + 1):
-                _, cost, _ = cheapest(
-                    kind,
-                    some,
-                    workers,
-                    np.full(some.size, d),
-                    mask,
-                    a,
-                    1.0,
-                    a + d,
-                    np.inf,
-                    True,
-                    priced.worker_cost,
-                    priced.ps_cost,
-                    priced.least,
-                    priced.free,
-                    priced.room,
-                    priced.total,
-                    priced.top,
-                    priced.number,
-                    servers.worker,
-                    servers.ps,
-                    servers.needed,
-                    servers.ring,
-                    None,
-                    none,
-                    none,
-                )
-                out[i, a, a + d] = cost
-            out[i, a, last + 1 :] = out[i, a, last]
+                for k in range(y - x):
+                    duration[k] = d
+                ask = (a, 1.0, a + d, np.inf, AT_ONCE, none, none)
+                _, out[i, a, a + d], _ = cheapest(types, some, servers, ask, None)
+            for end in range(last + 1, slots + 1):
+                out[i, a, end] = out[i, a, last]
     return out

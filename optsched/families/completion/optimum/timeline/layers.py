@@ -1,6 +1,7 @@
-"""Compiled: whether what runs in several slots fits on single servers, nobody moving in between.
+"""Compiled: whether what runs in some slots fits on single servers, nobody moving in between.
 
 A layer is a slot. What runs in several layers has one host, and its workers stay where they are.
+What was found out about a single slot is remembered.
 At first hosts are looked for, while the other workers may be spread anew in every layer; then the
 workers of what runs in several layers are spread, server by server.
 """
@@ -10,11 +11,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.timeline.slot_kernels import (
     NO,
+    ONE,
     UNKNOWN,
     YES,
+    ZERO,
     Items,
     Servers,
     beyond_table,
@@ -24,14 +28,31 @@ from optsched.families.completion.optimum.timeline.slot_kernels import (
     spread,
     take,
 )
-from optsched.numbers.arrays import Flags, Ints, Medium
+from optsched.numbers.arrays import Ints, Medium
 from optsched.numbers.kernels import kernel
+
+
+class Memory(NamedTuple):
+    """Lists of items that were tried on the servers."""
+
+    items: Medium  # (N, J)
+    fits: NDArray[np.int8]  # (N,) -1: free place
+    size: Ints  # (1,)
+    tries: Ints  # (1,) steps to find out; then a list counts as fitting
+
+
+class Fit(NamedTuple):
+    """What may run on which servers, and what is known of it."""
+
+    servers: Servers
+    items: Items
+    memory: Memory
 
 
 class Layers(NamedTuple):
     """What is left on the servers while items are placed."""
 
-    within: Flags  # (count, L) which item runs in which layer
+    within: Ints  # (count, L) 1: the item runs in the layer
     free: Ints  # (L, H, R)
     most: Ints  # (L, M) workers: as many as were chosen, or least
     left: Ints  # (L, M) workers that are to be spread, or least of items that have no host yet
@@ -82,7 +103,7 @@ def _still(servers: Servers, on: Layers, k: int) -> int:
     sure = YES
     for t in range(on.size.size):
         if on.within[k, t]:
-            one = spread(on.free[t], on.left[t], servers.worker)
+            one = spread(on.free[t], on.left[t], servers.types.worker_demand)
             if one == NO:
                 return NO
             sure = one if sure == YES else sure
@@ -99,21 +120,36 @@ def _room(on: Layers, k: int, h: int, e: Ints, most: int) -> int:
 
 
 @kernel
+def _copy(source: Ints, target: Ints) -> None:
+    """Copy what is free, (L, H, R)."""
+    for t in range(source.shape[0]):
+        for h in range(source.shape[1]):
+            for r in range(source.shape[2]):
+                target[t, h, r] = source[t, h, r]
+
+
+@kernel
 def _spread_linked(
     servers: Servers, kinds: Ints, linked: Ints, away: Ints, state: Layers, tries: int
 ) -> tuple[int, int]:
     """Spread the workers of items in several layers: YES, NO or UNKNOWN; and the tries left.
 
-    ``kinds`` are the types of workers of all items, ``linked`` says which items are in several
-    layers, ``away`` how many workers are to be spread.
+    ``kinds`` (count,) are the types of workers of all items, ``linked`` says which items are in
+    several layers, ``away`` (count,) how many workers are to be spread.
     """
-    on = Layers(state.within, state.free.copy(), state.most, state.left.copy(), state.size)
-    e, hosts = servers.worker, servers.capacity.shape[0]
+    layers, hosts, resources = state.free.shape
+    free = np.empty((layers, hosts, resources), np.int64)
+    _copy(state.free, free)
+    e = servers.types.worker_demand
+    left = np.empty((layers, e.shape[0]), np.int64)
+    for t in range(layers):
+        for m in range(e.shape[0]):
+            left[t, m] = state.left[t, m]
+    on = Layers(state.within, free, state.most, left, state.size)
     steps = linked.size * hosts  # item by item, server by server
     number, rest = np.zeros(steps, np.int64), np.zeros(steps + 1, np.int64)
-    before = np.empty((linked.size, *on.free.shape), np.int64)  # free, as an item begins
-    none = np.zeros(e.shape[1], np.int64)
-    unsure, step, down = False, 0, True
+    before = np.empty((linked.size, layers, hosts, resources), np.int64)  # free, as an item begins
+    unsure, step, down = False, ZERO, True
     while step >= 0:
         if step == steps:
             return UNKNOWN if unsure else YES, tries
@@ -122,7 +158,8 @@ def _spread_linked(
         m = kinds[k]
         if down:
             if h == 0:
-                before[turn], rest[step] = on.free, away[k]
+                _copy(on.free, before[turn])
+                rest[step] = away[k]
             most = _room(on, k, h, e[m], rest[step])
             for a in range(h - 1, -1, -1):  # of equal servers, the first takes the most
                 if _alike(before[turn], a, h):
@@ -130,8 +167,8 @@ def _spread_linked(
                     break
             number[step] = most + 1
         else:
-            _put(on, k, h, -number[step], e[m], 0, none)
-            _count(on, k, m, 0, number[step])
+            _put(on, k, h, -number[step], e[m], ZERO, e[m])
+            _count(on, k, m, ZERO, number[step])
         down = False
         ahead = 0
         for a in range(h + 1, hosts):
@@ -142,12 +179,12 @@ def _spread_linked(
             tries -= 1
             if tries < 0:
                 return UNKNOWN, tries
-            _put(on, k, h, n, e[m], 0, none)
-            _count(on, k, m, 0, -n)
+            _put(on, k, h, n, e[m], ZERO, e[m])
+            _count(on, k, m, ZERO, -n)
             fits = _still(servers, on, k) if rest[step] else YES
             if fits == NO:
-                _put(on, k, h, -n, e[m], 0, none)
-                _count(on, k, m, 0, n)
+                _put(on, k, h, -n, e[m], ZERO, e[m])
+                _count(on, k, m, ZERO, n)
                 continue
             unsure |= fits == UNKNOWN
             rest[step + 1] = rest[step] - n
@@ -158,48 +195,55 @@ def _spread_linked(
 
 
 @kernel
-def packs_layers(
+def packs(
     servers: Servers, items: Items, which: Medium, layers: Ints, number: int, tries: int
 ) -> int:
     """Return whether items fit on single servers in all layers: YES, NO or UNKNOWN.
 
-    ``layers`` holds for every item a bit for each of the ``number`` layers in which it runs.
+    One host holds the PS of an item, and so many of its workers that they suffice; the others are
+    spread over all servers. ``layers`` (count,) holds for every item of ``which`` (count,) a bit
+    for each of the ``number`` layers in which it runs.
     """
-    count, kinds = which.size, max(1, servers.ps.shape[0])
-    e, z = servers.worker, servers.ps
+    count, kinds = which.size, max(1, servers.types.ps_demand.shape[0])
+    e, z, ring = servers.types.worker_demand, servers.types.ps_demand, servers.types.ring
+    hosts, resources = servers.capacity.shape
     on = Layers(
-        np.zeros((count, number), np.bool_),
-        np.empty((number, *servers.capacity.shape), np.int64),
+        np.zeros((count, number), np.int64),
+        np.empty((number, hosts, resources), np.int64),
         np.zeros((number, e.shape[0]), np.int64),
         np.zeros((number, e.shape[0]), np.int64),
         np.zeros(number, np.int64),
     )
-    on.free[:] = servers.capacity
-    least, together = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    for t in range(number):
+        for h in range(hosts):
+            for r in range(resources):
+                on.free[t, h, r] = servers.capacity[h, r]
+    least, types = np.zeros(count, np.int64), np.zeros(count, np.int64)
+    linked, some = np.zeros(count, np.int64), 0
     for k in range(count):
-        least[k] = least_workers(items, which[k])
+        least[k], types[k] = least_workers(items, which[k]), items.worker_type[which[k]]
+        together = 0
         for t in range(number):
             on.within[k, t] = (layers[k] >> t) & 1
             on.size[t] += on.within[k, t]
-            together[k] += on.within[k, t]
-        _count(on, k, items.worker_type[which[k]], least[k], least[k])
+            together += on.within[k, t]
+        _count(on, k, types[k], least[k], least[k])
+        if together > 1:
+            linked[some] = k
+            some += 1
     for t in range(number):
         if beyond_table(servers, on.most[t], on.size[t]):
             return NO
-    linked = np.flatnonzero(together > 1)
-    hosts = servers.capacity.shape[0]
     unsure = False
-    none = np.zeros(e.shape[1], np.int64)
+    none = np.zeros(resources, np.int64)
     # what was tried last: (host, workers on it or, if it is their number, together, PS type)
     at = np.zeros(count + 1, np.int64)
-    here = np.full(count, -1, np.int64)  # workers on the host; -1: nothing is taken
+    here = np.zeros(count, np.int64)  # workers on the host; -1: nothing is taken
     ps, away = np.zeros(count, np.int64), np.zeros(count, np.int64)  # away: to be spread
-    level, down = 0, True
+    level, down = ZERO, True
     while level >= 0:
         if level == count:
-            found, tries = _spread_linked(
-                servers, items.worker_type[which], linked, away, on, tries
-            )
+            found, tries = _spread_linked(servers, types, linked[:some], away, on, tries)
             if found == YES and not unsure:
                 return YES
             if found != NO:
@@ -207,12 +251,12 @@ def packs_layers(
             level, down = level - 1, False
             continue
         i = which[level]
-        m, n = items.worker_type[i], items.apart[i]
+        m, n = types[level], items.apart[i]
         ways = (n + 1) * kinds
         if down:
             at[level] = -1
         elif here[level] >= 0:
-            kind = none if servers.ring else z[at[level] % kinds]
+            kind = none if ring else z[at[level] % kinds]
             _put(on, level, at[level] // ways, -here[level], e[m], -ps[level], kind)
             change = here[level] + away[level] - least[level]
             _count(on, level, m, -change, least[level] - away[level])
@@ -224,7 +268,7 @@ def packs_layers(
             g, rest, s = host_way(servers, items, i, h, at[level] % ways // kinds, p)
             if g < 0:
                 continue
-            kind = none if servers.ring else z[p]
+            kind = none if ring else z[p]
             fits = True
             for t in range(number):
                 if on.within[level, t]:
@@ -248,3 +292,71 @@ def packs_layers(
             break
         level += 1 if down else -1
     return NO
+
+
+@kernel
+def mix(h: int, x: int) -> int:
+    """Return a hash that also depends on ``x``."""
+    mixed = np.int64(h ^ (h >> 29)) * np.int64(-4658895280553007687) + np.int64(x)
+    return int(mixed ^ (mixed >> 32))
+
+
+@kernel
+def sort_in(out: Medium, length: int, x: int) -> None:
+    """Insert x into the ascending first ``length`` entries."""
+    while length > 0 and out[length - 1] > x:
+        out[length] = out[length - 1]
+        length -= 1
+    out[length] = x
+
+
+@kernel
+def place_of(memory: Memory, which: Medium) -> int:
+    """Return where an ascending list is remembered, or the free place for it."""
+    count, size = which.size, memory.fits.size
+    h = count
+    for i in which:
+        h = mix(h, i + ZERO)  # 64 bits
+    k = h & (size - 1)
+    while memory.fits[k] >= 0:
+        same = count == memory.items.shape[1] or memory.items[k, count] < 0
+        for i in range(count):
+            same = same and memory.items[k, i] == which[i]
+        if same:
+            break
+        k = (k + 1) & (size - 1)
+    return int(k)
+
+
+@kernel
+def learn(memory: Memory, which: Medium, fits: int) -> None:
+    """Note what was found out about an ascending list, if there is room."""
+    k, count = place_of(memory, which), which.size
+    if memory.fits[k] < 0:
+        if 2 * memory.size[0] >= memory.fits.size:
+            return
+        for i in range(count):
+            memory.items[k, i] = which[i]
+        if count < memory.items.shape[1]:
+            memory.items[k, count] = -1
+        memory.size[0] += 1
+    memory.fits[k] = fits
+
+
+@kernel
+def remembered(fit: Fit, which: Medium) -> bool:
+    """Return :func:`packs` of an ascending list in a single layer, worked out once."""
+    servers, items, memory = fit
+    workers = np.zeros(servers.types.worker_demand.shape[0], np.int64)
+    for i in which:
+        workers[items.worker_type[i]] += least_workers(items, i)
+    if beyond_table(servers, workers, which.size):
+        return False
+    fits = memory.fits[place_of(memory, which)]
+    if fits < 0:
+        layers = np.empty(which.size, np.int64)
+        for k in range(which.size):
+            layers[k] = 1
+        fits = packs(servers, items, which, layers, ONE, memory.tries[0])
+        learn(memory, which, fits)
+    return bool(fits != NO)

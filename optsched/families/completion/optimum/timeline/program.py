@@ -24,14 +24,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from optsched.families.completion.modes import Modes
 from optsched.families.completion.optimum.cpsat import Choices
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.timeline.kernels import (
     NOTHING,
     Demand,
     Pool,
-    Priced,
     Rows,
+    Stack,
     Steps,
     bounds,
     costs,
@@ -39,13 +40,12 @@ from optsched.families.completion.optimum.timeline.kernels import (
     rents,
 )
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
-from optsched.families.completion.oracle.schedule import PricedServers
+from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Floats, Ints, Medium
 
 MOST_JOBS = 40  # a set of jobs is a bit mask
 MOST_STATES = 2**21
 MOST_STEPS = 2**23  # between states
-STARTS = 2_000_000  # that are tried in one state
 SLACK = 1e-9  # relative: rounding of sums of floats
 
 
@@ -136,24 +136,21 @@ class Timeline:
         by_job = np.array([cost[:, a:b].min(axis=1) for a, b in pairwise(first)])  # (J, K, S + 1)
         least = np.minimum.accumulate(by_job[:, :, ::-1], axis=2)[:, :, ::-1]
         least = np.ascontiguousarray(least.transpose(1, 0, 2))
-        self.demand = Demand(jobs.arrival, jobs.weight, least, worth, np.array(rent))
-        self.pool, self.steps = self._pool(), _steps(keep=False)
+        self.demand = Demand(self.rows, jobs.arrival, jobs.weight, least, worth, np.array(rent))
+        self.pool: Pool  # of the last run
+        self.steps: Steps
+        self.stack = self._stack(len(prices))
 
     def _rent(self, jobs: Jobs, prices: Floats) -> Floats:
         """Return what items cost at least from a slot to another, shape (I, S + 1, S + 1)."""
-        priced = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
-        state, fit = priced.state, self.slot_items
-        arrays = Priced(
-            priced.worker_cost,
-            priced.ps_cost,
-            priced.least,
-            state.free,
-            state.room,
-            state.total,
-            state.top,
-            priced.count,
-        )
-        return rents(fit.servers, fit.items, self.longest, self.slots, arrays)
+        items = self.slot_items.items
+        mask = np.stack((items.apart_ps, items.together_ps), axis=1)
+        i, q = np.ascontiguousarray(np.nonzero(mask))
+        workers = np.stack((items.apart, items.together), axis=1)[i, q]
+        modes = Modes(items.worker_type[i], q, workers, np.empty_like(i), mask[i, q])
+        first = np.searchsorted(i, np.arange(len(mask) + 1))
+        servers = PricedServers.of(jobs.types, prices, jobs.class_capacity, jobs.count)
+        return rents(jobs.types[:], modes, first, self.longest, self.slots, servers[:])
 
     def least(
         self,
@@ -173,19 +170,15 @@ class Timeline:
             Look for all paths below the limit, for `graph`.
         """
         pool, steps = self.pool, self.steps = self._pool(), _steps(keep)
-        best = np.zeros(len(self.left), np.int32)
-        value, path, fit = limit, None, self.slot_items
+        value, path, fit = limit, None, self.slot_items.fit
         for t in range(self.slots + 1):
             for s in self._states(t).tolist():
                 top = (limit if keep else value) * (1 + SLACK)
                 if pool.bound[s] >= top:
                     continue
-                found, how = expand(
-                    *(fit.servers, fit.items, self.rows, self.demand, pool, fit.memory, steps),
-                    *(s, top, value, keep, STARTS, best),
-                )
+                found, how = expand(fit, self.demand, pool, steps, self.stack, s, top, value)
                 if found < value:
-                    value, path = found, self._path(found, best)
+                    value, path = found, self._path(found, self.stack.best)
                 if how or stop():
                     return Outcome(path, False, int(pool.size[0]))
         return Outcome(path, True, int(pool.size[0]))
@@ -196,7 +189,7 @@ class Timeline:
         if n == len(steps.source):
             return None
         job = np.repeat(np.arange(len(self.left)), np.diff(self.rows.first))
-        cost, rest = costs(self.rows, self.demand, self.pool, steps, job)
+        cost, rest = costs(self.demand, self.pool, steps, job)
         source, target = steps.source[:n], steps.target[:n]
         order = np.argsort(source, kind="stable")
         first = np.searchsorted(source[order], np.arange(len(rest)))
@@ -261,6 +254,18 @@ class Timeline:
         pool.runs[0], pool.chosen[0] = NOTHING, 0
         pool.ended[0], pool.head[0], pool.after[0] = True, 0, -1
         return pool
+
+    def _stack(self, lists: int) -> Stack:
+        jobs, resources = len(self.left), self.slot_items.items.use.shape[1]
+        use, cost = np.zeros((jobs + 1, resources), np.int64), np.zeros((jobs + 1, lists))
+        runs: Medium = np.full((jobs + 1, jobs), NOTHING, np.int32)
+        number, mask, job, row = np.zeros((4, jobs + 1), np.int64)
+        some = np.zeros((5, jobs), np.int32)
+        value, others = np.zeros(jobs + 1), np.zeros(lists)
+        return Stack(
+            *(use, runs, number, mask, value, cost, job, row),
+            *(some[0], some[1], some[2], some[3], others, some[4]),
+        )
 
     def _path(self, value: float, chosen: Medium) -> Path:
         rows, starts = np.divmod(chosen.astype(np.int64), self.slots + 1)

@@ -39,7 +39,7 @@ class Sequencing:
     """
 
     def __init__(self, search: Search, problem: WindowBlocks) -> None:
-        self.search, self.monitor, self.jobs = search, search.monitor, search.jobs
+        self.search, self.progress, self.jobs = search, search.progress, search.jobs
         self.modes = undominated(self.jobs)
         self.items = SlotItems(self.jobs, self.modes)
         self.choosing = False  # whether the least path is not enough
@@ -51,7 +51,7 @@ class Sequencing:
     def left(self) -> list[Choices] | None:
         """Return the modes and starts that may be in a schedule no worse than the best."""
         search = self.search
-        return filtered(self.jobs, search.prices, search.bound, self.monitor.value, self.modes)
+        return filtered(self.jobs, search.prices, search.bound, self.progress.value, self.modes)
 
     def leaf(self, choices: Sequence[Choices], prices: Floats, until: float) -> bool:
         """Look for better schedules made of some choices; return whether there is none any more."""
@@ -67,11 +67,11 @@ class Sequencing:
 
     def over(self, until: float) -> bool:
         """Whether it is later than ``until``, or nothing more is to be done at all."""
-        return self.monitor.stop() or clock.now() > until
+        return self.progress.stop() or clock.now() > until
 
     def _goal(self) -> float:
         """Return what a better schedule has to be below."""
-        value = self.monitor.value
+        value = self.progress.value
         assert value is not None
         return value - max(self.step / 2, SAFE * value)
 
@@ -165,13 +165,13 @@ class Sequencing:
     def _claim(self, least: float) -> None:
         """Claim that nothing is below a value."""
         exact = float(round_up(self.search.inst, Fraction(least * (1 - SAFE))))
-        assert self.monitor.value is not None
-        self.monitor.claim(self.by, min(exact, self.monitor.value))
+        assert self.progress.value is not None
+        self.progress.claim(self.by, min(exact, self.progress.value))
 
     def _place(self, path: Path, seconds: float) -> str:
         """Look for a schedule on single servers as a path says; return how that ended."""
         return Program(self.jobs, path.choices).solve(
-            self.monitor,
+            self.progress,
             threads=self.search.threads,
             seed=self.search.seed,
             claim=False,

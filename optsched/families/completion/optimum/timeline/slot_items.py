@@ -13,17 +13,15 @@ import numpy as np
 
 from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.optimum.timeline.layers import packs_layers
-from optsched.families.completion.optimum.timeline.slot_kernels import (
-    NO,
-    YES,
-    Items,
+from optsched.families.completion.optimum.timeline.layers import (
+    Fit,
     Memory,
-    Servers,
     learn,
     packs,
     remembered,
 )
+from optsched.families.completion.optimum.timeline.slot_kernels import NO, YES, Items, Servers
+from optsched.families.completion.oracle.servers import rooms
 from optsched.numbers.arrays import Ints, Medium
 
 MEMORY = 2**21  # lists of items; a power of two
@@ -66,7 +64,7 @@ class SlotItems:
         m, apart, apart_ps, together, together_ps = np.ascontiguousarray(kinds[order].T)
         self.items = Items(m, apart, apart_ps, together, together_ps, use[order])
         self.servers = Servers(
-            *(jobs.capacity, types.worker_demand, types.ps_demand, types.ps_needed, types.ring),
+            *(jobs.capacity, jobs.capacity.sum(axis=0), types),
             *_together(types, jobs.capacity, len(modes)),
         )
         self.memory = Memory(
@@ -75,6 +73,7 @@ class SlotItems:
             np.zeros(1, np.int64),
             np.full(1, TRIES, np.int64),
         )
+        self.fit = Fit(self.servers, self.items, self.memory)
         self.stayed: dict[Stay, tuple[bool, int]] = {}  # whether they fit, after so many tries
 
     def stays(self, stay: Stay, tries: int = STAY_TRIES) -> bool:
@@ -90,20 +89,23 @@ class SlotItems:
         fits, tried = self.stayed.get(stay, (True, 0))
         if fits and tried < tries:
             which, layers = np.array(stay, np.int64).T
-            small, bits = which.astype(np.int32), np.ascontiguousarray(layers)
-            number = int(bits.max()).bit_length()
-            how = packs_layers(self.servers, self.items, small, bits, number, tries)
+            how = self.packs(which.astype(np.int32), np.ascontiguousarray(layers), tries)
             fits, tried = how != NO, NEVER if how == YES else tries
             self.stayed[stay] = fits, tried
         return fits
+
+    def packs(self, which: Medium, layers: Ints, tries: int) -> int:
+        """Return whether items fit, bits of whose layers are given: YES, NO or UNKNOWN."""
+        number = int(layers.max(initial=1)).bit_length()
+        return int(packs(self.servers, self.items, which, layers, number, tries))
 
     def settle(self, lists: Sequence[Sequence[tuple[int, int]]]) -> bool:
         """Find out whether lists of (item, job) fit; return whether one counted so and does not."""
         refuted = False
         for one in lists:
             which: Medium = np.array(sorted(i for i, _ in one), np.int32)
-            if remembered(self.servers, self.items, self.memory, which):
-                fits = packs(self.servers, self.items, which, MOST_TRIES)
+            if remembered(self.fit, which):
+                fits = self.packs(which, np.ones(which.size, np.int64), MOST_TRIES)
                 learn(self.memory, which, fits)
                 refuted |= fits == NO
         return refuted
@@ -147,33 +149,26 @@ def _together(types: Types, capacity: Ints, most_ps: int) -> tuple[Ints, Ints]:
     workers, free_ps = types.worker_demand, types.ring or not len(types.ps_demand)
     least_ps = np.zeros_like(workers[0]) if free_ps else types.ps_demand.min(axis=0)
     demand = np.concatenate([workers[:-1], least_ps[None]])
-    rooms = np.array([[_room(e, free) for e in demand] for free in capacity], np.int64)
-    if free_ps:
-        rooms[:, -1] = 0
-    rooms[:, -1] = np.minimum(rooms[:, -1], most_ps)
-    sizes = rooms.sum(axis=0) + 1
+    most = np.stack([rooms(capacity, e) for e in demand], axis=1).clip(max=MOST_WORKERS)  # (H, M)
+    most[:, -1] = 0 if free_ps else most[:, -1].clip(max=most_ps)
+    sizes = most.sum(axis=0) + 1
     sizes[-1] = min(sizes[-1], most_ps + 1)
     if float(np.prod(sizes.astype(float))) > MOST_TABLE:
         return sizes, np.empty(0, np.int64)
     table = np.full(sizes, -1, np.int64)
     table[(0,) * len(sizes)] = 0
-    for free, room in zip(capacity, rooms, strict=True):
+    for free, here in zip(capacity, most, strict=True):
         more = np.full_like(table, -1)
-        for counts in np.ndindex(*(room + 1)):
-            left = free - np.array(counts, np.int64) @ demand
-            if (left < 0).any():
-                continue
+        every = np.indices(here + 1).reshape(here.size, -1).T
+        left = free - every @ demand
+        fit = (left >= 0).all(axis=1)
+        beside = rooms(left[fit], workers[-1]).clip(max=MOST_WORKERS)
+        for counts, number in zip(every[fit].tolist(), beside.tolist(), strict=True):
             before = table[
                 tuple(slice(0, size - n) for size, n in zip(table.shape, counts, strict=True))
             ]
-            with_these = np.where(before >= 0, before + _room(workers[-1], left), -1)
+            with_these = np.where(before >= 0, before + number, -1)
             place = tuple(slice(n, None) for n in counts)
             more[place] = np.maximum(more[place], with_these)
         table = more
     return sizes, table.ravel()
-
-
-def _room(demand: Ints, free: Ints) -> int:
-    """Return how many workers fit, at most MOST_WORKERS."""
-    used = demand > 0
-    return int((free[used] // demand[used]).min(initial=MOST_WORKERS))
