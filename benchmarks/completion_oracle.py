@@ -46,9 +46,7 @@ METHODS = {
 @njit(cache=True)
 def plain_value(
     modes: Ints,  # (G, 5): worker type, q, workers, duration, mask
-    arrival: int,
-    weight: float,
-    deadline: int,
+    asked: tuple[int, float, int],  # arrival, weight, deadline
     worker_cost: Floats,
     ps_cost: Floats,
     room: Ints,  # (M, H)
@@ -59,6 +57,7 @@ def plain_value(
     needed: Ints,
 ) -> float:
     """Return the least weight * completion + cost within the deadline."""
+    arrival, weight, deadline = asked
     servers, slots, best = count.size, worker_cost.shape[1] - 1, np.inf
     for k in range(modes.shape[0]):
         m, q, n, d, mask = modes[k]
@@ -179,7 +178,7 @@ def plain(jobs: Jobs, j: int, servers: PricedServers, *, whole: bool = True) -> 
     return float(
         plain_value(
             np.stack(columns, axis=1),
-            *question(jobs, j, whole=whole),
+            question(jobs, j, whole=whole),
             servers.worker_cost,
             servers.ps_cost,
             servers.room[0, 0].astype(np.int64),

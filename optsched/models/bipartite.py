@@ -85,7 +85,7 @@ def bipartite_program(
         if len(i):
             f = f + _gain(what, n_y[i], alpha[i], y[i])
     S = cp.reshape(over_machines @ y, (jobs, K), order="C")
-    # n max_k beta_k S_k with n inside: so the solver's own variables have the units of the objective
+    # n max_k beta_k S_k with n inside: the solver's own variables have the objective's units
     overhead = cp.max(cp.multiply(S, np.outer(weights.ravel()[served], a.beta)), axis=1)
 
     eq9 = cp.Maximize(f - cp.sum(overhead))
@@ -99,9 +99,7 @@ def bipartite_program(
     return cp.Problem(eq9, [eq5, eq6])
 
 
-def channels_with_jobs(
-    inst: BipartiteInstance, n: NDArray[Any] | None = None
-) -> tuple[Ints, Ints]:
+def channels_with_jobs(inst: BipartiteInstance, n: NDArray[Any] | None = None) -> tuple[Ints, Ints]:
     """Return decision and channel of every variable of the program: those whose port has a job."""
     a = inst.arrays
     some = _weights(inst, n) > 0

@@ -56,7 +56,9 @@ def modes_by_job(inst: CompletionInstance) -> list[list[Mode]]:
     out = []
     for job in inst.jobs:
         rows = zip(*(column.tolist() for column in cluster.task(job).modes), strict=True)
-        out.append([Mode(m, p, q, n, d) for m, q, n, d, mask in rows for p in kinds if mask >> p & 1])
+        out.append(
+            [Mode(m, p, q, n, d) for m, q, n, d, mask in rows for p in kinds if mask >> p & 1]
+        )
     return out
 
 
@@ -71,8 +73,8 @@ def completion_ilp(
     ----------
     inst : CompletionInstance
     ends : sequence of int, optional
-        The slot by which each job ends; by default T. Where jobs may run on after T, that is another
-        problem: `families.completion.horizon.latest_ends` says how far to go.
+        The slot by which each job ends; by default T. Where jobs may run on after T, that is
+        another problem: `families.completion.optimum.horizon.latest_ends` says how far to go.
     watch : callable, optional
         Called again and again while the model is built, which takes long; it may raise.
     """
@@ -88,7 +90,7 @@ def completion_ilp(
     of_job = _by_job(model)
 
     @model.Constraint(model.J, doc="(2a) every job is scheduled once")
-    def eq2a_once(model, j):
+    def eq2a_once(_model, j):
         if not of_job[j]:
             return pyo.Constraint.Infeasible
         return sum(of_job[j]) == 1
@@ -108,7 +110,7 @@ def max_weight_ilp(inst: CompletionInstance, tau: int) -> pyo.ConcreteModel:
     of_job = _by_job(model)
 
     @model.Constraint(model.J, doc="(7a) every job is scheduled once at most")
-    def eq7a_at_most_once(model, j):
+    def eq7a_at_most_once(_model, j):
         return sum(of_job[j]) <= 1 if of_job[j] else pyo.Constraint.Skip
 
     return model

@@ -32,10 +32,9 @@ from fractions import Fraction
 
 import numpy as np
 import pyomo.environ as pyo
-from numpy.typing import NDArray
-from optsched.numbers.arrays import Ints
 
 from optsched.families.oasis.instance import OasisInstance
+from optsched.numbers.arrays import Ints
 
 
 def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
@@ -121,9 +120,7 @@ def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
     return m
 
 
-def measured(
-    demand: Ints, capacity: Ints
-) -> tuple[list[list[int]], list[list[int]]]:
+def measured(demand: Ints, capacity: Ints) -> tuple[list[list[int]], list[list[int]]]:
     """Divide demands by their greatest common measure, per resource, and round capacities down.
 
     >>> measured(np.array([[20], [30]]), np.array([[47]]))

@@ -4,11 +4,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from optsched.families.bipartite.optimum.declared import conic_optimum
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
 from optsched.families.bipartite.instance_utilities import KINDS
-from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.optimum.decision import Solver
+from optsched.families.bipartite.optimum.declared import conic_optimum
+from optsched.families.bipartite.sources.presets import generate
 from optsched.models.bipartite import bipartite_program
 from optsched.solvers import solve_cvxpy
 

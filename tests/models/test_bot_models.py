@@ -6,7 +6,6 @@ import pytest
 from cones import optimum
 
 import optsched
-from optsched.results.cbf import cbf_text
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.sources.presets import generate
@@ -21,6 +20,7 @@ from optsched.models.bot import (
     units,
     utility_of,
 )
+from optsched.results.cbf import cbf_text
 from optsched.solvers import solve_cvxpy
 
 
@@ -117,7 +117,9 @@ def test_rates_are_feasible_but_for_the_solvers_tolerance():
 @pytest.mark.parametrize("alpha", [0.0, 0.1234567, 0.5, 1.0, 2.0, 20.0, "inf"])
 def test_what_is_exported_has_the_value_of_solve(alpha):
     inst = generate("small", seed=2, alpha=alpha)
-    heavy = tuple(app.model_copy(update={"weight": 1.0 + k}) for k, app in enumerate(inst.applications))
+    heavy = tuple(
+        app.model_copy(update={"weight": 1.0 + k}) for k, app in enumerate(inst.applications)
+    )
     inst = inst.model_copy(update={"applications": heavy})
     best = optsched.solve(inst, method="simplex")
     assert best.status == "optimal"

@@ -6,13 +6,13 @@ import pyomo.environ as pyo
 import pytest
 from completion_reference import FILES, load
 
-from optsched.families.completion.optimum.declared import schedule_of
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
     PsType,
     WorkerType,
 )
+from optsched.families.completion.optimum.declared import schedule_of
 from optsched.families.completion.verify import verify
 from optsched.models.completion import completion_ilp, modes_by_job
 from optsched.numbers.resources import MachineClass

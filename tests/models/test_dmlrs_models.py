@@ -5,8 +5,8 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from dmlrs_reference import FILES, load
 
-from optsched.families.dmlrs.optimum.declared import schedule_of
 from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.optimum.declared import schedule_of
 from optsched.families.dmlrs.verify import verify
 from optsched.models.dmlrs import dmlrs_ilp, work_row
 from optsched.solvers import solve_pyomo

@@ -18,7 +18,7 @@ import pandas as pd
 from optsched.families.bipartite.facts import describe, headline, offered_load, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
 from optsched.families.bipartite.instance_utilities import Utility
-from optsched.families.bipartite.sources.presets import PRESETS, Range, draw_utilities, generate
+from optsched.families.bipartite.sources.presets import PRESETS, draw_utilities, generate
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces import read_machines, reading, seconds
@@ -30,6 +30,9 @@ __all__ = ["PRESETS", "describe", "from_trace", "generate", "headline", "open_tr
 RESOURCES = {"gpu": "GPU", "cpu": "core", "memory_gb": "GB"}
 CLASSES = {0: "no GPU", 1: "part of a GPU", 2: "one GPU", 3: "several GPUs"}
 MOST_PODS = 4000
+ALPHA, BETA = (1.0, 1.5), (0.3, 0.5)
+"""Ranges of the utilities' parameter and of the overheads."""
+
 NODES = pd.DataFrame(
     [
         ("G2", 8, 96, 384, 5),
@@ -62,13 +65,11 @@ def open_trace(source: Path, window: Window) -> BipartiteInstance:
     if path is not None:
         with reading(path):
             nodes = read_machines(path)
-    return from_trace(
-        pods,
-        nodes,
-        slot_seconds=seconds(chosen.pop("slot")),
-        seed=chosen.pop("draw_seed"),
-        **chosen,
-    )
+    slot = seconds(chosen.pop("slot"))
+    if not 0 < slot < math.inf:
+        raise InputError(f"slot is {slot} s, expected a positive number")
+    made = from_trace(pods, nodes, seed=chosen.pop("draw_seed"), **chosen)
+    return made.model_copy(update={"slot_seconds": slot})  # nothing depends on it
 
 
 def from_trace(
@@ -77,15 +78,12 @@ def from_trace(
     *,
     jobs: int | None = None,
     slots: int = 500,
-    slot_seconds: float = 600.0,
     start: float | str | None = None,
     load: float = 3.0,
     seed: int = 0,
     ports: int = 10,
     machines: int = 128,
     most_jobs: int = 1,
-    alpha: Range = (1.0, 1.5),
-    beta: Range = (0.3, 0.5),
 ) -> BipartiteInstance:
     """Make an instance of a window of a list of pods.
 
@@ -102,8 +100,6 @@ def from_trace(
         Pods of the window; by default 4000, or all if the list has fewer.
     slots : int
         The horizon.
-    slot_seconds : float
-        Length of a slot, s. Nothing depends on it.
     start : float or str, optional
         Where the window begins, as in `optsched.traces.windows.take_window`; by default so that it
         ends with the list.
@@ -117,8 +113,6 @@ def from_trace(
         Number of machines, in the proportions of the list.
     most_jobs : int
         Jobs of a type that count in one slot (1: as in the paper); more are left out.
-    alpha, beta : (float, float)
-        Ranges of the utilities' parameter and of the overheads.
 
     Raises
     ------
@@ -133,20 +127,18 @@ def from_trace(
     }.items():
         if value < 1:
             raise InputError(f"{name} is {value}, expected a whole number of at least 1")
-    for what, amount in {"load": load, "slot_seconds": slot_seconds}.items():
-        if not 0 < amount < math.inf:
-            raise InputError(f"{what} is {amount}, expected a positive number")
+    if not 0 < load < math.inf:
+        raise InputError(f"load is {load}, expected a positive number")
     window = take_window(pods, jobs, start, 1).reset_index(drop=True)
     window = window.assign(slot=arrival_slots(window, slots), kind=_gpu_class(window))
     types = window.groupby(["models", "kind"], sort=False).size()
     types = types.sort_values(ascending=False, kind="stable")[:ports]
-    drawn = _Drawn(Streams(seed), alpha, beta)
+    drawn = _Drawn(Streams(seed))
     chosen = [window[(window["models"] == m) & (window["kind"] == k)] for m, k in types.index]
     hosts = _machines(NODES if nodes is None else nodes, machines, list(types.index), drawn)
     counts = np.array([np.bincount(group["slot"], minlength=slots) for group in chosen]).T
     arrivals = np.minimum(counts, most_jobs)
     instance = BipartiteInstance(
-        slot_seconds=slot_seconds,
         horizon=slots,
         resources=tuple(RESOURCES),
         units=tuple(RESOURCES.values()),
@@ -212,18 +204,18 @@ def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
 class _Drawn:
     """What no list of pods says."""
 
-    def __init__(self, streams: Streams, alpha: Range, beta: Range) -> None:
-        self._streams, self._alpha, self._beta = streams, alpha, beta
+    def __init__(self, streams: Streams) -> None:
+        self._streams = streams
 
     def overhead(self) -> tuple[float, ...]:
         return tuple(
-            round(float(self._streams("overhead", k).uniform(*self._beta)), 4)
+            round(float(self._streams("overhead", k).uniform(*BETA)), 4)
             for k in range(len(RESOURCES))
         )
 
     def utility(self, r: int) -> tuple[Utility, ...]:
         kinds = PRESETS["paper"].utilities
-        return draw_utilities(self._streams("utility", r), len(RESOURCES), self._alpha, kinds)
+        return draw_utilities(self._streams("utility", r), len(RESOURCES), ALPHA, kinds)
 
 
 def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:
