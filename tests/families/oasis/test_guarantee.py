@@ -82,7 +82,7 @@ def contended(seed: int) -> OasisInstance:
     capacity, spread = int(draw.integers(50, 2000)), draw.uniform(0.5, 5)
     largest = max(1, int(capacity * 10 ** draw.uniform(-3, -0.3)))
     jobs = []
-    while sum(j.worker_demand[0] for j in jobs) < 3 * capacity and len(jobs) < 80:
+    while sum(j.worker_demand[0] for j in jobs) < 3 * capacity and len(jobs) < 150:
         d = int(draw.integers(1, largest + 1))
         jobs.append(job(d * float(np.exp(draw.uniform(0, spread))), d))
     if draw.random() < 0.7:
