@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 
 
-class Baseline:
+class Baseline(ABC):
     """Decides on every slot anew, knowing the slot's jobs; nothing is given where none is."""
 
     name: str
@@ -29,7 +30,7 @@ class Baseline:
         nobody = Slot.without_jobs(self.arrays.copies)
         self.fill(nobody, np.zeros(self.arrays.channels))  # compiled before decisions are timed
 
-    def prepare(self) -> None:
+    def prepare(self) -> None:  # noqa: B027 (most have nothing to prepare)
         """Compute what stays the same in all slots."""
 
     def step(self, event: Slot) -> Floats:
@@ -38,6 +39,6 @@ class Baseline:
         self.fill(event, y)
         return y
 
+    @abstractmethod
     def fill(self, event: Slot, y: Floats) -> None:
         """Write the decision into ``y``, which is 0 everywhere."""
-        raise NotImplementedError
