@@ -18,6 +18,7 @@ from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptibl
 if TYPE_CHECKING:
     import highspy
 
+SMALL_PROGRAM = 1000  # entries; below, "feasibility jump" (10 ms) takes longer than the rest
 LARGEST_COST = 10  # bits of the largest coefficient of an objective that HiGHS is given
 
 
@@ -229,6 +230,8 @@ def solve_mip(
     h = highs(mip=mip, **limits)
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
+    if h.getNumNz() < SMALL_PROGRAM and not limits.get("gap"):  # with a gap, it decides what is found
+        h.setOptionValue("mip_heuristic_run_feasibility_jump", False)
     if start is not None:
         solution = highspy.HighsSolution()
         solution.col_value = floats(start).tolist()

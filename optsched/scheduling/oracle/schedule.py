@@ -96,7 +96,7 @@ class Oracle:
         least work in the last slot, then in the slot before it, and so on.
         """
         close(job.utility)
-        payoff, completion, cost = best_schedule(job, workers, ps, cutoff, self.scratch)
+        payoff, completion, cost = best_schedule(job, workers, ps, float(cutoff), self.scratch)
         if completion < 0:
             return None
         return Best(payoff, completion, cost, self.scratch.amount.copy())

@@ -23,7 +23,7 @@ NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in sear
 
 def over_slots(capacity: Floats, slots: int) -> Floats:
     """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
-    return np.ascontiguousarray(np.broadcast_to(capacity.T, (slots, *capacity.T.shape)))
+    return np.tile(capacity.T, (slots, 1, 1))
 
 
 class CapacityBlocks:

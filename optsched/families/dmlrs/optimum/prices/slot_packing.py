@@ -76,7 +76,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     jobs, classes = upper.size, count.size
     number[:], group[:] = 0, 0
     item = np.empty(jobs, np.int64)
-    n, forced = 0, 0
+    n, forced = 0, np.int64(0)  # a literal would be compiled for itself
     for i in range(jobs):
         if lower[i] > upper[i]:
             return -np.inf
@@ -129,7 +129,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
         if a == 0:
             continue
         machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
-        best_of_set(machine, surrogate(machine), a, -np.inf, MOST_STEPS, y)
+        best_of_set(machine, surrogate(machine), a, -np.inf, np.int64(MOST_STEPS), y)
         for j in range(n):
             if (a >> j) & 1:
                 number[item[j]], group[item[j]] = y[j], c
@@ -223,7 +223,7 @@ def set_values(
     ``closure`` is scratch memory. Returns how much more any set might be worth, if a search had to
     be cut short.
     """
-    n, steps, excess = machine.item.size, MOST_STEPS, 0.0
+    n, steps, excess = machine.item.size, np.int64(MOST_STEPS), 0.0
     worth[0], closure[0] = 0.0, 0.0
     y = np.empty(n, np.int64)
     for s in range(1, worth.size):

@@ -194,6 +194,4 @@ def flat_prices(inst: DmlrsInstance) -> Floats:
     capacity = inst.arrays.capacity
     whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
     price = 1.0 / (whole * capacity.shape[1] * inst.horizon)
-    return np.ascontiguousarray(
-        np.broadcast_to(price[None, :, None], (inst.horizon, *capacity.T.shape))
-    )
+    return np.tile(price[None, :, None], (inst.horizon, 1, len(capacity)))
