@@ -16,7 +16,10 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from optsched.problem import family_names
+# two processes of tests share two cores: threads of theirs would wait for one another
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+from optsched.problem import family_names  # it loads NumPy, which reads them
 
 os.environ["OPTSCHED_CACHE"] = os.devnull  # no test finds the optima of another one
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
