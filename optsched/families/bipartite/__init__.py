@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
+from optsched.families import later
 from optsched.families.bipartite.certificate.format import BipartiteCertificate, check, scope
 from optsched.families.bipartite.facts import describe, headline, warnings
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
@@ -16,35 +13,7 @@ from optsched.families.bipartite.optimum.shadow import shadow_prices
 from optsched.families.bipartite.policies.paper import KNOWLEDGE
 from optsched.families.bipartite.sources.presets import PRESETS, generate
 from optsched.families.bipartite.verify import is_stationary
-from optsched.problem import Family, Prior, Window
-
-
-def _open_trace(source: Path, window: Window) -> BipartiteInstance:
-    from optsched.families.bipartite.sources.traces import (
-        open_trace,  # here, since pandas loads slowly
-    )
-
-    return open_trace(source, window)
-
-
-def _program(inst: BipartiteInstance) -> Any:
-    from optsched.models.bipartite import bipartite_program  # here, since CVXPY loads slowly
-
-    return bipartite_program(inst)
-
-
-def _pictures(
-    inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]
-) -> Mapping[str, Any]:
-    from optsched.families.bipartite.pictures import pictures  # here, since drawing loads slowly
-
-    return pictures(inst, schedules)
-
-
-def _guarantee(_inst: BipartiteInstance, _policy: str, _prior: Prior) -> float | None:
-    """Return None: the theory bounds the regret, not the ratio; see the prior of the policy."""
-    return None
-
+from optsched.problem import Family
 
 FAMILY = Family(
     name="bipartite",
@@ -58,7 +27,7 @@ FAMILY = Family(
     presets=tuple(PRESETS),
     sizes=("ports", "machines", "slots"),
     generate=generate,
-    open_trace=_open_trace,
+    open_trace=later("optsched.families.bipartite.sources.traces", "open_trace"),
     samples={"source": "pods.csv", "machines": "pod-nodes.csv"},
     verify=verify,
     check=check,
@@ -69,12 +38,11 @@ FAMILY = Family(
     assemble=assemble,
     policies=POLICIES,
     methods=METHODS,
-    program=_program,
+    program=later("optsched.models.bipartite", "bipartite_program"),
     headline=headline,
     describe=describe,
     warnings=warnings,
-    guarantee=_guarantee,
-    pictures=_pictures,
+    pictures=later("optsched.families.bipartite.pictures", "pictures"),
     second={"auto": "conic"},
     trivial=("drf", "fairness", "binpacking", "spreading"),
     references={"stationary": "stationary"},

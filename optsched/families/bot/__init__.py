@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
+from optsched.families import later
 from optsched.families.bot.certificate.format import BotCertificate, check
 from optsched.families.bot.facts import describe, guarantee, headline, shadow_prices, warnings
 from optsched.families.bot.fairness import measure
@@ -18,32 +15,7 @@ from optsched.families.bot.policies.baselines import BASELINES
 from optsched.families.bot.policies.paper import KNOWLEDGE, Adaptive, Naive
 from optsched.families.bot.sources.presets import PRESETS, generate
 from optsched.families.bot.verify import verify
-from optsched.problem import Family, Window
-
-
-def _open_trace(source: Path, window: Window) -> BotInstance:
-    from optsched.families.bot.sources.traces import open_trace  # here, since pandas loads slowly
-
-    return open_trace(source, window)
-
-
-def _program(inst: BotInstance) -> Any:
-    from optsched.models.bot import bot_program  # here, since CVXPY takes a while to import
-
-    return bot_program(inst)
-
-
-def _program_note(inst: BotInstance) -> Sequence[str]:
-    from optsched.models.bot import note
-
-    return note(inst)
-
-
-def _pictures(inst: BotInstance, schedules: Mapping[str, BotSchedule]) -> Mapping[str, Any]:
-    from optsched.families.bot.pictures import pictures  # here, since drawing loads slowly
-
-    return pictures(inst, schedules)
-
+from optsched.problem import Family
 
 FAMILY = Family(
     name="bot",
@@ -57,7 +29,7 @@ FAMILY = Family(
     presets=PRESETS,
     sizes=("nodes", "applications"),
     generate=generate,
-    open_trace=_open_trace,
+    open_trace=later("optsched.families.bot.sources.traces", "open_trace"),
     samples={"source": "platform.csv", "profiles": ("applications.csv",)},
     verify=verify,
     check=check,
@@ -68,13 +40,13 @@ FAMILY = Family(
     assemble=assemble,
     policies={Adaptive.name: Adaptive, Naive.name: Naive, **BASELINES},
     methods=METHODS,
-    program=_program,
-    program_note=_program_note,
+    program=later("optsched.models.bot", "bot_program"),
+    program_note=later("optsched.models.bot", "note"),
     headline=headline,
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,
-    pictures=_pictures,
+    pictures=later("optsched.families.bot.pictures", "pictures"),
     second=dict.fromkeys(("interior", "conic", "geometric", "exponential"), "simplex"),
     measure=measure,
     distance=distance,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
+from optsched.families import later
 from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.facts import describe, headline, warnings
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
@@ -19,15 +19,7 @@ from optsched.families.completion.policies import BASELINES
 from optsched.families.completion.policies.paper import KNOWLEDGE, AOnline, guarantee, must_run
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.problem import Family, Policy, Window
-
-
-def _open_trace(source: Path, window: Window) -> CompletionInstance:
-    from optsched.families.completion.sources.traces import (
-        open_trace,  # here, since pandas loads slowly
-    )
-
-    return open_trace(source, window)
+from optsched.problem import Family, Policy
 
 
 def _program(inst: CompletionInstance) -> Any:
@@ -35,14 +27,6 @@ def _program(inst: CompletionInstance) -> Any:
 
     jobs = Jobs(inst)
     return completion_ilp(inst, None if jobs.impossible() is not None else latest_ends(jobs))
-
-
-def _pictures(
-    inst: CompletionInstance, schedules: Mapping[str, CompletionSchedule]
-) -> Mapping[str, Any]:
-    from optsched.families.completion.pictures import pictures  # here, since drawing loads slowly
-
-    return pictures(inst, schedules)
 
 
 def _by_density() -> AOnline:
@@ -67,7 +51,7 @@ FAMILY = Family(
     presets=("paper", "mid", "small"),
     sizes=("jobs", "slots", "machines"),
     generate=generate,
-    open_trace=_open_trace,
+    open_trace=later("optsched.families.completion.sources.traces", "open_trace"),
     samples={"source": "jobs.csv"},
     verify=verify,
     check=check,
@@ -84,7 +68,7 @@ FAMILY = Family(
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,
-    pictures=_pictures,
+    pictures=later("optsched.families.completion.pictures", "pictures"),
     second={"compact": "cpsat", "cpsat": "compact"},
     shadow_prices=shadow_prices,
     opening=opening,

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
+from optsched.families import later
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.facts import describe, warnings
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
@@ -24,29 +21,11 @@ from optsched.families.dmlrs.policies.paper import (
 )
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
-from optsched.problem import Family, Window
-
-
-def _open_trace(source: Path, window: Window) -> DmlrsInstance:
-    from optsched.families.dmlrs.sources.traces import open_trace  # here, since pandas loads slowly
-
-    return open_trace(source, window)
-
-
-def _program(inst: DmlrsInstance) -> Any:
-    from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
-
-    return dmlrs_ilp(inst)
+from optsched.problem import Family
 
 
 def _headline(inst: DmlrsInstance) -> str:
     return f"{len(inst.jobs)} jobs"
-
-
-def _pictures(inst: DmlrsInstance, schedules: Mapping[str, DmlrsSchedule]) -> Mapping[str, Any]:
-    from optsched.families.dmlrs.pictures import pictures  # here, since drawing loads slowly
-
-    return pictures(inst, schedules)
 
 
 FAMILY = Family(
@@ -61,7 +40,7 @@ FAMILY = Family(
     presets=("paper", "contended", "small"),
     sizes=("jobs", "slots", "machines"),
     generate=generate,
-    open_trace=_open_trace,
+    open_trace=later("optsched.families.dmlrs.sources.traces", "open_trace"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,
@@ -76,12 +55,12 @@ FAMILY = Family(
     assemble=assemble,
     policies={PdOrs.name: PdOrs, PdOrsRandomized.name: PdOrsRandomized, **BASELINES},
     methods=METHODS,
-    program=_program,
+    program=later("optsched.models.dmlrs", "dmlrs_ilp"),
     headline=_headline,
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,
-    pictures=_pictures,
+    pictures=later("optsched.families.dmlrs.pictures", "pictures"),
     shadow_prices=shadow_prices,
     second={"compact": "cpsat", "cpsat": "compact"},
 )

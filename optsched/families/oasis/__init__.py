@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
+from optsched.families import later
 from optsched.families.oasis.certificate.format import OasisCertificate, check
 from optsched.families.oasis.facts import describe, warnings
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
@@ -17,29 +14,11 @@ from optsched.families.oasis.policies import BASELINES
 from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
-from optsched.problem import Family, Window
-
-
-def _open_trace(source: Path, window: Window) -> OasisInstance:
-    from optsched.families.oasis.sources.traces import open_trace  # here, since pandas loads slowly
-
-    return open_trace(source, window)
-
-
-def _program(inst: OasisInstance) -> Any:
-    from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
-
-    return oasis_ilp(inst)
+from optsched.problem import Family
 
 
 def _headline(inst: OasisInstance) -> str:
     return f"{len(inst.jobs)} jobs"
-
-
-def _pictures(inst: OasisInstance, schedules: Mapping[str, OasisSchedule]) -> Mapping[str, Any]:
-    from optsched.families.oasis.pictures import pictures  # here, since drawing loads slowly
-
-    return pictures(inst, schedules)
 
 
 FAMILY = Family(
@@ -54,7 +33,7 @@ FAMILY = Family(
     presets=("paper", "earnable", "small"),
     sizes=("jobs", "slots", "machines"),
     generate=generate,
-    open_trace=_open_trace,
+    open_trace=later("optsched.families.oasis.sources.traces", "open_trace"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,
@@ -69,12 +48,12 @@ FAMILY = Family(
     policies={Oasis.name: Oasis, **BASELINES},
     slow=("dorm",),  # it solves an integer program whenever a job comes or goes
     methods=METHODS,
-    program=_program,
+    program=later("optsched.models.oasis", "oasis_ilp"),
     headline=_headline,
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,
-    pictures=_pictures,
+    pictures=later("optsched.families.oasis.pictures", "pictures"),
     second={"compact": "cpsat", "cpsat": "compact"},
     shadow_prices=shadow_prices,
 )
