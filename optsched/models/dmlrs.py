@@ -40,15 +40,8 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.families.dmlrs.instance import (
-    IMPOSSIBLE,
-    DmlrsInstance,
-    DmlrsJob,
-    Needs,
-    room,
-    usable_ps,
-)
-from optsched.numbers.resources import exact
+from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, DmlrsJob, Needs, usable_ps
+from optsched.numbers.resources import exact, room
 
 
 def dmlrs_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:

@@ -84,6 +84,17 @@ def usable(capacity: float) -> Fraction:
     return c + slack(c)
 
 
+def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
+    """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
+
+    >>> room((2.9, 3.7), (1.2, 0.9), 10)
+    2
+    """
+    return min(
+        [most, *(int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0)]
+    )
+
+
 class MachineClass(Frozen):
     """Machines that are equal in every resource."""
 

@@ -41,6 +41,7 @@ from optsched.families.bipartite.instance_utilities import (
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance, Schedule
+from optsched.scheduling.platform import SlottedPlatform, check_shape
 
 __all__ = [
     "KINDS",
@@ -86,15 +87,10 @@ class Machine(Frozen):
     utility: tuple[Utility, ...] = Field(description="f_r^k of each resource, shape (K,)")
 
 
-class Platform(Frozen):
+class Platform(SlottedPlatform):
     """A bipartite graph of ports and machines: all that a policy may know beforehand."""
 
     slot_seconds: PositiveFloat = Field(default=60.0, description="length of a slot, s")
-    horizon: PositiveInt = Field(description="T: number of slots")
-    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (K,)")
-    units: tuple[str, ...] = Field(
-        default=(), description="unit of each resource; () if there is none"
-    )
     overhead: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
         description="beta_k: communication overhead of one unit of each resource, shape (K,)"
     )
@@ -103,16 +99,12 @@ class Platform(Frozen):
 
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
-        names = ", ".join(self.resources)
-        if len(set(self.resources)) < len(self.resources):
-            raise ValueError(f"resources {names}: a name is used twice, expected different names")
-        self._per_resource("units", self.units or self.resources)
-        self._per_resource("overhead", self.overhead)
+        check_shape(self.resources, "overhead", self.overhead)
         for i, port in enumerate(self.ports):
-            self._per_resource(f"port {i}: request", port.request)
+            check_shape(self.resources, f"port {i}: request", port.request)
         for r, machine in enumerate(self.machines):
-            self._per_resource(f"machine {r}: capacity", machine.capacity)
-            self._per_resource(f"machine {r}: utility", machine.utility)
+            check_shape(self.resources, f"machine {r}: capacity", machine.capacity)
+            check_shape(self.resources, f"machine {r}: utility", machine.utility)
             if any(a >= b for a, b in pairwise(machine.ports)):
                 raise ValueError(
                     f"machine {r}: ports {list(machine.ports[:9])} are not ascending, "
@@ -135,13 +127,6 @@ class Platform(Frozen):
                 f"{channels} channels (edges x jobs x resources), expected at most {MOST_CHANNELS}"
             )
         return self
-
-    def _per_resource(self, what: str, entries: tuple[object, ...]) -> None:
-        if len(entries) != len(self.resources):
-            raise ValueError(
-                f"{what} has {len(entries)} entries, expected one per resource: "
-                f"{', '.join(self.resources)}"
-            )
 
     @cached_property
     def arrays(self) -> BipartiteArrays:

@@ -49,8 +49,9 @@ from optsched.numbers.resources import (
     exact,
     expand,
 )
-from optsched.problem import Frozen, Instance, Schedule
+from optsched.problem import Frozen, Schedule
 from optsched.scheduling.jobs import ChunkedJob, transfer_slots
+from optsched.scheduling.platform import JobsInstance, check_resources, check_shape, check_units
 
 MOST_PS_TYPES = 60  # a set of parameter server types is a bit mask
 # Limits of what can be counted, far above all that has a meaning. With them every product that a
@@ -139,25 +140,15 @@ class Platform(Frozen):
 
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
-        names = ", ".join(self.resources)
-        if len(set(self.resources)) < len(self.resources):
-            raise ValueError(f"resources {names}: a name is used twice, expected different names")
-        if self.units and len(self.units) != len(self.resources):
-            raise ValueError(
-                f"units has {len(self.units)} entries, expected one per resource: {names}"
-            )
+        check_resources(self.resources, self.units)
         for place, rows in (
             ("servers", [c.capacity for c in self.servers]),
             ("worker_types", [w.demand for w in self.worker_types]),
             ("ps_types", [p.demand for p in self.ps_types]),
         ):
             for k, row in enumerate(rows):
-                if len(row) != len(self.resources):
-                    what = "capacity" if place == "servers" else "demand"
-                    raise ValueError(
-                        f"{place}[{k}]: {what} has {len(row)} entries, expected one per resource: "
-                        f"{names}"
-                    )
+                what = "capacity" if place == "servers" else "demand"
+                check_shape(self.resources, f"{place}[{k}]: {what}", row)
         if self.architecture == "ring" and self.ps_types:
             raise ValueError(f"ps_types has {len(self.ps_types)} entries, expected none in a ring")
         if self.architecture == "ps" and not 1 <= len(self.ps_types) <= MOST_PS_TYPES:
@@ -224,26 +215,18 @@ class Platform(Frozen):
         return rounded
 
 
-class CompletionInstance(Platform, Instance):
+class CompletionInstance(JobsInstance, Platform):
     """A platform and its jobs; a job's place in the list is its identity."""
 
     family: ClassVar[str] = "completion"
 
     jobs: tuple[CompletionJob, ...]
-    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
-    redrawn: NonNegativeInt = Field(
-        default=0, description="draws that were rejected because the job could never run"
-    )
 
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
+        self.check_arrivals(self.horizon)
         updates = 1 if self.ring else len(self.ps_types)
         for j, job in enumerate(self.jobs):
-            if job.arrival >= self.horizon:
-                raise ValueError(
-                    f"job {j}: arrival {job.arrival} is outside the horizon 0..{self.horizon - 1}"
-                )
             if len(job.batch_time) != len(self.worker_types):
                 raise ValueError(
                     f"job {j}: batch_time has {len(job.batch_time)} entries, "
@@ -255,11 +238,7 @@ class CompletionInstance(Platform, Instance):
                     f"job {j}: update_time has {len(job.update_time)} entries, expected {expected}"
                 )
             self._countable(j)
-        if self.arrays.capacity.size and self.arrays.capacity.max() >= LARGEST_UNITS:
-            raise ValueError(
-                "a capacity divided by the finest decimal of a demand exceeds 2**40, "
-                "expected fewer decimals or a larger unit"
-            )
+        check_units(self.arrays.capacity, LARGEST_UNITS)
         return self
 
     def _countable(self, j: int) -> None:

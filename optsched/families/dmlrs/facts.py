@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, fastest_pace, room
-from optsched.numbers.resources import exact
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, fastest_pace
+from optsched.numbers.resources import exact, room
 from optsched.scheduling.jobs import abridged
 
 LIGHT = 0.5

@@ -52,11 +52,19 @@ from optsched.numbers.resources import (
     equal_machines,
     exact,
     expand,
+    room,
     usable,
 )
 from optsched.numbers.utility import Utility
-from optsched.problem import Frozen, Instance, Schedule
+from optsched.problem import Frozen, Schedule
 from optsched.scheduling.jobs import TrainingJob, transfer_slots
+from optsched.scheduling.platform import (
+    SlottedPlatform,
+    TrainingInstance,
+    check_shape,
+    check_units,
+    utility_table,
+)
 
 Locality = Literal["job", "link"]
 
@@ -81,15 +89,10 @@ class DmlrsJob(TrainingJob):
     utility: Utility = Field(description="u_i of completion slot - arrival")
 
 
-class Platform(Frozen):
+class Platform(SlottedPlatform):
     """A horizon and machines: all that a policy may know beforehand."""
 
     slot_seconds: PositiveFloat = Field(default=300.0, description="length of a slot, s")
-    horizon: PositiveInt = Field(description="T: number of slots")
-    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
-    units: tuple[str, ...] = Field(
-        default=(), description="unit of each resource; () if there is none"
-    )
     machines: tuple[MachineClass, ...] = Field(min_length=1)
     locality: Locality = Field(
         default="job", description="what decides on a worker's rate: see the module"
@@ -97,19 +100,8 @@ class Platform(Frozen):
 
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
-        names = ", ".join(self.resources)
-        if len(set(self.resources)) < len(self.resources):
-            raise ValueError(f"resources {names}: a name is used twice, expected different names")
-        if self.units and len(self.units) != len(self.resources):
-            raise ValueError(
-                f"units has {len(self.units)} entries, expected one per resource: {names}"
-            )
         for c, machines in enumerate(self.machines):
-            if len(machines.capacity) != len(self.resources):
-                raise ValueError(
-                    f"machines[{c}]: capacity has {len(machines.capacity)} entries, "
-                    f"expected one per resource: {names}"
-                )
+            check_shape(self.resources, f"machines[{c}]: capacity", machines.capacity)
         count = sum(machines.count for machines in self.machines)
         if count > MOST_MACHINES:
             raise ValueError(f"{count} machines, expected at most {MOST_MACHINES}")
@@ -121,21 +113,16 @@ class Platform(Frozen):
         return expand(self.machines)
 
 
-class DmlrsInstance(Platform, Instance):
+class DmlrsInstance(TrainingInstance, Platform):
     """A platform and its jobs; a job's place in the list is its identity."""
 
     family: ClassVar[str] = "dmlrs"
 
     jobs: tuple[DmlrsJob, ...]
-    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
-    redrawn: NonNegativeInt = Field(
-        default=0, description="draws that were rejected because they can never finish"
-    )
 
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
-        names = ", ".join(self.resources)
+        self.check_jobs(self.horizon, self.resources)
         if max(1, len(self.jobs)) * self.horizon > MOST_JOB_SLOTS:
             raise ValueError(
                 f"{len(self.jobs)} jobs times a horizon of {self.horizon} slots, "
@@ -147,49 +134,22 @@ class DmlrsInstance(Platform, Instance):
                     f"job {i}: {job.chunks} chunks in a horizon of {self.horizon} slots, expected "
                     f"at most {MOST_CHUNKS}, and at most {MOST_WORKER_SLOTS} times the horizon"
                 )
-            if job.arrival >= self.horizon:
-                raise ValueError(
-                    f"job {i}: arrival {job.arrival} is outside the horizon 0..{self.horizon - 1}"
-                )
-            for field in ("worker_demand", "ps_demand"):
-                if len(getattr(job, field)) != len(self.resources):
-                    raise ValueError(
-                        f"job {i}: {field} has {len(getattr(job, field))} entries, "
-                        f"expected one per resource: {names}"
-                    )
             if job.inner_bandwidth < job.outer_bandwidth:
                 raise ValueError(
                     f"job {i}: inner_bandwidth {job.inner_bandwidth} is below "
                     f"outer_bandwidth {job.outer_bandwidth}, expected at least that"
-                )
-            if job.batch_time == 0 and job.gradient_mb == 0:
-                raise ValueError(
-                    f"job {i}: batch_time and gradient_mb are both 0, "
-                    "expected some time per mini-batch"
                 )
         if not math.isfinite(sum(job.utility(0) for job in self.jobs)):
             raise ValueError(
                 "the utilities of all jobs are together beyond the largest float, expected a "
                 "larger unit of utility"
             )
-        if self.arrays.capacity.max(initial=0) >= LARGEST_UNITS:
-            raise ValueError(
-                "a capacity divided by the finest decimal of a demand exceeds 2**50, "
-                "expected fewer decimals or a larger unit"
-            )
+        check_units(self.arrays.capacity, LARGEST_UNITS)
         return self
 
     def platform(self) -> Platform:
         """Return the instance without its jobs."""
         return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
-
-    def shifted(self, exponent: int) -> DmlrsInstance:
-        """Return the instance with 2**exponent times the utilities."""
-        jobs = (
-            job.model_copy(update={"utility": job.utility.shifted(exponent)}) for job in self.jobs
-        )
-        fields = {name: getattr(self, name) for name in DmlrsInstance.model_fields}
-        return DmlrsInstance.model_construct(**{**fields, "jobs": tuple(jobs)})
 
     @cached_property
     def needs(self) -> tuple[Needs, ...]:
@@ -289,17 +249,6 @@ def worker_slots(job: DmlrsJob, bandwidth: float, slot_seconds: float) -> int:
     return max(1, ceil_tol(batches * batch_slots(job, bandwidth, slot_seconds)))
 
 
-def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
-    """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
-
-    >>> room((2.9, 3.7), (1.2, 0.9), 10)
-    2
-    """
-    return min(
-        [most, *(int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0)]
-    )
-
-
 def usable_ps(capacity: tuple[float, ...], job: DmlrsJob, workers: int, most: int) -> int:
     """Return how many PS, at most ``most``, an empty machine holds beside ``workers``; -1: none.
 
@@ -369,10 +318,6 @@ class DmlrsArrays(Closed):
         n = len(inst.resources)
         alpha, beta = [j.worker_demand for j in inst.jobs], [j.ps_demand for j in inst.jobs]
         units = Units([*alpha, *beta], n)
-        utility = np.zeros((len(inst.jobs), inst.horizon))
-        for i, job in enumerate(inst.jobs):
-            for t in range(job.arrival, inst.horizon):
-                utility[i, t] = job.utility(t - job.arrival)
         return cls(
             units.demands(alpha),
             units.demands(beta),
@@ -381,7 +326,7 @@ class DmlrsArrays(Closed):
             equal_machines(inst.capacity),
             np.array([j.arrival for j in inst.jobs], np.int64),
             np.array([j.chunks for j in inst.jobs], np.int64),
-            utility,
+            utility_table(inst.jobs, inst.horizon),
         )
 
 

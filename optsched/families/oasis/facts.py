@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table, room
-from optsched.numbers.resources import MachineClass, exact
+from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table
+from optsched.numbers.resources import MachineClass, exact, room
 from optsched.scheduling.jobs import abridged
 
 

@@ -23,7 +23,7 @@ from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, PositiveFloat, model_validator
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import (
@@ -36,11 +36,17 @@ from optsched.numbers.resources import (
     equal_machines,
     exact,
     expand,
-    usable,
 )
 from optsched.numbers.utility import Utility
-from optsched.problem import Frozen, Instance, Schedule
+from optsched.problem import Frozen, Schedule
 from optsched.scheduling.jobs import TrainingJob, transfer_slots
+from optsched.scheduling.platform import (
+    SlottedPlatform,
+    TrainingInstance,
+    check_shape,
+    check_units,
+    utility_table,
+)
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
 LARGEST_WORK = 2**53  # worker-slots of a job: so far, floats hold every integer
@@ -60,34 +66,17 @@ class OasisJob(TrainingJob):
     utility: Utility = Field(description="f_i of completion slot - arrival")
 
 
-class Platform(Frozen):
+class Platform(SlottedPlatform):
     """A horizon and two sets of machines: all that a policy may know beforehand."""
 
-    slot_seconds: PositiveFloat = Field(default=3600.0, description="length of a slot, s")
-    horizon: PositiveInt = Field(description="T: number of slots")
-    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
-    units: tuple[str, ...] = Field(
-        default=(), description="unit of each resource; () if there is none"
-    )
     worker_machines: tuple[MachineClass, ...] = Field(min_length=1)
     ps_machines: tuple[MachineClass, ...] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _shapes_agree(self) -> Self:
-        names = ", ".join(self.resources)
-        if len(set(self.resources)) < len(self.resources):
-            raise ValueError(f"resources {names}: a name is used twice, expected different names")
-        if self.units and len(self.units) != len(self.resources):
-            raise ValueError(
-                f"units has {len(self.units)} entries, expected one per resource: {names}"
-            )
         for side in ("worker_machines", "ps_machines"):
             for c, machines in enumerate(getattr(self, side)):
-                if len(machines.capacity) != len(self.resources):
-                    raise ValueError(
-                        f"{side}[{c}]: capacity has {len(machines.capacity)} entries, "
-                        f"expected one per resource: {names}"
-                    )
+                check_shape(self.resources, f"{side}[{c}]: capacity", machines.capacity)
             count = sum(machines.count for machines in getattr(self, side))
             if count > MOST_MACHINES or count * len(self.resources) > MOST_PLACES:
                 raise ValueError(
@@ -107,17 +96,12 @@ class Platform(Frozen):
         return expand(self.ps_machines)
 
 
-class OasisInstance(Platform, Instance):
+class OasisInstance(TrainingInstance, Platform):
     """A platform and its jobs; a job's place in the list is its identity."""
 
     family: ClassVar[str] = "oasis"
 
     jobs: tuple[OasisJob, ...]
-    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
-    source: str = Field(default="", description="where the instance comes from")
-    redrawn: NonNegativeInt = Field(
-        default=0, description="draws that were rejected because they can never finish"
-    )
 
     @model_validator(mode="after")
     def _sizes_are_countable(self) -> Self:
@@ -144,27 +128,12 @@ class OasisInstance(Platform, Instance):
 
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
-        names = ", ".join(self.resources)
+        self.check_jobs(self.horizon, self.resources)
         for i, job in enumerate(self.jobs):
-            if job.arrival >= self.horizon:
-                raise ValueError(
-                    f"job {i}: arrival {job.arrival} is outside the horizon 0..{self.horizon - 1}"
-                )
-            for field in ("worker_demand", "ps_demand"):
-                if len(getattr(job, field)) != len(self.resources):
-                    raise ValueError(
-                        f"job {i}: {field} has {len(getattr(job, field))} entries, "
-                        f"expected one per resource: {names}"
-                    )
             if job.worker_bandwidth > job.ps_bandwidth:
                 raise ValueError(
                     f"job {i}: worker_bandwidth {job.worker_bandwidth} is above "
                     f"ps_bandwidth {job.ps_bandwidth}, expected at most that"
-                )
-            if job.batch_time == 0 and job.gradient_mb == 0:
-                raise ValueError(
-                    f"job {i}: batch_time and gradient_mb are both 0, "
-                    "expected some time per mini-batch"
                 )
             if "bandwidth" in self.resources:
                 r = self.resources.index("bandwidth")
@@ -178,24 +147,12 @@ class OasisInstance(Platform, Instance):
                             f"expected {rate} {getattr(job, rate)}"
                         )
         for side in (self.arrays.worker_capacity, self.arrays.ps_capacity):
-            if side.size and side.max() >= LARGEST_UNITS:
-                raise ValueError(
-                    "a capacity divided by the finest decimal of a demand exceeds 2**50, "
-                    "expected fewer decimals or a larger unit"
-                )
+            check_units(side, LARGEST_UNITS)
         return self
 
     def platform(self) -> Platform:
         """Return the instance without its jobs."""
         return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
-
-    def shifted(self, exponent: int) -> OasisInstance:
-        """Return the instance with 2**exponent times the utilities."""
-        jobs = (
-            job.model_copy(update={"utility": job.utility.shifted(exponent)}) for job in self.jobs
-        )
-        fields = {name: getattr(self, name) for name in OasisInstance.model_fields}
-        return OasisInstance.model_construct(**{**fields, "jobs": tuple(jobs)})
 
     @cached_property
     def work(self) -> tuple[int, ...]:
@@ -238,17 +195,6 @@ def ps_table(job: OasisJob) -> tuple[int, ...]:
     return tuple(ceil_multiples(ratio, job.chunks))
 
 
-def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
-    """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
-
-    >>> room((2.9, 3.7), (1.2, 0.9), 10)
-    2
-    """
-    return min(
-        [most, *(int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0)]
-    )
-
-
 @dataclass(frozen=True, eq=False)
 class OasisArrays(Closed):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
@@ -274,10 +220,6 @@ class OasisArrays(Closed):
         n = len(inst.resources)
         w, s = [j.worker_demand for j in inst.jobs], [j.ps_demand for j in inst.jobs]
         worker_units, ps_units = Units(w, n), Units(s, n)
-        utility = np.zeros((len(inst.jobs), inst.horizon))
-        for i, job in enumerate(inst.jobs):
-            for t in range(job.arrival, inst.horizon):
-                utility[i, t] = job.utility(t - job.arrival)
         return cls(
             worker_units.demands(w),
             ps_units.demands(s),
@@ -290,7 +232,7 @@ class OasisArrays(Closed):
             np.array([j.arrival for j in inst.jobs], np.int64),
             np.array([j.chunks for j in inst.jobs], np.int64),
             np.array(inst.work, np.int64),
-            utility,
+            utility_table(inst.jobs, inst.horizon),
         )
 
 

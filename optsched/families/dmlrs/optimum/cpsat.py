@@ -22,9 +22,9 @@ from optsched.families.dmlrs.instance import (
     DmlrsSchedule,
     JobSchedule,
     linked_table,
-    room,
 )
 from optsched.families.dmlrs.verify import verify
+from optsched.numbers.resources import room
 from optsched.problem import Implementation
 from optsched.proofs.grid import float_above
 from optsched.scheduling.declared import unless_stopped

@@ -14,15 +14,8 @@ from typing import Any
 import numpy as np
 
 from optsched.families.oasis.facts import fastest
-from optsched.families.oasis.instance import (
-    OasisInstance,
-    OasisJob,
-    Platform,
-    job_work,
-    ps_table,
-    room,
-)
-from optsched.numbers.resources import ceil_tol, exact
+from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
+from optsched.numbers.resources import ceil_tol, exact, room
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import asked
 from optsched.problem import Information, Prior

@@ -1,0 +1,106 @@
+"""Platforms with slots and resources, and instances of jobs on them: what families share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+
+from optsched.numbers.arrays import Floats, Ints
+from optsched.problem import Frozen, Instance
+
+
+def check_resources(resources: Sequence[str], units: Sequence[str]) -> None:
+    """Refuse names that are used twice, and units that are not one per resource."""
+    if len(set(resources)) < len(resources):
+        names = ", ".join(resources)
+        raise ValueError(f"resources {names}: a name is used twice, expected different names")
+    check_shape(resources, "units", units or resources)
+
+
+def check_shape(resources: Sequence[str], what: str, entries: Sequence[object]) -> None:
+    """Refuse what has not one entry per resource."""
+    if len(entries) != len(resources):
+        raise ValueError(
+            f"{what} has {len(entries)} entries, expected one per resource: {', '.join(resources)}"
+        )
+
+
+def check_units(capacity: Ints, limit: int) -> None:
+    """Refuse capacities, of any shape, of ``limit`` units or more: a power of two."""
+    if capacity.max(initial=0) >= limit:
+        raise ValueError(
+            "a capacity divided by the finest decimal of a demand exceeds "
+            f"2**{limit.bit_length() - 1}, expected fewer decimals or a larger unit"
+        )
+
+
+class SlottedPlatform(Frozen):
+    """A horizon of slots, and resources: how the public data of most families begin."""
+
+    slot_seconds: PositiveFloat = Field(default=3600.0, description="length of a slot, s")
+    horizon: PositiveInt = Field(description="T: number of slots")
+    resources: tuple[str, ...] = Field(min_length=1, description="names, shape (R,)")
+    units: tuple[str, ...] = Field(
+        default=(), description="unit of each resource; () if there is none"
+    )
+
+    @model_validator(mode="after")
+    def _resources_have_names(self) -> Self:
+        check_resources(self.resources, self.units)
+        return self
+
+
+class JobsInstance(Instance):
+    """Jobs that arrive in slots; a job's place in the list is its identity."""
+
+    jobs: tuple[Any, ...]
+    drawn: tuple[str, ...] = Field(default=(), description="fields that were drawn, not measured")
+    source: str = Field(default="", description="where the instance comes from")
+    redrawn: NonNegativeInt = Field(
+        default=0, description="draws that were rejected because they can never finish"
+    )
+
+    def check_arrivals(self, horizon: int) -> None:
+        """Refuse a job that arrives after the last slot."""
+        for i, job in enumerate(self.jobs):
+            if job.arrival >= horizon:
+                raise ValueError(
+                    f"job {i}: arrival {job.arrival} is outside the horizon 0..{horizon - 1}"
+                )
+
+
+class TrainingInstance(JobsInstance):
+    """Training jobs with workers and parameter servers, which earn a utility."""
+
+    def check_jobs(self, horizon: int, resources: Sequence[str]) -> None:
+        """Refuse a job that does not fit the platform."""
+        self.check_arrivals(horizon)
+        for i, job in enumerate(self.jobs):
+            for field in ("worker_demand", "ps_demand"):
+                check_shape(resources, f"job {i}: {field}", getattr(job, field))
+            if job.batch_time == 0 and job.gradient_mb == 0:
+                raise ValueError(
+                    f"job {i}: batch_time and gradient_mb are both 0, "
+                    "expected some time per mini-batch"
+                )
+
+    def shifted(self, exponent: int) -> Self:
+        """Return the instance with 2**exponent times the utilities."""
+        jobs = (
+            job.model_copy(update={"utility": job.utility.shifted(exponent)}) for job in self.jobs
+        )
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return type(self).model_construct(**{**fields, "jobs": tuple(jobs)})
+
+
+def utility_table(jobs: Iterable[Any], horizon: int) -> Floats:
+    """Return what each job earns if it completes in each slot, 0 before its arrival; (I, T)."""
+    listed = list(jobs)
+    utility = np.zeros((len(listed), horizon))
+    for i, job in enumerate(listed):
+        for t in range(job.arrival, horizon):
+            utility[i, t] = job.utility(t - job.arrival)
+    return utility
