@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
@@ -93,7 +93,7 @@ class TrainingInstance(JobsInstance):
             job.model_copy(update={"utility": job.utility.shifted(exponent)}) for job in self.jobs
         )
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        return type(self).model_construct(**{**fields, "jobs": tuple(jobs)})
+        return cast(Self, type(self).model_construct(**{**fields, "jobs": tuple(jobs)}))
 
 
 def utility_table(jobs: Iterable[Any], horizon: int) -> Floats:

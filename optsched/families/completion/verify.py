@@ -8,6 +8,7 @@ from fractions import Fraction
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.numbers.resources import exact, slack, usable
 from optsched.problem import Verdict, Violation
+from optsched.proofs.placements import wrong_number
 
 
 def verify(
@@ -29,13 +30,9 @@ def verify(
     Verdict
         Every violated equation with its place and amount, or the objective (2).
     """
-    if len(schedule.jobs) != len(inst.jobs):
-        found = Violation(
-            equation="2a",
-            place=f"schedule of {len(schedule.jobs)} jobs, expected {len(inst.jobs)}",
-            amount=abs(len(schedule.jobs) - len(inst.jobs)),
-        )
-        return Verdict(violations=(found,), value=None, completion=(None,) * len(inst.jobs))
+    wrong = wrong_number(inst, schedule, "2a")
+    if wrong is not None:
+        return wrong
     judge = _Judge(inst, schedule, unfinished)
     for j in range(len(inst.jobs)):
         judge.job(j)

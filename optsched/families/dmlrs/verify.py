@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from fractions import Fraction
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, job_work
-from optsched.numbers.resources import exact, slack, usable
-from optsched.problem import Verdict, Violation
+from optsched.numbers.resources import exact, slack
+from optsched.problem import Verdict
+from optsched.proofs.placements import PlacementJudge, shown, wrong_number
 
 Placed = dict[int, dict[int, int]]  # slot -> machine -> number
-
-LARGEST = 10**300  # by which a constraint is broken, as far as it is told
 
 
 def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = False) -> Verdict:
@@ -32,37 +30,16 @@ def verify(inst: DmlrsInstance, schedule: DmlrsSchedule, *, unfinished: bool = F
     Verdict
         Every violated equation with its place and amount, or the objective.
     """
-    if len(schedule.jobs) != len(inst.jobs):
-        found = Violation(
-            equation="3.1",
-            place=f"schedule of {len(schedule.jobs)} jobs, expected {len(inst.jobs)}",
-            amount=abs(len(schedule.jobs) - len(inst.jobs)),
-        )
-        return Verdict(violations=(found,), value=None, completion=(None,) * len(inst.jobs))
-    judge = _Judge(inst, schedule)
-    for i in range(len(inst.jobs)):
-        judge.job(i, unfinished)
-    judge.capacity()
-    value = None if judge.violations else judge.value
-    return Verdict(
-        violations=tuple(judge.violations), value=value, completion=tuple(judge.completion)
-    )
+    return wrong_number(inst, schedule, "3.1") or _Judge(inst, schedule).verdict(unfinished)
 
 
-class _Judge:
+class _Judge(PlacementJudge):
     def __init__(self, inst: DmlrsInstance, schedule: DmlrsSchedule) -> None:
-        self.inst = inst
-        self.schedule = schedule
-        self.violations: list[Violation] = []
-        self.completion: list[int | None] = [None] * len(inst.jobs)
-        self.value = 0.0
-        # whole numbers of the finest decimal of any demand: exact, and faster than fractions
-        self.scale = _finest_decimals(inst)
-        self.load: dict[tuple[int, int], list[int]] = {}  # (slot, machine) -> by resource
+        super().__init__(inst, schedule, {"machine": (inst.capacity, "3.3")})
+        self.earned = 0.0
 
-    def broken(self, equation: str, place: str, amount: int | Fraction) -> None:
-        found = float(min(amount, LARGEST))
-        self.violations.append(Violation(equation=equation, place=place, amount=found))
+    def value(self) -> float:
+        return self.earned
 
     def job(self, i: int, unfinished: bool) -> None:
         plan, job = self.schedule.jobs[i], self.inst.jobs[i]
@@ -80,7 +57,7 @@ class _Judge:
         if done >= work.total and workers:
             self.completion[i] = max(workers)  # (3.6)
             if max(workers) >= job.arrival:  # else (3.7) is broken, and there is no utility
-                self.value += job.utility(max(workers) - job.arrival)
+                self.earned += job.utility(max(workers) - job.arrival)
         elif not unfinished:
             batches = Fraction(job.epochs * job.chunks * job.batches_per_chunk)
             trained = (batches - slack(batches)) * Fraction(done, work.total)
@@ -124,52 +101,9 @@ class _Judge:
 
     def placed(self, i: int, what: str) -> Placed:
         """Add up a job's workers (or PS); note what they load and what is out of place."""
-        plan, job, inst = self.schedule.jobs[i], self.inst.jobs[i], self.inst
-        entries, machines = getattr(plan, what), len(inst.capacity)
+        job, entries = self.inst.jobs[i], getattr(self.schedule.jobs[i], what)
         demand = job.worker_demand if what == "workers" else job.ps_demand
-        needs = [int(exact(d) * s) for d, s in zip(demand, self.scale, strict=True)]
         total: Placed = defaultdict(lambda: defaultdict(int))
-        for t, h, n in entries:
-            if t >= inst.horizon or h >= machines:
-                where = f"slot {shown(t)} of {inst.horizon}, machine {shown(h)} of {machines}"
-                self.broken("3.3", f"job {i}: {where} does not exist", n)
-                continue
-            if t < job.arrival:
-                self.broken("3.7", f"job {i}, slot {t}: before its arrival {job.arrival}", n)
+        for t, h, n in self.place(i, entries, demand, "machine", ("3.3", "3.7")):
             total[t][h] += n
-            load = self.load.setdefault((t, h), [0] * len(needs))
-            for r, need in enumerate(needs):
-                load[r] += n * need
         return {t: dict(machines) for t, machines in total.items()}
-
-    def capacity(self) -> None:
-        known: dict[tuple[int, float], int] = {}
-        for (t, h), load in sorted(self.load.items()):
-            capacity = self.inst.capacity[h]
-            for r, used in enumerate(load):
-                if (r, capacity[r]) not in known:
-                    known[r, capacity[r]] = math.floor(usable(capacity[r]) * self.scale[r])
-                if used > known[r, capacity[r]]:
-                    place = f"machine {h}, {self.inst.resources[r]}, slot {t}"
-                    over = Fraction(used, self.scale[r]) - exact(capacity[r])
-                    self.broken("3.3", place, over)
-
-
-def shown(x: int | Fraction) -> str:
-    """Write a number of a schedule, however large.
-
-    >>> shown(7), shown(Fraction(3, 2)), shown(10**5000)
-    ('7', '1.5', 'over 1e+300')
-    """
-    return f"over {LARGEST:g}" if x > LARGEST else f"{float(x):.12g}"
-
-
-def _finest_decimals(inst: DmlrsInstance) -> list[int]:
-    """Return, for every resource, the least power of ten that makes all demands whole."""
-    scale = [1] * len(inst.resources)
-    for job in inst.jobs:
-        for demand in (job.worker_demand, job.ps_demand):
-            for r, amount in enumerate(demand):
-                while scale[r] % exact(amount).denominator:
-                    scale[r] *= 10
-    return scale
