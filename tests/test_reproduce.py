@@ -26,7 +26,6 @@ SQUARES = Experiment(
     name="squares",
     title="Squares",
     claim="they add up to 14",
-    family="oasis",
     seeds=4,
     time_limit=1.0,
     cells=lambda seeds: [{"k": k} for k in range(seeds)],

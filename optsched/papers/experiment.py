@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, TypeAlias
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 Cell: TypeAlias = dict[str, Any]
@@ -13,6 +15,11 @@ Cell: TypeAlias = dict[str, Any]
 
 Row: TypeAlias = dict[str, Any]
 """A cell and its numbers, plain JSON."""
+
+Rows: TypeAlias = Sequence[Row]
+
+Summary: TypeAlias = dict[str, Any]
+"""What a figure shows, plain JSON."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +37,23 @@ class Experiment:
     name: str
     title: str
     claim: str  # what the paper says of the figure, in our words
-    family: str
-    seeds: int  # instances per point
-    time_limit: float  # seconds per optimum; 0 where none is looked for
     cells: Callable[[int], Sequence[Cell]]  # seeds -> cells
     run: Callable[[Cell, float], Row]  # (cell, time limit) -> its numbers; a module's function
-    summarize: Callable[[Sequence[Row]], dict[str, Any]]
-    judge: Callable[[dict[str, Any]], Outcome]
-    draw: Callable[[dict[str, Any]], Figure]
+    summarize: Callable[[Rows], Summary]
+    judge: Callable[[Summary], Outcome]
+    draw: Callable[[Summary], Figure]
+    seeds: int = 5  # instances per point
+    time_limit: float = 0.0  # seconds per optimum; 0 where none is looked for
+
+    @property
+    def family(self) -> str:
+        """The family that the paper is about: names begin with it."""
+        return self.name.partition("-")[0]
+
+
+def grid(**axes: Iterable[Any]) -> list[Cell]:
+    """Return a cell for every combination of values; those of the last axis change first."""
+    return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
 def mean_with_interval(sample: Sequence[float]) -> dict[str, Any]:
@@ -56,7 +72,26 @@ def _mean(sample: Any, axis: int = -1) -> Any:
     return sample.mean(axis=axis)
 
 
-def grouped(rows: Sequence[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
+def line(
+    axis: Axes,
+    x: Sequence[Any],
+    points: Sequence[Any],
+    colour: str,
+    label: str,
+    style: str = "o-",
+    *,
+    alpha: float = 0.15,
+    **look: Any,
+) -> None:
+    """Draw means, and a band for their intervals where all have one."""
+    mean = [p["mean"] for p in points]
+    axis.plot(x, mean, style, color=colour, label=label, **({"markersize": 4} | look))
+    if all(p["interval"] for p in points):
+        low, high = zip(*(p["interval"] for p in points), strict=True)
+        axis.fill_between(x, low, high, color=colour, alpha=alpha, linewidth=0)
+
+
+def grouped(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
     """Return rows by the values of ``names``, in order of first appearance."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:

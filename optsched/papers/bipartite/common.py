@@ -18,7 +18,17 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, GRID, new_figure
 from optsched.optimum import solve
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped, mean_with_interval
+from optsched.papers.experiment import (
+    Cell,
+    Experiment,
+    Outcome,
+    Row,
+    Rows,
+    Summary,
+    grouped,
+    line,
+    mean_with_interval,
+)
 from optsched.problem import Instance, get_family
 from optsched.simulation import Run, simulate
 
@@ -84,7 +94,7 @@ def compared(inst: Any, runs: Mapping[str, Run], time_limit: float) -> Row:
     return row
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return, by panel and label, means with intervals, wins and shares of the optimum."""
     points = []
     for (panel, label), group in grouped(rows, "panel", "label").items():
@@ -125,7 +135,7 @@ def gain(rewards: Mapping[str, Any], over: str) -> str:
     return f"{100 * (ours / theirs - 1):+.1f} % to {LABELS[over]}"
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Say where OGASched is ahead of every baseline, and where the order of the paper holds."""
     points = summary["points"]
     words = []
@@ -152,12 +162,12 @@ def with_claims(outcome: Outcome, claims: Sequence[tuple[bool, str]]) -> Outcome
     return Outcome(agrees, "; ".join([outcome.words, *words]))
 
 
-def means(summary: dict[str, Any], panel: str, name: str) -> list[float]:
+def means(summary: Summary, panel: str, name: str) -> list[float]:
     """Return the mean rewards of one scheme along a panel."""
     return [p["rewards"][name]["mean"] for p in summary["points"] if p["panel"] == panel]
 
 
-def draw(summary: dict[str, Any], xlabels: Mapping[str, str], *, log: Sequence[str] = ()) -> Figure:
+def draw(summary: Summary, xlabels: Mapping[str, str], *, log: Sequence[str] = ()) -> Figure:
     """Draw a panel per sweep: a line per scheme and reference, with intervals."""
     panels = list(dict.fromkeys(p["panel"] for p in summary["points"]))
     figure = new_figure(4.4 * len(panels), 4.2)
@@ -178,11 +188,8 @@ def draw(summary: dict[str, Any], xlabels: Mapping[str, str], *, log: Sequence[s
 def lines(axis: Axes, name: str, x: Sequence[Any], points: Sequence[Any]) -> None:
     """Draw one scheme; references are dashed."""
     style = "o--" if name in ("stationary", "optimum") else "o-"
-    mean = [p["mean"] for p in points]
-    axis.plot(x, mean, style, color=COLOUR[name], label=LABELS[name], markersize=3, linewidth=1.2)
-    if all(p["interval"] for p in points):
-        low, high = zip(*(p["interval"] for p in points), strict=True)
-        axis.fill_between(x, low, high, color=COLOUR[name], alpha=0.12, linewidth=0)
+    look = {"markersize": 3, "linewidth": 1.2}
+    line(axis, x, points, COLOUR[name], LABELS[name], style, alpha=0.12, **look)
 
 
 def finish(axis: Axes) -> None:
@@ -203,7 +210,7 @@ def experiment(
     title: str,
     claim: str,
     cells: Callable[[int], Sequence[Cell]],
-    draw: Callable[[dict[str, Any]], Figure],
+    draw: Callable[[Summary], Figure],
     **more: Any,
 ) -> Experiment:
     """Return an experiment of this paper; what is not given is as usual."""
@@ -218,7 +225,6 @@ def experiment(
         name=f"bipartite-{name}",
         title=f"OGASched, {title}",
         claim=claim,
-        family="bipartite",
         cells=cells,
         draw=draw,
         **(usual | more),

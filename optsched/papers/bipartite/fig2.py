@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary, grouped
 from optsched.simulation import simulate
 
 SLOTS = 8000
@@ -40,7 +39,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     return row | {"curves": {n: common.curve(s.rewards)[1] for n, s in rewards.items()}}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the usual, and the mean curves of each scale."""
     slots = common.curve([0.0] * SLOTS)[0]
     curves = {
@@ -53,7 +52,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return common.summarize(rows) | {"slots": slots, "curves": curves}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: the lead, its growth, and who is the best baseline."""
     best = {_best_baseline(curves) for curves in summary["curves"].values()}
     grows = all(
@@ -71,7 +70,7 @@ def _best_baseline(curves: dict[str, list[float]]) -> str:
     return max(common.BASELINES, key=lambda name: curves[name][-1])
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a row per scale: average and cumulative rewards, ratios to the baselines."""
     figure = new_figure(13, 3.8 * len(summary["curves"]))
     grid = figure.subplots(len(summary["curves"]), 3, squeeze=False)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome
+from optsched.papers.experiment import Cell, Outcome, Summary
 
 MACHINES = (32, 64, 128, 256, 512)
 PORTS = (5, 10, 15, 20)
@@ -29,7 +27,7 @@ def cells(seeds: int) -> list[Cell]:
     ]
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: the lead, where it is largest, and what contention does."""
     ours = common.means(summary, "machines", common.OURS)
     fair = common.means(summary, "machines", "fairness")
@@ -52,7 +50,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return common.with_claims(common.judge(summary), claims)
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw the three sweeps."""
     names = {"machines": "machines", "ports": "ports (job types)", "contention": "contention"}
     return common.draw(summary, names, log=("machines", "contention"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -11,7 +10,15 @@ from optsched.drawing import COLOURS, new_figure
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome, Row, grouped, mean_with_interval
+from optsched.papers.experiment import (
+    Cell,
+    Outcome,
+    Row,
+    Rows,
+    Summary,
+    grouped,
+    mean_with_interval,
+)
 from optsched.simulation import simulate
 
 SLOTS = 2000
@@ -48,7 +55,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     }
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return means of the share of the best stationary reward, by set and setting."""
     return {
         str(name): {
@@ -62,7 +69,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: decay in 0.995 .. 0.9999 is best, 1.0001 is worse than 0.9999."""
     agrees, words = True, []
     for name, sweeps in summary.items():
@@ -81,7 +88,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a panel per sweep, a line per instance set."""
     figure = new_figure(9, 3.8)
     axes = figure.subplots(1, 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from optsched.drawing import new_figure
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Row
+from optsched.papers.experiment import Cell, Row, Rows, Summary
 from optsched.simulation import simulate
 
 SLOTS = 10_000
@@ -45,7 +44,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     }
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the usual, and the mean curves."""
     curves = {
         name: np.mean([row["curves"][name] for row in rows], axis=0).tolist()
@@ -55,7 +54,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return common.summarize(rows) | {"slots": slots, "curves": curves}
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw average and cumulative rewards."""
     figure = new_figure(9, 4)
     left, right = figure.subplots(1, 2)

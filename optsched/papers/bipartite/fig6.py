@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,7 +13,7 @@ from optsched.families.bipartite.pictures import bars, split
 from optsched.families.bipartite.policies.paper import KNOWLEDGE
 from optsched.numbers.streams import Streams
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary, grouped
 
 SLOTS = 2000
 CONTENTION = (0.1, 1.0, 5.0, 10.0, 20.0)
@@ -48,7 +46,7 @@ def run(cell: Cell, _time_limit: float) -> Row:
     return {"parts": parts}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return mean gain and overhead by contention and scheme."""
     return {
         str(level): {
@@ -59,7 +57,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: the overhead grows slowly with the contention."""
     overhead = [parts[common.OURS][1] for parts in summary.values()]
     gains = [parts[common.OURS][0] for parts in summary.values()]
@@ -80,7 +78,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(grows, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a panel per level, two bars per scheme."""
     figure = new_figure(4.6 * len(summary), 4)
     axes = figure.subplots(1, len(summary), squeeze=False)[0]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome
+from optsched.papers.experiment import Cell, Outcome, Summary
 
 SLOTS = 2000
 KINDS = ("linear", "poly", "log", "reciprocal")
@@ -23,7 +21,7 @@ def cells(seeds: int) -> list[Cell]:
     ]
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: the lead, and which kind earns most."""
     earned = dict(zip(KINDS, common.means(summary, "", common.OURS), strict=True))
     most = max(earned, key=lambda kind: earned[kind])
@@ -31,7 +29,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return common.with_claims(common.judge(summary), claims)
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a group of bars per kind."""
     points = summary["points"]
     figure = new_figure(3.2 * len(points), 4)

@@ -12,7 +12,15 @@ from optsched.drawing import COLOURS, new_figure
 from optsched.families.bipartite.policies.paper import regret_guarantee
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome, Row, grouped, mean_with_interval
+from optsched.papers.experiment import (
+    Cell,
+    Outcome,
+    Row,
+    Rows,
+    Summary,
+    grouped,
+    mean_with_interval,
+)
 from optsched.simulation import simulate
 
 HORIZONS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
@@ -43,7 +51,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     }
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return mean regrets by horizon, and the exponents fitted to them."""
     found: dict[str, Any] = {}
     for (name,), group in grouped(rows, "panel").items():
@@ -75,7 +83,7 @@ def _exponent(slots: Sequence[int], regrets: Sequence[float]) -> float | None:
     return float(np.polyfit(np.log(slots), np.log(regrets), 1)[0])
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the theory: at most the bound, and no faster than the square root."""
     agrees, words = True, []
     for name, found in summary.items():
@@ -95,7 +103,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a panel per instance set: regrets, bound, and a line of slope 1/2."""
     figure = new_figure(4.6 * len(summary), 4)
     axes = figure.subplots(1, len(summary), squeeze=False)[0]

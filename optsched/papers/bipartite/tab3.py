@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome
+from optsched.papers.experiment import Cell, Outcome, Summary
 
 HORIZONS = (1000, 2000, 5000, 10_000)
 PROBABILITIES = (0.3, 0.5, 0.7, 0.9)
@@ -29,7 +27,7 @@ def cells(seeds: int) -> list[Cell]:
     ]
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: the lead, and what horizon, probability and density do."""
     horizon, rho, density = (
         common.means(summary, panel, common.OURS) for panel in ("T", "rho", "density")
@@ -42,7 +40,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return common.with_claims(common.judge(summary), claims)
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw the three sweeps."""
     names = {"T": "slots T", "rho": "arrival probability", "density": "ports per machine"}
     return common.draw(summary, names, log=("T",))

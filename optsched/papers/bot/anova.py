@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from optsched.papers.bot.common import (
     platforms,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grouped
 
 LARGEST = 1e3  # a coefficient of variation above it, or none, counts as this
 SIGNIFICANT = 0.001
@@ -42,7 +41,7 @@ def cells_fig6(seeds: int) -> list[Cell]:
     return [c for r in (STABLE, PRINTED) for c in platforms([(500, 15)], seeds, dual_step=r)]
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the table of the variance of |c_v| and the mean by level, for each reading."""
     tables, best = [], []
     named = [{"dual_step": STABLE, **row} for row in rows]  # naive: there is one reading only
@@ -95,7 +94,7 @@ def _number(x: float) -> float | None:
     return None if np.isnan(x) else float(x)
 
 
-def _words(summary: dict[str, Any]) -> list[str]:
+def _words(summary: Summary) -> list[str]:
     lines = []
     for table, best in zip(summary["tables"], summary["best"], strict=True):
         reading = "" if table["dual_step"] == STABLE else ", dual steps as printed"
@@ -112,7 +111,7 @@ def _words(summary: dict[str, Any]) -> list[str]:
     return lines
 
 
-def judge_fig4(summary: dict[str, Any]) -> Outcome:
+def judge_fig4(summary: Summary) -> Outcome:
     """Compare with Fig. 4: rho matters most, and its low level varies less."""
     table = summary["tables"][0]
     first = max(table["anova"], key=lambda r: r["F"] or 0.0)
@@ -121,7 +120,7 @@ def judge_fig4(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(_words(summary)))
 
 
-def judge_fig6(summary: dict[str, Any]) -> Outcome:
+def judge_fig6(summary: Summary) -> Outcome:
     """Compare with Fig. 6: a set that converges on nearly all platforms, rho no longer matters."""
     rho = next(r for r in summary["tables"][0]["anova"] if r["factor"] == "rho")
     best = summary["best"][0]
@@ -130,7 +129,7 @@ def judge_fig6(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(_words(summary)))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw the mean |c_v| at both levels of each factor, and when platforms converge."""
     drawn = [
         (table, best)
@@ -163,9 +162,7 @@ FIG_4 = Experiment(
     name="bot-fig4",
     title="Bags of tasks, Fig. 4: step sizes of the naive algorithm, N = 20, degree 5",
     claim="the step size of the rates matters most, p < 0.0001, and its low level varies less",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=lambda seeds: platforms([(20, 5)], seeds),
     run=run_fig4,
     summarize=summarize,
@@ -176,9 +173,7 @@ FIG_6 = Experiment(
     name="bot-fig6",
     title="Bags of tasks, Fig. 6: step sizes of the adaptive algorithm, N = 500, degree 15",
     claim="a set converges on 29 of 30 platforms; the step size of the rates no longer matters",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=cells_fig6,
     run=run_fig6,
     summarize=summarize,

@@ -10,11 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, GRID, new_figure
+from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
-from optsched.papers.experiment import Cell, Row, grouped
+from optsched.papers.experiment import Cell, Row, Rows, Summary, grouped
 
 ITERATIONS = 1500
 UNITS = ("sec6.5", "sec6.2")  # the verdicts are about the first
@@ -29,10 +30,14 @@ def platforms(sizes: Sequence[tuple[int, int]], seeds: int, **more: Any) -> list
     """Return one cell per reading of the units, size and platform."""
     return [
         {"units": units, "nodes": nodes, "degree": degree, "seed": seed, **more}
-        for units in UNITS
-        for nodes, degree in sizes
-        for seed in range(seeds)
+        for units, (nodes, degree), seed in product(UNITS, sizes, range(seeds))
     ]
+
+
+def platform(cell: Cell, preset: str) -> BotInstance:
+    """Return the platform of a cell, with the applications of a preset."""
+    sizes = {name: cell[name] for name in ("nodes", "degree", "units")}
+    return generate(preset, seed=cell["seed"], **sizes)
 
 
 def factorial(cell: Cell, preset: str, algorithm: str, levels: Levels) -> Row:
@@ -41,9 +46,7 @@ def factorial(cell: Cell, preset: str, algorithm: str, levels: Levels) -> Row:
     A cell may name the reading of the dual steps; else it is the default of `Steps`.
     """
     reading = {"dual_step": cell["dual_step"]} if "dual_step" in cell else {}
-    inst = generate(
-        preset, seed=cell["seed"], nodes=cell["nodes"], degree=cell["degree"], units=cell["units"]
-    )
+    inst = platform(cell, preset)
     best = solve(inst)
     if best.value is None or best.gap is None or best.gap > 1e-5:
         raise RuntimeError(f"the optimum is not certified: {best}")
@@ -57,7 +60,7 @@ def factorial(cell: Cell, preset: str, algorithm: str, levels: Levels) -> Row:
     return {"optimum": best.value, "sets": sets}
 
 
-def best_sets(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def best_sets(rows: Rows) -> list[dict[str, Any]]:
     """Return, for every reading and size, how often the best set of step sizes converges."""
     found = []
     for (units, nodes, degree), group in grouped(rows, "units", "nodes", "degree").items():
@@ -107,7 +110,7 @@ def words(found: dict[str, Any], paper: int) -> str:
     return f"{count} with {steps}, median iteration {found['median']}"
 
 
-def draw_counts(summary: dict[str, Any], paper: dict[tuple[int, int], int], title: str) -> Figure:
+def draw_counts(summary: Summary, paper: dict[tuple[int, int], int], title: str) -> Figure:
     """Draw the share of platforms that converge, the paper's beside ours."""
     figure = new_figure(6.4, 3.4)
     axis = figure.subplots()

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
-from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
-from optsched.papers.bot.common import ITERATIONS, UNITS, finish, platforms
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped, mean_with_interval
+from optsched.papers.bot.common import ITERATIONS, UNITS, finish, platform, platforms
+from optsched.papers.experiment import (
+    Cell,
+    Experiment,
+    Outcome,
+    Row,
+    Rows,
+    Summary,
+    grouped,
+    mean_with_interval,
+)
 
 SIZES = ((20, 5), (40, 5), (100, 5), (500, 15))
 NAIVE = {"rho": 1e-3, "tilde": 1e-3, "lam": 1e-13, "mu": 1e-15}  # Sec. 6.5.3
@@ -38,10 +43,7 @@ def cells(seeds: int) -> list[Cell]:
 
 def run(cell: Cell, _limit: float) -> Row:
     """Run one algorithm with its best set."""
-    inst = generate(
-        cell["mix"], seed=cell["seed"], nodes=cell["nodes"], degree=cell["degree"],
-        units=cell["units"],
-    )  # fmt: skip
+    inst = platform(cell, cell["mix"])
     best = solve(inst).value
     if best is None:
         raise RuntimeError("no optimum was found")
@@ -52,7 +54,7 @@ def run(cell: Cell, _limit: float) -> Row:
     return {"converged": found.converged, "first": found.first_for_good, "margin": found.margin}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the times of those that converge, by reading, algorithm, mix and size."""
     lines = []
     for key, group in grouped(rows, "units", "algorithm", "mix", "nodes").items():
@@ -63,7 +65,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return {"lines": lines}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare: the adaptive algorithm needs longer on larger platforms, some hundreds at 500."""
     words, means = [], {}
     for line in summary["lines"]:
@@ -85,7 +87,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw boxes of times: a row per algorithm, a column per mix, a colour per reading."""
     figure = new_figure(8.4, 6.0)
     axes = figure.subplots(2, 2, sharex=True)
@@ -118,7 +120,7 @@ def draw(summary: dict[str, Any]) -> Figure:
     return figure
 
 
-def _converging(summary: dict[str, Any], algorithm: str, mix: str) -> bool:
+def _converging(summary: Summary, algorithm: str, mix: str) -> bool:
     return any(
         line["times"]
         for line in summary["lines"]
@@ -131,9 +133,7 @@ EXPERIMENT = Experiment(
     title="Bags of tasks, Fig. 7: convergence time by platform size",
     claim="the adaptive algorithm converges for both mixes, and takes longer on larger platforms; "
     "the naive one never converges for heterogeneous applications",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,

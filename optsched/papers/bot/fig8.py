@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -12,11 +9,10 @@ from optsched.drawing import new_figure
 from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
-from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
-from optsched.papers.bot.common import ITERATIONS, UNITS, median, platforms
+from optsched.papers.bot.common import ITERATIONS, UNITS, median, platform, platforms
 from optsched.papers.bot.fig7 import TABLE2
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grouped
 
 NODES, REMOVED = 100, 15
 BEFORE, SHOWN = 140, 400  # iterations: until they leave, and in the picture
@@ -25,10 +21,7 @@ PAPER = 50
 
 def run(cell: Cell, _limit: float) -> Row:
     """Remove the busiest nodes that are no masters at iteration 140."""
-    inst = generate(
-        "heterogeneous", seed=cell["seed"], nodes=cell["nodes"], degree=cell["degree"],
-        units=cell["units"],
-    )  # fmt: skip
+    inst = platform(cell, "heterogeneous")
     steps = Steps.model_validate({"algorithm": "adaptive", **TABLE2[NODES]})
     negotiation = Negotiation(inst, steps)
     first, _ = negotiation.run(BEFORE)
@@ -55,7 +48,7 @@ def _busiest(inst: BotInstance, negotiation: Negotiation) -> list[int]:
     return [int(n) for n in np.argsort(-work, kind="stable")[:REMOVED]]
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return how soon the platforms are back, and the first of them as an example."""
     tables = []
     for (units,), group in grouped(rows, "units").items():
@@ -74,7 +67,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return {"tables": tables}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare: back within about 50 iterations."""
     lines = [
         f"{t['units']}: {len(t['back'])} / {t['platforms']} come back, median iteration "
@@ -86,7 +79,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(first["median"] is not None and first["median"] <= PAPER, "; ".join(lines))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw the objective of one platform per reading, with both tubes."""
     from optsched.families.bot.pictures import draw_tube
 
@@ -105,9 +98,7 @@ EXPERIMENT = Experiment(
     name="bot-fig8",
     title="Bags of tasks, Fig. 8: the 15 busiest of 100 nodes leave at iteration 140",
     claim="the objective is back at the new optimum after about 50 iterations",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=lambda seeds: platforms([(NODES, 5)], seeds),
     run=run,
     summarize=summarize,

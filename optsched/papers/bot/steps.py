@@ -13,11 +13,10 @@ from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.policies.tuning import FACTORS, search_steps
-from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
-from optsched.papers.bot.common import ITERATIONS, UNITS, median
+from optsched.papers.bot.common import ITERATIONS, UNITS, median, platform
 from optsched.papers.bot.fig7 import NAIVE, TABLE2
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary
 
 SIZES = ((20, 5), (100, 5), (500, 15))
 PAIRS = (("naive", "homogeneous"), ("adaptive", "heterogeneous"))
@@ -52,10 +51,7 @@ def run(cell: Cell, _limit: float) -> Row:
 def _platforms(cell: Cell, seeds: Sequence[int]) -> list[tuple[BotInstance, float]]:
     made = []
     for seed in seeds:
-        inst = generate(
-            cell["mix"], seed=seed, nodes=cell["nodes"], degree=cell["degree"],
-            units=cell["units"],
-        )  # fmt: skip
+        inst = platform(cell | {"seed": seed}, cell["mix"])
         best = solve(inst).value
         if best is None:
             raise RuntimeError("no optimum was found")
@@ -74,7 +70,7 @@ def _times(platforms: Sequence[tuple[BotInstance, float]], steps: Steps) -> dict
     return {"times": sorted(f.first_for_good or 0 for f in found if f.converged)}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the rows, with the median of each set of step sizes."""
     return {
         "lines": [
@@ -87,7 +83,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
 SIDES = ("printed", "searched")
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Say whether step sizes carry over to platforms that were not searched on."""
     lines, agrees = [], True
     for line in summary["lines"]:
@@ -106,7 +102,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(lines))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw the share that has converged by iteration: printed dashed, searched solid."""
     figure = new_figure(9.0, 6.0)
     axes = figure.subplots(len(PAIRS), len(UNITS), sharex=True, sharey=True)
@@ -140,9 +136,7 @@ EXPERIMENT = Experiment(
     name="bot-steps",
     title="Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, judged on other platforms",
     claim="step sizes found on some platforms of a size serve on nearly all others of that size",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,

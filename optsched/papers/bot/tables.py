@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
@@ -19,7 +16,7 @@ from optsched.papers.bot.common import (
     platforms,
     words,
 )
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grouped
 
 TABLE1 = {(20, 5): 28, (20, 15): 29, (40, 5): 27, (100, 5): 24, (500, 15): 20}
 TABLE2 = {(20, 5): 24, (20, 15): 30, (40, 5): 28, (100, 5): 27, (500, 15): 29}
@@ -62,12 +59,12 @@ def cells_naive(seeds: int) -> list[Cell]:
     return [c for grid in grids for c in platforms([(20, 5)], seeds, grid=grid)]
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the tables of both readings of the units."""
     return {"tables": best_sets(rows)}
 
 
-def _judge(paper: dict[tuple[int, int], int], summary: dict[str, Any]) -> Outcome:
+def _judge(paper: dict[tuple[int, int], int], summary: Summary) -> Outcome:
     mine = [f for f in summary["tables"] if f["units"] == UNITS[0]]
     agrees = all(f["best"]["converged"] >= MOSTLY * f["platforms"] for f in mine)
     lines = [words(f, paper[f["nodes"], f["degree"]]) for f in summary["tables"]]
@@ -75,17 +72,17 @@ def _judge(paper: dict[tuple[int, int], int], summary: dict[str, Any]) -> Outcom
     return Outcome(agrees, "; ".join(lines))
 
 
-def judge_table1(summary: dict[str, Any]) -> Outcome:
+def judge_table1(summary: Summary) -> Outcome:
     """Compare with Table 1: most platforms converge."""
     return _judge(TABLE1, summary)
 
 
-def judge_table2(summary: dict[str, Any]) -> Outcome:
+def judge_table2(summary: Summary) -> Outcome:
     """Compare with Table 2: most platforms converge."""
     return _judge(TABLE2, summary)
 
 
-def summarize_naive(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize_naive(rows: Rows) -> Summary:
     """Return how many runs converge on either grid, and how far from it all of them end."""
     return {
         "tables": [
@@ -102,7 +99,7 @@ def summarize_naive(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def judge_naive(summary: dict[str, Any]) -> Outcome:
+def judge_naive(summary: Summary) -> Outcome:
     """Compare with Sec. 6.6: nothing converges."""
     lines = [
         f"{f['units']}, grid {f['grid']}: {f['converged']} of {f['runs']} runs converge "
@@ -112,7 +109,7 @@ def judge_naive(summary: dict[str, Any]) -> Outcome:
     return Outcome(all(f["converged"] == 0 for f in summary["tables"]), "; ".join(lines))
 
 
-def draw_naive(summary: dict[str, Any]) -> Figure:
+def draw_naive(summary: Summary) -> Figure:
     """Draw how far from the edge of the tube the objectives of all runs end."""
     figure = new_figure(6.4, 3.4)
     axis = figure.subplots()
@@ -132,9 +129,7 @@ TABLE_1 = Experiment(
     name="bot-tab1",
     title="Bags of tasks, Table 1: the naive algorithm on homogeneous applications",
     claim="with good step sizes 20 to 29 of 30 platforms converge within 1500 iterations",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=lambda seeds: platforms(list(TABLE1), seeds),
     run=run_table1,
     summarize=summarize,
@@ -145,9 +140,7 @@ TABLE_2 = Experiment(
     name="bot-tab2",
     title="Bags of tasks, Table 2: the adaptive algorithm on heterogeneous applications",
     claim="with good step sizes 24 to 30 of 30 platforms converge within 1500 iterations",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=lambda seeds: platforms(list(TABLE2), seeds),
     run=run_table2,
     summarize=summarize,
@@ -158,9 +151,7 @@ NAIVE = Experiment(
     name="bot-naive-heterogeneous",
     title="Bags of tasks, Sec. 6.6: the naive algorithm on heterogeneous applications",
     claim="it converges in none of 480 runs, with the step sizes of Table 1 or smaller ones",
-    family="bot",
     seeds=30,
-    time_limit=0.0,
     cells=cells_naive,
     run=run_naive,
     summarize=summarize_naive,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from matplotlib.figure import Figure
 
 from optsched.drawing import GRID, colours_of, new_figure
-from optsched.papers.experiment import Row, grouped, mean_with_interval
+from optsched.papers.experiment import Rows, Summary, grouped, mean_with_interval
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
 FREE = -1  # instead of a worker type: every job chooses
@@ -21,10 +20,10 @@ LABELS = {
 }
 
 
-def summarize_by(x: str, y: str) -> Callable[[Sequence[Row]], dict[str, Any]]:
+def summarize_by(x: str, y: str) -> Callable[[Rows], Summary]:
     """Return a summary: the mean of ``y`` by policy and ``x``."""
 
-    def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+    def summarize(rows: Rows) -> Summary:
         lines = []
         for (policy,), part in grouped(rows, "policy").items():
             points = [
@@ -37,13 +36,13 @@ def summarize_by(x: str, y: str) -> Callable[[Sequence[Row]], dict[str, Any]]:
     return summarize
 
 
-def means(summary: dict[str, Any], policy: str) -> list[float]:
+def means(summary: Summary, policy: str) -> list[float]:
     """Return the means of a policy's line, in the order of the swept values."""
     line = next(line for line in summary["lines"] if line["policy"] == policy)
     return [point["mean"] for point in line["points"]]
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a line per policy; the values that are swept stand side by side, in their order."""
     figure = new_figure(5.6, 3.6)
     axis = figure.subplots()
@@ -53,8 +52,9 @@ def draw(summary: dict[str, Any]) -> Figure:
         axis.plot(ys, marker="o", color=colours[line["policy"]], label=line["policy"])
     swept = [point["x"] for point in summary["lines"][0]["points"]]
     axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
-    axis.set_xlabel(LABELS.get(summary["x"], summary["x"]))
-    axis.set_ylabel(LABELS.get(summary["y"], summary["y"]))
+    x, y = str(summary["x"]), str(summary["y"])
+    axis.set_xlabel(LABELS.get(x, x))
+    axis.set_ylabel(LABELS.get(y, y))
     axis.set_ylim(bottom=0)
     axis.grid(color=GRID)
     axis.legend(frameon=False, fontsize=8)

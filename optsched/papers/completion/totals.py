@@ -12,7 +12,7 @@ from optsched.families.completion.policies.paper import AOnline
 from optsched.families.completion.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.completion.common import BOUND, FREE, draw, means, summarize_by
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Summary
 from optsched.simulation import simulate
 
 SLOTS = 300
@@ -79,7 +79,7 @@ def only_type(inst: CompletionInstance, m: int) -> CompletionInstance:
     return CompletionInstance.model_validate(content)
 
 
-def wins(summary: dict[str, Any]) -> Outcome:
+def wins(summary: Summary) -> Outcome:
     """Whether A_online is better than every baseline by as much as the paper says."""
     mine = means(summary, "a_online")
     best = [min(values) for values in zip(*(means(summary, p) for p in BASELINES), strict=True)]
@@ -101,10 +101,10 @@ def wins(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, words)
 
 
-def rises(policy: str, words: str, why: str) -> Callable[[dict[str, Any]], Outcome]:
+def rises(policy: str, words: str, why: str) -> Callable[[Summary], Outcome]:
     """Return a judge of whether a line rises from its first to its last point, and why not."""
 
-    def judge(summary: dict[str, Any]) -> Outcome:
+    def judge(summary: Summary) -> Outcome:
         line = means(summary, policy)
         found = f"{words}: from {line[0]:.4g} to {line[-1]:.4g}"
         agrees = line[-1] > line[0]
@@ -113,7 +113,7 @@ def rises(policy: str, words: str, why: str) -> Callable[[dict[str, Any]], Outco
     return judge
 
 
-def quick(summary: dict[str, Any]) -> Outcome:
+def quick(summary: Summary) -> Outcome:
     """Whether running times grow with the jobs, and stay below two minutes."""
     lines = [[p["mean"] for p in line["points"]] for line in summary["lines"]]
     worst = max(max(line) for line in lines)
@@ -122,7 +122,7 @@ def quick(summary: dict[str, Any]) -> Outcome:
     return Outcome(grows and worst < MOST_SECONDS, words)
 
 
-def free_choice(summary: dict[str, Any]) -> Outcome:
+def free_choice(summary: Summary) -> Outcome:
     """Whether the free choice of worker types is the best."""
     lines = [[p["mean"] for p in line["points"]] for line in summary["lines"]]
     good = all(line[-1] <= min(line) * (1 + 1e-9) for line in lines)
@@ -133,7 +133,7 @@ def _over(lines: Sequence[Sequence[float]]) -> str:
     return ", ".join(f"{line[-1] / min(line[:-1]):.2f}" for line in lines)
 
 
-def falls(summary: dict[str, Any]) -> Outcome:
+def falls(summary: Summary) -> Outcome:
     """Whether more workers make all faster."""
     line = means(summary, "a_online")
     return Outcome(line[-1] < line[0], f"from {line[0]:.4g} to {line[-1]:.4g}")
@@ -144,7 +144,7 @@ def _experiment(
     title: str,
     claim: str,
     sweep: tuple[Sequence[str], str, Sequence[Any], Sequence[str]],
-    judge: Callable[[dict[str, Any]], Outcome],
+    judge: Callable[[Summary], Outcome],
     *,
     y: str = "total",
     time_limit: float = 0.0,
@@ -153,8 +153,6 @@ def _experiment(
         name=f"completion-fig{number}",
         title=title,
         claim=claim,
-        family="completion",
-        seeds=5,
         time_limit=time_limit,
         cells=partial(cells, *sweep),
         run=run,

@@ -11,7 +11,7 @@ from optsched.families.completion.policies.paper import price_base, weight_bound
 from optsched.families.completion.sources.presets import generate
 from optsched.papers.completion.common import BOUND, draw, means, summarize_by
 from optsched.papers.completion.weight_bound import most_weight
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Summary
 
 TAU = 64
 METHODS = ("a_maxweight", "density", "jain", BOUND)
@@ -41,7 +41,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     return {"weight": found.bound if bound else found.by_method[cell["policy"]]}
 
 
-def beats_jain(summary: dict[str, Any]) -> Outcome:
+def beats_jain(summary: Summary) -> Outcome:
     """Whether A_maxweight schedules more weight than the greedy."""
     ours, theirs = means(summary, "a_maxweight"), means(summary, "jain")
     ratio = [_over(a, b) for a, b in zip(ours, theirs, strict=True)]
@@ -64,10 +64,10 @@ def _over(a: float, b: float) -> float:
     return math.inf if a > 0 else 1.0
 
 
-def changes(sign: int, words: str, why: str) -> Callable[[dict[str, Any]], Outcome]:
+def changes(sign: int, words: str, why: str) -> Callable[[Summary], Outcome]:
     """Return a judge of whether A_maxweight's line rises (1) or falls (-1), and why not."""
 
-    def judge(summary: dict[str, Any]) -> Outcome:
+    def judge(summary: Summary) -> Outcome:
         line = means(summary, "a_maxweight")
         agrees = sign * (line[-1] - line[0]) > 0
         found = f"{words}: from {line[0]:.4g} to {line[-1]:.4g}"
@@ -81,14 +81,12 @@ def _experiment(
     title: str,
     claim: str,
     sweep: tuple[str, Sequence[Any]],
-    judge: Callable[[dict[str, Any]], Outcome],
+    judge: Callable[[Summary], Outcome],
 ) -> Experiment:
     return Experiment(
         name=f"completion-fig{number}",
         title=title,
         claim=claim,
-        family="completion",
-        seeds=5,
         time_limit=5.0,
         cells=partial(cells, *sweep),
         run=run,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import lines, means, reference
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.problem import get_family
 from optsched.simulation import simulate
 
@@ -21,7 +18,7 @@ NAMES = ("pd-ors", "oasis", "value", "bound")
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    return [{"jobs": n, "seed": seed} for n in JOBS for seed in range(seeds)]
+    return grid(jobs=JOBS, seed=range(seeds))
 
 
 def run(cell: Cell, time_limit: float) -> Row:
@@ -38,12 +35,12 @@ def run(cell: Cell, time_limit: float) -> Row:
     return earned | reference(instance, time_limit, cell["seed"])
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return means by the number of jobs."""
     return {"points": [{"jobs": n, **means(g, NAMES)} for (n,), g in grouped(rows, "jobs").items()]}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the thesis: more than 7 times as much at 15 jobs."""
     words, times = [], {}
     for point in summary["points"]:
@@ -57,7 +54,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(times[AT] > CLAIMED, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw utilities against the number of jobs."""
     figure = new_figure(6.4, 4.2)
     axis = figure.subplots()
@@ -71,8 +68,6 @@ EXPERIMENT = Experiment(
     name="dmlrs-fig3.11",
     title="PD-ORS, Fig. 3.11: total utility beside OASiS, H = 30, T = 100",
     claim="PD-ORS earns more than OASiS, with 15 jobs more than 7 times as much",
-    family="dmlrs",
-    seeds=5,
     time_limit=10.0,
     cells=cells,
     run=run,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import lines, means, reference
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.problem import get_family
 from optsched.simulation import simulate
 
@@ -21,12 +18,7 @@ NAMES = ("pd-ors", "value", "bound")
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    return [
-        {"held": held, "ratio": ratio, "seed": seed}
-        for held in HELD
-        for ratio in RATIOS
-        for seed in range(seeds)
-    ]
+    return grid(held=HELD, ratio=RATIOS, seed=range(seeds))
 
 
 def run(cell: Cell, time_limit: float) -> Row:
@@ -47,7 +39,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     return {"pd-ors": earned} | reference(instance, time_limit, cell["seed"])
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return means by the ratio."""
     return {
         held: [{"ratio": r, **means(g, NAMES)} for (r,), g in grouped(part, "ratio").items()]
@@ -55,7 +47,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the thesis: it rises, and less above a ratio of 30."""
     earned = {p["ratio"]: p["pd-ors"]["mean"] for p in summary["outer"]}
     rises = all(b >= a for a, b in zip(earned.values(), list(earned.values())[1:], strict=False))
@@ -70,7 +62,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(rises and after < before, words)
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a panel for each rate that is held."""
     figure = new_figure(9.6, 4.0)
     for axis, (held, points) in zip(figure.subplots(1, len(summary)), summary.items(), strict=True):
@@ -85,8 +77,6 @@ EXPERIMENT = Experiment(
     name="dmlrs-fig3.12",
     title="PD-ORS, Fig. 3.12: total utility against inner / outer bandwidth, H = 20, T = 50",
     claim="utility rises quickly with the ratio, and more gradually above 30",
-    family="dmlrs",
-    seeds=5,
     time_limit=3.0,
     cells=cells,
     run=run,

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
 from optsched.papers.dmlrs.rounding import LOADS, MOST_ROUNDS, cells, run
-from optsched.papers.experiment import Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Experiment, Outcome, Rows, Summary, grouped
 
 BEST_GAIN, FEWEST = 1.006, 570  # the thesis's
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the success rate, and the rounds with failures counted as the limit."""
     points = []
     for (load, gain), group in grouped(rows, "load", "gain").items():
@@ -34,7 +31,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return {"points": points}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the thesis: fewest roundings, 570, at G = 1.006."""
     small = [p for p in summary["points"] if p["gain"] <= 1.01]
     words, agrees = [], True
@@ -56,7 +53,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(agrees, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw success rate and capped mean against the gain."""
     figure = new_figure(9.6, 4.0)
     left, right = figure.subplots(1, 2)
@@ -80,9 +77,7 @@ EXPERIMENT = Experiment(
     name="dmlrs-fig3.13",
     title="PD-ORS, Fig. 3.13: roundings until a placement is feasible, H = 50",
     claim="roundings are fewest, 570, at G = 1.006, and below 1000 for every G from 1 to 1.01",
-    family="dmlrs",
     seeds=3,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,

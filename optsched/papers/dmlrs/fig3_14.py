@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,13 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
 from optsched.papers.dmlrs.rounding import LOADS, cells, run
-from optsched.papers.experiment import Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Experiment, Outcome, Rows, Summary, grouped
 
 CLAIMED = 1.0025
 KINDS = {"both": "with placements on one machine", "outer": "outer placements alone"}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return mean and worst ratio of what was rounded, by load and gain."""
     points = []
     for (load, gain), group in grouped(rows, "load", "gain").items():
@@ -32,7 +31,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return {"points": points}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the thesis: at most 1.0025 for G from 1 to 1.01."""
     small = [p for p in summary["points"] if p["gain"] <= 1.01]
     words, worst = [], {}
@@ -50,7 +49,7 @@ def judge(summary: dict[str, Any]) -> Outcome:
     return Outcome(worst["both"] <= CLAIMED, "; ".join(words))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw the mean ratio against the gain, a panel per kind."""
     figure = new_figure(9.6, 4.0)
     for axis, (kind, name) in zip(figure.subplots(1, len(KINDS)), KINDS.items(), strict=True):
@@ -71,9 +70,7 @@ EXPERIMENT = Experiment(
     name="dmlrs-fig3.14",
     title="PD-ORS, Fig. 3.14: approximation ratio of Algorithm 4, H = 50",
     claim="the ratio to the exact cost is at most 1.0025 for G from 1 to 1.01",
-    family="dmlrs",
     seeds=3,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,

@@ -11,7 +11,7 @@ from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.streams import Streams
-from optsched.papers.experiment import Cell, Row
+from optsched.papers.experiment import Cell, Row, grid
 from optsched.scheduling.oracle.schedule import Machines
 
 GAINS = (1.0, 1.002, 1.004, 1.006, 1.008, 1.01, 1.1, 1.5)
@@ -24,12 +24,7 @@ SPAN = 8.0  # ln of the price of a full machine over that of an empty one
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per gain, load and instance."""
-    return [
-        {"gain": gain, "load": load, "seed": seed}
-        for gain in GAINS
-        for load in LOADS
-        for seed in range(seeds)
-    ]
+    return grid(gain=GAINS, load=LOADS, seed=range(seeds))
 
 
 def run(cell: Cell, _time_limit: float) -> Row:

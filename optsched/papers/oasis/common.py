@@ -1,13 +1,10 @@
-"""Settings that the figures of the OASiS paper share, and lines with intervals."""
+"""Settings that the figures of the OASiS paper share."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from matplotlib.axes import Axes
-
-from optsched.drawing import COLOURS
 from optsched.problem import Policy, get_family
 
 MACHINES = 100  # H + K = 50 + 50
@@ -32,15 +29,6 @@ def policy(scheme: str, **options: Any) -> Policy:
 def label(scheme: str) -> str:
     """Return the name of a scheme as the paper writes it."""
     return LABELS.get(scheme, scheme.replace("oasis", "OASiS"))
-
-
-def line(axis: Axes, k: int, name: str, x: Sequence[float], points: Sequence[Any]) -> None:
-    """Draw means with their intervals, as line ``k`` of a figure."""
-    colour = COLOURS[k % len(COLOURS)]
-    axis.plot(x, [p["mean"] for p in points], "o-", color=colour, label=name, markersize=4)
-    if all(p["interval"] for p in points):
-        low, high = zip(*(p["interval"] for p in points), strict=True)
-        axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def listed(parts: Sequence[str]) -> str:

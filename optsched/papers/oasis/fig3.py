@@ -7,12 +7,17 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.drawing import COLOURS
 from optsched.papers.experiment import (
     Cell,
     Experiment,
     Outcome,
     Row,
+    Rows,
+    Summary,
+    grid,
     grouped,
+    line,
     mean_with_interval,
 )
 from optsched.papers.oasis.common import (
@@ -21,7 +26,6 @@ from optsched.papers.oasis.common import (
     PRESETS,
     SCHEMES,
     label,
-    line,
     listed,
     policy,
 )
@@ -34,13 +38,7 @@ JOBS = (50, 100, 150, 200, 250)  # the paper prints no numbers on this axis
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance and scheme."""
-    return [
-        {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme}
-        for preset in PRESETS
-        for n in JOBS
-        for seed in range(seeds)
-        for scheme in SCHEMES
-    ]
+    return grid(preset=PRESETS, jobs=JOBS, seed=range(seeds), scheme=SCHEMES)
 
 
 def run(cell: Cell, _time_limit: float) -> Row:
@@ -57,7 +55,7 @@ def run(cell: Cell, _time_limit: float) -> Row:
     }
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the mean utility by preset, scheme and number of jobs."""
     return {
         preset: {
@@ -71,7 +69,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: OASiS is the best, by more the more jobs there are."""
     words, agrees = [], []
     for preset, lines in summary.items():
@@ -112,13 +110,13 @@ def _lead(name: str, leads: Sequence[tuple[float, str]], counts: Sequence[int]) 
     return f"{label(name)} beside the best other scheme {listed(parts)}"
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a panel per preset, a line per scheme."""
     figure = Figure(figsize=(5.2 * len(summary), 4.2), layout="constrained")
     axes = figure.subplots(1, len(summary), squeeze=False)[0]
     for axis, (preset, lines) in zip(axes, summary.items(), strict=True):
         for k, (scheme, points) in enumerate(lines.items()):
-            line(axis, k, label(scheme), [p["jobs"] for p in points], points)
+            line(axis, [p["jobs"] for p in points], points, COLOURS[k], label(scheme))
         axis.set_title(PRESETS[preset], fontsize=9)
         axis.set_xlabel(f"number of jobs in {SLOTS} slots")
         axis.set_ylim(bottom=0)
@@ -132,9 +130,6 @@ EXPERIMENT = Experiment(
     name="oasis-fig3",
     title="OASiS, Fig. 3: total utility against the number of jobs, T = 300",
     claim="OASiS earns the most, above all when many jobs compete",
-    family="oasis",
-    seeds=5,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.papers.oasis.common import FLOORED, MACHINES, PRESETS, SCHEMES, label, listed, policy
 from optsched.problem import get_family
 from optsched.simulation import simulate
@@ -23,12 +23,7 @@ KINDS = ("time-sensitive", "time-critical")
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance and scheme."""
-    return [
-        {"preset": preset, "seed": seed, "scheme": scheme}
-        for preset in PRESETS
-        for seed in range(seeds)
-        for scheme in SCHEMES
-    ]
+    return grid(preset=PRESETS, seed=range(seeds), scheme=SCHEMES)
 
 
 def workload(preset: str, seed: int) -> Any:
@@ -61,7 +56,7 @@ def run(cell: Cell, _time_limit: float) -> Row:
     return {"value": found.value, "late": late, "seconds": found.seconds}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the timeliness of completed jobs by preset, scheme and kind."""
     return {
         preset: {
@@ -86,7 +81,7 @@ def _timeliness(late: Sequence[float], instances: int) -> dict[str, Any]:
     }
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: OASiS is closest to the target, with the smallest variance."""
     words, agrees = [], {}
     for preset, schemes in summary.items():
@@ -118,7 +113,7 @@ def _one(scheme: str, seen: dict[str, Any]) -> str:
     )
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a panel per preset, in it a box per scheme and kind: quartiles, whiskers at 5, 95 %."""
     figure = Figure(figsize=(7.2, 3.9 * len(summary)), layout="constrained")
     axes = figure.subplots(len(summary), squeeze=False)[:, 0]
@@ -157,9 +152,6 @@ EXPERIMENT = Experiment(
     title="OASiS, Fig. 4: completion timeliness, T = 100",
     claim="with OASiS, completion minus target is closest to zero for both kinds of jobs, with the "
     "smallest variance",
-    family="oasis",
-    seeds=5,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,

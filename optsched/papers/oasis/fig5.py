@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -10,7 +9,7 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, mean_ratio
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, grouped
+from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.papers.oasis.common import FLOORED, label, policy
 from optsched.problem import Status, get_family
 from optsched.ratios import compare
@@ -25,12 +24,7 @@ TREND = 0.3  # rank correlation from which we speak of a trend
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    return [
-        {"machines": m, "priority": top, "seed": seed}
-        for m in MACHINES
-        for top in PRIORITIES
-        for seed in range(seeds)
-    ]
+    return grid(machines=MACHINES, priority=PRIORITIES, seed=range(seeds))
 
 
 def run(cell: Cell, time_limit: float) -> Row:
@@ -61,7 +55,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     }
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return mean ratios for every number of machines and range of priorities, and overall."""
     points = [
         {"machines": m, "priority": top, "ratios": _means(group), "closed": _closed(group)}
@@ -77,7 +71,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _means(rows: Sequence[Row]) -> dict[str, Any]:
+def _means(rows: Rows) -> dict[str, Any]:
     return {
         name: mean_ratio([Ratio.model_validate(r["ratios"][name]) for r in rows]).model_dump(
             mode="json"
@@ -86,11 +80,11 @@ def _means(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _closed(rows: Sequence[Row]) -> int:
+def _closed(rows: Rows) -> int:
     return sum(row["status"] == Status.OPTIMAL for row in rows)
 
 
-def _trend(rows: Sequence[Row], name: str) -> float | None:
+def _trend(rows: Rows, name: str) -> float | None:
     """Return Spearman's rank correlation of the ratio with a parameter; None if nothing varies."""
     ratios = [float(row["ratios"]["oasis"]["low"]) for row in rows]
     values = [row[name] for row in rows]
@@ -101,7 +95,7 @@ def _trend(rows: Sequence[Row], name: str) -> float | None:
     return float(spearmanr(values, ratios).statistic)
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: between 1.1 and 1.5, no clear trend."""
     overall = summary["overall"]["oasis"]
     low, high = float(overall["low"]), overall["high"]
@@ -133,7 +127,7 @@ def _between(mean: dict[str, Any]) -> str:
     return str(Ratio.of("max", 1.0, low, None if high is None else float(high)))
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a group of bars per number of machines, one bar per range of priorities."""
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     axis = figure.subplots()
@@ -167,7 +161,6 @@ EXPERIMENT = Experiment(
     title="OASiS, Fig. 5: performance ratio, 10 jobs, T = 10",
     claim="the ratio is about 1.1 to 1.5, without a clear trend in the number of machines or the "
     "range of priorities",
-    family="oasis",
     seeds=10,
     time_limit=120.0,
     cells=cells,

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.drawing import COLOURS
 from optsched.papers.experiment import (
     Cell,
     Experiment,
     Outcome,
     Row,
+    Rows,
+    Summary,
+    grid,
     grouped,
+    line,
     mean_with_interval,
 )
-from optsched.papers.oasis.common import FLOORED, MACHINES, PRESETS, label, line, policy
+from optsched.papers.oasis.common import FLOORED, MACHINES, PRESETS, label, policy
 from optsched.problem import get_family
 from optsched.simulation import simulate
 
@@ -29,14 +33,7 @@ NOTICEABLE = 0.01  # a smaller difference, relatively, is none
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance, scheme and estimate."""
-    return [
-        {"preset": preset, "jobs": n, "scheme": scheme, "percent": percent, "seed": seed}
-        for preset in PRESETS
-        for n in JOBS
-        for scheme in SCHEMES
-        for percent in PERCENT
-        for seed in range(seeds)
-    ]
+    return grid(preset=PRESETS, jobs=JOBS, scheme=SCHEMES, percent=PERCENT, seed=range(seeds))
 
 
 def run(cell: Cell, _time_limit: float) -> Row:
@@ -49,7 +46,7 @@ def run(cell: Cell, _time_limit: float) -> Row:
     return {"value": found.value, "completed": sum(c is not None for c in found.completion)}
 
 
-def summarize(rows: Sequence[Row]) -> dict[str, Any]:
+def summarize(rows: Rows) -> Summary:
     """Return the mean utility by preset, number of jobs, scheme and estimate."""
     lines = []
     for (preset, n, scheme), part in grouped(rows, "preset", "jobs", "scheme").items():
@@ -61,7 +58,7 @@ def summarize(rows: Sequence[Row]) -> dict[str, Any]:
     return {"lines": lines}
 
 
-def judge(summary: dict[str, Any]) -> Outcome:
+def judge(summary: Summary) -> Outcome:
     """Compare with the paper: where resources are scarce, too low is better than too high."""
     words, agrees = [], False
     scarce = max(found["jobs"] for found in summary["lines"])
@@ -87,7 +84,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def draw(summary: dict[str, Any]) -> Figure:
+def draw(summary: Summary) -> Figure:
     """Draw a row per preset, a panel per number of jobs, a line per variant of OASiS."""
     presets = list(dict.fromkeys(found["preset"] for found in summary["lines"]))
     counts = list(dict.fromkeys(found["jobs"] for found in summary["lines"]))
@@ -99,7 +96,7 @@ def draw(summary: dict[str, Any]) -> Figure:
             lines = [f for f in summary["lines"] if (f["preset"], f["jobs"]) == (preset, n)]
             for k, found in enumerate(lines):
                 x = [p["percent"] for p in found["points"]]
-                line(axis, k, label(found["scheme"]), x, found["points"])
+                line(axis, x, found["points"], COLOURS[k], label(found["scheme"]))
             axis.set_title(f"{n} jobs in {SLOTS} slots\n{PRESETS[preset]}", fontsize=8)
             _percent_axis(axis)
         row[0].set_ylabel("total utility (mean, 95 % interval)", fontsize=8)
@@ -123,9 +120,6 @@ EXPERIMENT = Experiment(
     name="oasis-fig6",
     title="OASiS, Fig. 6: total utility with wrong estimates of U / L, T = 300",
     claim="when resources are scarce, too low an estimate earns more than too high a one",
-    family="oasis",
-    seeds=5,
-    time_limit=0.0,
     cells=cells,
     run=run,
     summarize=summarize,
