@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.slot_tree import Completion, Workers
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -20,7 +22,7 @@ from optsched.families.dmlrs.certificate.format import (
 )
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
-from optsched.families.dmlrs.optimum.tree.nodes import Completion, Workers
+from optsched.families.dmlrs.optimum.tree.nodes import Mode
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
 
@@ -68,6 +70,13 @@ def _prices(problem: UnitTree | SlotTree, prices: Floats, bits: int) -> UnitPric
     return PackingPrices.of(to_grid(together, bits), to_grid(capacity, bits))
 
 
+SPLITS: dict[type, Callable[..., Split]] = {
+    Completion: CompletionSplit,
+    Workers: WorkersSplit,
+    Mode: ModeSplit,
+}
+
+
 def _node(
     problem: UnitTree | SlotTree, node: TreeNode, prices: UnitPrices | PackingPrices | None
 ) -> Leaf | Split:
@@ -75,10 +84,4 @@ def _node(
         slot = problem.at(node.restrictions).unpackable_slot()
         return Leaf(unpackable=slot) if slot is not None else Leaf(prices=prices)
     left, right = node.children
-    what = node.split
-    where = {"job": what.job, "slot": what.slot, "left": left, "right": right, "prices": prices}
-    if isinstance(what, Completion):
-        return CompletionSplit(**where)
-    if isinstance(what, Workers):
-        return WorkersSplit(at=what.at, **where)
-    return ModeSplit(**where)
+    return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)

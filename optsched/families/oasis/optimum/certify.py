@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
 from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.slot_tree import Completion, Workers
 from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -24,7 +26,7 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
-from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
+from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Floats
 from optsched.proofs.grid import to_grid
 
@@ -103,25 +105,15 @@ def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:
     return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
+SPLITS: dict[type, Callable[..., Node]] = {
+    Completion: CompletionSplit,
+    Workers: WorkersSplit,
+    Machine: MachineSplit,
+}
+
+
 def _node(node: TreeNode, prices: SlotPrices | None) -> Node:
     if node.children is None:
         return Leaf(prices=prices)
     left, right = node.children
-    what = node.split
-    if isinstance(what, Completion):
-        return CompletionSplit(job=what.job, slot=what.slot, left=left, right=right, prices=prices)
-    if isinstance(what, Workers):
-        return WorkersSplit(
-            job=what.job, slot=what.slot, at=what.at, left=left, right=right, prices=prices
-        )
-    assert isinstance(what, Machine)
-    return MachineSplit(
-        job=what.job,
-        slot=what.slot,
-        side=what.side,
-        machine=what.machine,
-        at=what.at,
-        left=left,
-        right=right,
-        prices=prices,
-    )
+    return SPLITS[type(node.split)](**vars(node.split), left=left, right=right, prices=prices)

@@ -7,13 +7,13 @@ split on, until what is forced is enough to show that it does not pack.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from optsched.engine.branch import Split
 from optsched.engine.colgen import Relaxation
+from optsched.engine.slot_tree import INTEGRAL, MOST_SPLITS, SlotBranching, Used
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
@@ -23,20 +23,13 @@ from optsched.families.dmlrs.optimum.tree.nodes import (
     ANY,
     INNER_ONLY,
     OUTER_ONLY,
-    Completion,
     Mode,
-    Workers,
 )
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
 
-INTEGRAL = 1e-6
-MOST_SPLITS = 6  # of modes and of numbers of workers that are offered
 
-Used = Sequence[tuple[int, int, Ints, float]]  # (job, completion, kinds by slot, share)
-
-
-class Branching(NodeBlocks):
+class Branching(SlotBranching, NodeBlocks):
     """What is split where, whatever the prices are put on."""
 
     def __init__(self, capacity: CapacityBlocks) -> None:
@@ -49,13 +42,9 @@ class Branching(NodeBlocks):
             self.packed[wishes] = pack(self.inst, wishes)
         return self.packed[wishes]
 
-    def used(self, relaxation: Relaxation) -> Used:
-        """Return the schedules in a relaxation."""
-        return [
-            (c.block, *c.choice, x)
-            for c, x in zip(relaxation.columns, relaxation.x, strict=False)
-            if c.block < self.jobs and x > INTEGRAL
-        ]
+    def number_of(self, amount: Ints) -> Ints:
+        """Return the workers of what a schedule runs by slot: its kinds, see `Request`."""
+        return amount // 2
 
     def schedule(self, relaxation: Relaxation) -> DmlrsSchedule | None:
         """Return the schedule that a relaxation is, if its numbers are whole and pack."""
@@ -93,30 +82,6 @@ class Branching(NodeBlocks):
             or self._split_unpacked(used)
         )
 
-    def _split_completions(self, used: Used) -> list[Split]:
-        """Return the most balanced split of every job that completes in part, worth first."""
-        done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
-        for i, completion, _, x in used:
-            done[i, completion:] += x
-        balance = np.minimum(done, 1 - done)
-        balance[balance < INTEGRAL] = 0.0
-        score = balance * self.inst.arrays.utility.max(axis=1, initial=0.0)[:, None]
-        out = []
-        for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
-            t = int(score[i].argmax())
-            if score[i, t] > 0:
-                out.append(self._completion(i, t))
-                if t < self.slots - 1 and balance[i, -1] > 0:
-                    out.append(self._completion(i, self.slots - 1))
-        return out
-
-    def _completion(self, i: int, t: int) -> Split:
-        last, first = self.node.last.copy(), self.node.first.copy()
-        last[i], first[i] = min(last[i], t), max(first[i], t + 1)
-        return Split(
-            Completion(i, t), replace(self.node, last=last), replace(self.node, first=first)
-        )
-
     def _split_modes(self, used: Used) -> list[Split]:
         """Return splits of (job, slot) where both kinds of placement are used."""
         inner, outer = np.zeros((2, self.jobs, self.slots))
@@ -135,35 +100,6 @@ class Branching(NodeBlocks):
         one, more = self.node.mode.copy(), self.node.mode.copy()
         one[i, t], more[i, t] = INNER_ONLY, OUTER_ONLY
         return Split(Mode(i, t), replace(self.node, mode=one), replace(self.node, mode=more))
-
-    def _split_workers(self, used: Used) -> list[Split]:
-        """Return splits of numbers of workers on which schedules disagree, broken means first."""
-        mean, low, high, weight = (np.zeros((self.jobs, self.slots)) for _ in range(4))
-        low[:] = np.inf
-        for i, _, kind, x in used:
-            number = kind // 2
-            mean[i] += x * number
-            low[i] = np.minimum(low[i], number)
-            high[i] = np.maximum(high[i], number)
-            weight[i] += x
-        low[~np.isfinite(low)] = 0.0
-        spread = high - low
-        share = mean / np.maximum(weight, INTEGRAL)
-        score = np.where(spread > 0, np.abs(share - np.rint(share)) + 1e-3 * spread, 0.0)
-        out = []
-        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
-            i, t = divmod(where, self.slots)
-            if score[i, t] > 0:
-                at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
-                out.append(self._workers(i, t, at))
-        return out
-
-    def _workers(self, i: int, t: int, at: int) -> Split:
-        upper, lower = self.node.upper.copy(), self.node.lower.copy()
-        upper[i, t], lower[i, t] = at, at + 1
-        return Split(
-            Workers(i, t, at), replace(self.node, upper=upper), replace(self.node, lower=lower)
-        )
 
     def _split_unpacked(self, used: Used) -> list[Split]:
         """Force the numbers of a slot that do not pack, one job after the other, or less of them.

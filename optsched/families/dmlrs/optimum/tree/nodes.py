@@ -6,37 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.engine.slot_tree import SlotNode
 from optsched.numbers.arrays import Ints
 
 ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Node:
-    """Restrictions on the schedules; completion slot T stands for "never"."""
+class Node(SlotNode):
+    """Restrictions on the schedules, and on what sits on one machine."""
 
-    first: Ints  # (I,) earliest completion slot
-    last: Ints  # (I,) latest completion slot; T: may stay out
-    lower: Ints  # (I, T) fewest workers
-    upper: Ints  # (I, T) most workers
     mode: Ints  # (I, T) ANY, or which placements are allowed where there are workers
-
-
-@dataclass(frozen=True)
-class Completion:
-    """Job completes by ``slot``, or later (or never)."""
-
-    job: int
-    slot: int
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Job runs at most ``at`` workers in ``slot``, or more."""
-
-    job: int
-    slot: int
-    at: int
 
 
 @dataclass(frozen=True)

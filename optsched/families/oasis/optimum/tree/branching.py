@@ -6,7 +6,7 @@ pack, the number on a single machine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -15,18 +15,17 @@ from scipy.sparse import block_diag, eye_array, hstack, vstack
 from optsched import solvers
 from optsched.engine.branch import Split
 from optsched.engine.colgen import Relaxation
+from optsched.engine.slot_tree import INTEGRAL, SlotBranching, Used
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
-from optsched.families.oasis.optimum.tree.nodes import Completion, Machine, Workers
+from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Ints
 
-INTEGRAL = 1e-6
-MOST_SPLITS = 6  # of numbers of workers that are offered
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
 
-class UnitTree(UnitBlocks):
+class UnitTree(SlotBranching, UnitBlocks):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
     ``left`` says how many seconds there are for programs.
@@ -35,14 +34,6 @@ class UnitTree(UnitBlocks):
     def __init__(self, inst: OasisInstance, left: Callable[[], float] = lambda: np.inf) -> None:
         super().__init__(inst)
         self.left = left
-
-    def used(self, relaxation: Relaxation) -> list[tuple[int, int, Ints, float]]:
-        """Return the schedules in a relaxation: (job, completion, workers by slot, share)."""
-        return [
-            (c.block, *c.choice, x)
-            for c, x in zip(relaxation.columns, relaxation.x, strict=False)
-            if c.block < self.jobs and x > INTEGRAL
-        ]
 
     def completions(self, relaxation: Relaxation) -> dict[int, int] | None:
         """Return the completion slots of the jobs if all are whole, else None."""
@@ -81,58 +72,7 @@ class UnitTree(UnitBlocks):
         found = self._split_completions(used) or self._split_workers(used)
         return found or self._split_machine(relaxation, used)
 
-    def _split_completions(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
-        """Return the most balanced split of every job that completes in part, worth first."""
-        done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
-        for i, completion, _, x in used:
-            done[i, completion:] += x
-        balance = np.minimum(done, 1 - done)
-        balance[balance < INTEGRAL] = 0.0
-        score = balance * self.arrays.utility.max(axis=1, initial=0.0)[:, None]
-        out = []
-        for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
-            t = int(score[i].argmax())
-            if score[i, t] > 0:
-                out.append(self._completion(i, t))
-                if t < self.slots - 1 and balance[i, -1] > 0:
-                    out.append(self._completion(i, self.slots - 1))
-        return out
-
-    def _completion(self, i: int, t: int) -> Split:
-        return Split(Completion(i, t), *self.node.at_completion(i, t))
-
-    def _split_workers(self, used: Sequence[tuple[int, int, Ints, float]]) -> list[Split]:
-        """Return splits of numbers of workers on which schedules disagree, broken means first."""
-        mean, low, high, weight = (np.zeros((self.jobs, self.slots)) for _ in range(4))
-        low[:] = np.inf
-        for i, _, amount, x in used:
-            mean[i] += x * amount
-            low[i] = np.minimum(low[i], amount)
-            high[i] = np.maximum(high[i], amount)
-            weight[i] += x
-        low[~np.isfinite(low)] = 0.0
-        spread = high - low
-        share = mean / np.maximum(weight, INTEGRAL)
-        score = np.where(spread > 0, np.abs(share - np.rint(share)) + 1e-3 * spread, 0.0)
-        out = []
-        for where in np.argsort(-score, axis=None, kind="stable")[:MOST_SPLITS].tolist():
-            i, t = divmod(where, self.slots)
-            if score[i, t] > 0:
-                at = int(np.clip(np.floor(share[i, t]), low[i, t], high[i, t] - 1))
-                upper, lower = self.node.upper.copy(), self.node.lower.copy()
-                upper[i, t], lower[i, t] = at, at + 1
-                out.append(
-                    Split(
-                        Workers(i, t, at),
-                        replace(self.node, upper=upper),
-                        replace(self.node, lower=lower),
-                    )
-                )
-        return out
-
-    def _split_machine(
-        self, relaxation: Relaxation, used: Sequence[tuple[int, int, Ints, float]]
-    ) -> list[Split]:
+    def _split_machine(self, relaxation: Relaxation, used: Used) -> list[Split]:
         """Split the number on a single machine, where the numbers of a slot do not pack."""
         for side, t in self._unpacked(used):
             place, i, at = self._fractional(relaxation, side, t)
@@ -151,7 +91,7 @@ class UnitTree(UnitBlocks):
             ]
         return []
 
-    def _unpacked(self, used: Sequence[tuple[int, int, Ints, float]]) -> Iterator[tuple[int, int]]:
+    def _unpacked(self, used: Used) -> Iterator[tuple[int, int]]:
         """Yield the sides and slots whose numbers do not fit on the machines."""
         for side in SIDES:
             for t in range(self.slots):
@@ -159,7 +99,7 @@ class UnitTree(UnitBlocks):
                 if number.any() and pack(self, side, t, number, self.left()) is None:
                     yield side, t
 
-    def numbers(self, used: Sequence[tuple[int, int, Ints, float]], side: int, t: int) -> Ints:
+    def numbers(self, used: Used, side: int, t: int) -> Ints:
         """Return the workers (or PS) of every job in a slot, from the schedules that are used."""
         number = np.zeros(self.jobs, np.int64)
         for i, _, amount, _ in used:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.engine.slot_tree import Completion
 from optsched.families.oasis.optimum.prices.tightening import Prices, Tightening
-from optsched.families.oasis.optimum.tree.nodes import Completion, Node
+from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats
 from optsched.process import clock
 

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from optsched.engine.colgen import Column
+from optsched.engine.slot_tree import SlotNode
 from optsched.numbers.arrays import Ints
 
 
 @dataclass(frozen=True)
-class Node:
-    """Restrictions on the schedules; completion slot T stands for "never"."""
+class Node(SlotNode):
+    """Restrictions on the schedules, and on single machines."""
 
-    first: Ints  # (I,) earliest completion slot
-    last: Ints  # (I,) latest completion slot; T: may stay out
-    lower: Ints  # (I, T) fewest workers
-    upper: Ints  # (I, T) most workers
     # (side, slot, machine) -> (lower, upper) numbers of every job on that machine
     machines: Mapping[tuple[int, int, int], tuple[Ints, Ints]] = field(default_factory=dict)
-
-    def at_completion(self, job: int, slot: int) -> tuple[Node, Node]:
-        """Return the parts in which ``job`` completes by ``slot``, and later or never."""
-        last, first = self.last.copy(), self.first.copy()
-        last[job], first[job] = min(last[job], slot), max(first[job], slot + 1)
-        return replace(self, last=last), replace(self, first=first)
 
 
 @dataclass(frozen=True)
@@ -72,23 +63,6 @@ class Book:
             self.job = np.append(self.job, [columns[k].block for k in new])
             self.completion = np.append(self.completion, [c for c, _ in choices])
             self.amount = np.concatenate([self.amount, np.array([a for _, a in choices])])
-
-
-@dataclass(frozen=True)
-class Completion:
-    """Job completes by ``slot``, or later (or never)."""
-
-    job: int
-    slot: int
-
-
-@dataclass(frozen=True)
-class Workers:
-    """Job runs at most ``at`` workers in ``slot``, or more."""
-
-    job: int
-    slot: int
-    at: int
 
 
 @dataclass(frozen=True)
