@@ -19,11 +19,12 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, parse, parser, siz
 from numba import njit
 from render import number
 
-from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks, over_slots
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
 from optsched.families.oasis.sources.traces import generate
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
+from optsched.scheduling.board import over_slots
 from optsched.scheduling.oracle.schedule import Best, Machines, Oracle, Request
 from optsched.scheduling.oracle.workload import EQUAL
 

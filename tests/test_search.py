@@ -13,6 +13,7 @@ from optsched.engine.search import COOLING, construct, improve
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.sources.traces import generate
+from optsched.scheduling.board import load
 
 
 class Knapsack:
@@ -164,7 +165,7 @@ def test_plans_can_be_loaded_again():
     _, area, best, _ = searched(inst)
     other = Neighbourhood(inst, flat_prices(inst))
     other.start()
-    other.load(best)
+    load(other.board, best)
     assert other.board.value == pytest.approx(sum(p.value for p in best.values()))
     assert other.schedule(other.plans()) == area.schedule(best)
 

@@ -6,9 +6,10 @@ feasible on single machines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, rooms, unit_prices
+
+Job = TypeVar("Job")
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,54 @@ class PlanBoard:
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)
+
+
+def load(board: Any, plans: Mapping[int, Plan]) -> None:
+    """Replace the state of a board by ``plans``."""
+    for i in list(board.plans):
+        board.remove(i)
+    for i, plan in plans.items():
+        board.restore(i, plan)
+
+
+def plan_of(job: Any, utility: Floats) -> Plan:
+    """Return the plan of a job's schedule; ``utility``, shape (T,), is by completion."""
+    completion = max(t for t, _, _ in job.workers)
+    number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
+    for side, part in enumerate((job.workers, job.ps)):
+        for t, h, n in part:
+            number[side, t, h] += n
+    rows = [(*where, n) for where, n in sorted(number.items())]
+    return Plan(float(utility[completion]), completion, np.array(rows, np.int64))
+
+
+def planned_jobs(
+    jobs: int, plans: Mapping[int, Plan], kind: Callable[..., Job]
+) -> tuple[Job | None, ...]:
+    """Return where every job runs, as ``kind`` (workers, ps); None for one without a plan."""
+    found: list[Job | None] = [None] * jobs
+    for i, plan in plans.items():
+        rows = plan.entries.tolist()
+        found[i] = kind(
+            workers=tuple((t, h, n) for side, t, h, n in rows if side == 0),
+            ps=tuple((t, h, n) for side, t, h, n in rows if side == 1),
+        )
+    return tuple(found)
+
+
+def over_slots(capacity: Floats, slots: int) -> Floats:
+    """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
+    return np.repeat(capacity.T[None], slots, axis=0)
+
+
+def flat_prices(capacity: Ints, slots: int) -> Floats:
+    """Return prices that say nothing but "use little": before any dual prices are known.
+
+    ``capacity`` has shape (H, R), the prices (T, R, H).
+    """
+    whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
+    price = 1.0 / (whole * capacity.shape[1] * slots)
+    return np.tile(price[None, :, None], (slots, 1, len(capacity)))
 
 
 @kernel

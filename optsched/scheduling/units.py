@@ -9,9 +9,12 @@ are the judge's, and certificates are checked against the instance itself.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from optsched.problem import Method
+
+WIDEST = 900  # bits that a utility may be above the best that can be earned, where it is scaled
 LARGEST = 7  # bits of the best utility in the unit of a method: near 100, as papers have it
 
 
@@ -68,6 +71,36 @@ class InUnits:
     def claim(self, solver: Any, bound: float) -> None:
         """Report a bound for which there is only a solver's word."""
         self.progress.claim(solver, times_two_to(bound, self.exponent))
+
+
+def in_units(method: Method, earned: Callable[[Any], Iterable[float]]) -> Method:
+    """Return the method for instances whose utilities are in any unit.
+
+    Parameters
+    ----------
+    method : Method
+    earned : callable
+        What the jobs of an instance can earn on the empty machines.
+    """
+
+    def run(inst: Any, progress: Any, *, threads: int, seed: int) -> None:
+        richest = max((job.utility(0) for job in inst.jobs), default=0.0)
+        best = unit_of(max(earned(inst), default=0.0) or richest)
+        exponent = max(best, unit_of(richest) - WIDEST)
+        if exponent == 0:
+            method(inst, progress, threads=threads, seed=seed)
+            return
+        twin = inst.shifted(-exponent)
+
+        def back(certificate: Any) -> Any:
+            bits = certificate.grid_bits - exponent
+            return certificate.model_copy(
+                update={"instance_sha256": inst.digest(), "grid_bits": bits}
+            )
+
+        method(twin, InUnits(progress, twin, exponent, back), threads=threads, seed=seed)
+
+    return run
 
 
 def times_two_to(x: float, exponent: int) -> float:

@@ -6,15 +6,17 @@ An event is ``{"slot": 3, "jobs": {"17": {a job as in instance files}, ...}}``, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from operator import index
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from optsched.problem import Frozen, Wire
 from optsched.scheduling.jobs import Arrivals, ChunkedJob
 from optsched.scheduling.placement import Placement
+
+Job = TypeVar("Job")
 
 SIDES = ("workers", "ps")
 LARGEST = 2**62  # of any number
@@ -67,6 +69,31 @@ def must_have_arrived(jobs: Sequence[ChunkedJob], i: int, slot: int) -> None:
     """
     if i >= len(jobs) or jobs[i].arrival > slot:
         raise ValueError(f"slot {slot}: decides on job {i}, which has not arrived")
+
+
+def placed_jobs(
+    jobs: Sequence[ChunkedJob],
+    played: Iterable[tuple[Arrivals, Mapping[int, Placement]]],
+    kind: Callable[..., Job],
+) -> tuple[Job | None, ...]:
+    """Return where every job ran, as ``kind`` (workers, ps), by the decisions of all slots.
+
+    Raises
+    ------
+    ValueError
+        A job has not arrived yet.
+    """
+    workers: list[list[tuple[int, int, int]]] = [[] for _ in jobs]
+    ps: list[list[tuple[int, int, int]]] = [[] for _ in jobs]
+    for event, decision in played:
+        for i, placement in decision.items():
+            must_have_arrived(jobs, i, event.slot)
+            workers[i] += [(event.slot, h, n) for h, n in sorted(placement.workers.items()) if n]
+            ps[i] += [(event.slot, k, m) for k, m in sorted(placement.ps.items()) if m]
+    return tuple(
+        kind(workers=tuple(w), ps=tuple(s)) if w or s else None
+        for w, s in zip(workers, ps, strict=True)
+    )
 
 
 def whole(value: Any, what: str) -> int:

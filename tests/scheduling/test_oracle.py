@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from knowing import prior_of
 from oasis_reference import FILES, load
 
-from optsched.families.oasis.optimum.prices.capacity import over_slots
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.numbers.streams import Streams
+from optsched.scheduling.board import over_slots
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 
 GRANULARITY = {"exact": "payoffs", "chunk": "payoffs_chunk"}

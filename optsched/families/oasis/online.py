@@ -14,7 +14,7 @@ from optsched.families.oasis.instance import (
 from optsched.problem import Information
 from optsched.scheduling.jobs import Arrivals, arrivals_by_slot
 from optsched.scheduling.placement import Placement
-from optsched.scheduling.wire import must_have_arrived, placements_wire
+from optsched.scheduling.wire import placed_jobs, placements_wire
 
 WIRE = placements_wire(Platform, OasisJob)
 
@@ -27,22 +27,5 @@ def events(inst: OasisInstance, information: Information = "after") -> Iterator[
 def assemble(
     inst: OasisInstance, played: Sequence[tuple[Arrivals, Mapping[int, Placement]]]
 ) -> OasisSchedule:
-    """Collect the decisions of all slots, one placement per running job and slot.
-
-    Raises
-    ------
-    ValueError
-        A job has not arrived yet.
-    """
-    workers: list[list[tuple[int, int, int]]] = [[] for _ in inst.jobs]
-    ps: list[list[tuple[int, int, int]]] = [[] for _ in inst.jobs]
-    for event, decision in played:
-        for i, placement in decision.items():
-            must_have_arrived(inst.jobs, i, event.slot)
-            workers[i] += [(event.slot, h, n) for h, n in sorted(placement.workers.items()) if n]
-            ps[i] += [(event.slot, k, m) for k, m in sorted(placement.ps.items()) if m]
-    jobs = [
-        JobSchedule(workers=tuple(w), ps=tuple(s)) if w or s else None
-        for w, s in zip(workers, ps, strict=True)
-    ]
-    return OasisSchedule(jobs=tuple(jobs))
+    """Collect the decisions of all slots, one placement per running job and slot."""
+    return OasisSchedule(jobs=placed_jobs(inst.jobs, played, JobSchedule))

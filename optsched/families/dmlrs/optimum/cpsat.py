@@ -11,8 +11,6 @@ says why that is enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from optsched.engine.progress import Progress
@@ -23,14 +21,10 @@ from optsched.families.dmlrs.instance import (
     JobSchedule,
     linked_table,
 )
-from optsched.families.dmlrs.verify import verify
 from optsched.numbers.resources import room
-from optsched.problem import Implementation
-from optsched.proofs.grid import float_above
 from optsched.scheduling.declared import unless_stopped
-from optsched.solvers import cp_bound, cp_dot, cp_program, cp_solver, run_cp
-
-UNITS = 10**10  # of the largest utility
+from optsched.scheduling.definition import UtilityProgram, solve_definition
+from optsched.solvers import cp_dot
 
 
 def cpsat(
@@ -56,49 +50,28 @@ def cpsat(
     if program is None:
         return
 
-    def report(value_of: Callable[[Any], int]) -> None:
-        schedule = program.schedule(value_of)
-        verdict = verify(inst, schedule)
-        if verdict.value is None:
-            raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
-        progress.incumbent(verdict.value, schedule)
-
-    limit = min(seconds, progress.left())
-    solver = cp_solver(time_limit=limit, threads=threads, seed=seed, gap=progress.gap_limit)
-    try:
-        run_cp(solver, program.model, on_improve=report)
-    finally:  # also after Ctrl-C
-        bound = cp_bound(solver)
-        if bound is not None:
-            progress.claim(Implementation.CP_SAT, float_above(Fraction(bound) * program.unit))
+    solve_definition(program, program.unit, progress, seconds=seconds, threads=threads, seed=seed)
 
 
-Places = dict[tuple[int, int, int], tuple[Any, ...]]
-"""(job, slot, machine) -> numbers at the inner and at the outer rate"""
-
-
-class Program:
+class Program(UtilityProgram):
     """The definition as constraints between integers.
 
     Attributes
     ----------
-    model : ortools.sat.python.cp_model.CpModel
     unit : Fraction
         What one unit of its objective is worth.
     """
 
+    job_schedule, whole_schedule = JobSchedule, DmlrsSchedule
+
     def __init__(self, inst: DmlrsInstance) -> None:
-        self.inst = inst
+        super().__init__(inst)
         self.by_job = inst.locality == "job"
-        self.model = cp_program()
-        self.completes: dict[tuple[int, int], Any] = {}
-        self.workers: Places = {}
-        self.ps: Places = {}
         for i, first in enumerate(inst.earliest):
             if first is not None:
                 self._job(i, first)
         self._capacity()
-        self.unit = self._objective()
+        self.unit = self.maximize_utility()
 
     def _job(self, i: int, first: int) -> None:
         """Say that a job that completes in a slot is trained by then, and has no worker later."""
@@ -203,27 +176,3 @@ class Program:
                 workers = [(a.worker_demand[i, r], sum(n)) for i, n, _ in here]
                 servers = [(a.ps_demand[i, r], sum(m)) for i, _, m in here]
                 self.model.add(cp_dot([*workers, *servers]) <= limit)
-
-    def _objective(self) -> Fraction:
-        """Maximize the utilities, rounded up to whole units; return the unit."""
-        worth = {
-            (i, t): self.inst.jobs[i].utility.upper(t - self.inst.jobs[i].arrival)
-            for i, t in self.completes
-        }
-        unit = (max(worth.values(), default=Fraction(0)) or Fraction(1)) / UNITS
-        self.model.maximize(sum(math.ceil(worth[k] / unit) * v for k, v in self.completes.items()))
-        return unit
-
-    def schedule(self, value_of: Callable[[Any], int]) -> DmlrsSchedule:
-        """Return the schedule that a solution means."""
-        jobs: list[JobSchedule | None] = [None] * len(self.inst.jobs)
-        for (i, _), v in self.completes.items():
-            if value_of(v):
-                workers, ps = (
-                    tuple((t, h, sum(map(value_of, x))) for (j, t, h), x in side.items() if j == i)
-                    for side in (self.workers, self.ps)
-                )
-                jobs[i] = JobSchedule(
-                    workers=tuple(e for e in workers if e[2]), ps=tuple(e for e in ps if e[2])
-                )
-        return DmlrsSchedule(jobs=tuple(jobs))

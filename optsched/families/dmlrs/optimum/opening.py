@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 from optsched.families.dmlrs.certificate.format import FINEST_GRID, DmlrsCertificate
 from optsched.families.dmlrs.certificate.limits import richest_end
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
-from optsched.problem import Method
 from optsched.proofs.grid import float_above
-from optsched.scheduling.units import InUnits, unit_of
+from optsched.scheduling import units
 
 BITS = 40  # of the grid, below the most that a job can earn
-WIDEST = 900  # bits that a utility may be above the best that can be earned, where it is scaled
 
 
 def opening(inst: DmlrsInstance) -> tuple[float, DmlrsCertificate]:
@@ -47,34 +46,11 @@ def trim(inst: DmlrsInstance, schedule: DmlrsSchedule) -> DmlrsSchedule:
     return DmlrsSchedule(jobs=tuple(plan if c is not None else None for plan, c in kept))
 
 
-def in_units(method: Method) -> Method:
-    """Return the method for instances whose utilities are in any unit: see `scheduling.units`."""
-
-    def run(inst: DmlrsInstance, progress: Any, *, threads: int, seed: int) -> None:
-        exponent = _exponent(inst)
-        if exponent == 0:
-            method(inst, progress, threads=threads, seed=seed)
-            return
-        twin = inst.shifted(-exponent)
-
-        def back(certificate: DmlrsCertificate) -> DmlrsCertificate:
-            bits = certificate.grid_bits - exponent
-            return certificate.model_copy(
-                update={"instance_sha256": inst.digest(), "grid_bits": bits}
-            )
-
-        method(twin, InUnits(progress, twin, exponent, back), threads=threads, seed=seed)
-
-    return run
+def _earned(inst: DmlrsInstance) -> Iterator[float]:
+    """Yield what the jobs that can complete earn on the empty machines."""
+    for job, end in zip(inst.jobs, inst.earliest, strict=True):
+        if end is not None:
+            yield job.utility(end - job.arrival)
 
 
-def _exponent(inst: DmlrsInstance) -> int:
-    """Return the unit of what the best job can earn on the empty machines."""
-    earned = [
-        job.utility(end - job.arrival)
-        for job, end in zip(inst.jobs, inst.earliest, strict=True)
-        if end is not None
-    ]
-    richest = max((job.utility(0) for job in inst.jobs), default=0.0)
-    exponent = unit_of(max(earned, default=0.0) or richest)
-    return max(exponent, unit_of(richest) - WIDEST)
+in_units = partial(units.in_units, earned=_earned)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
+from functools import partial
 
 from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.format import FINEST_GRID, OasisCertificate
 from optsched.families.oasis.facts import fastest
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
-from optsched.problem import Method
 from optsched.proofs.grid import ceil_log2, float_above
-from optsched.scheduling.units import InUnits, unit_of
+from optsched.scheduling import units
 
 BITS = 40  # of the grid, below the greatest utility
-WIDEST = 900  # bits that a utility may be above the best that can be earned, where it is scaled
 
 
 def opening(inst: OasisInstance) -> tuple[float, OasisCertificate]:
@@ -41,37 +40,11 @@ def trim(inst: OasisInstance, schedule: OasisSchedule) -> OasisSchedule:
     return OasisSchedule(jobs=tuple(plan if c is not None else None for plan, c in kept))
 
 
-def in_units(method: Method) -> Method:
-    """Return the method for instances whose utilities are in any unit: see `scheduling.units`."""
-
-    def run(inst: OasisInstance, progress: Any, *, threads: int, seed: int) -> None:
-        exponent = _exponent(inst)
-        if exponent == 0:
-            method(inst, progress, threads=threads, seed=seed)
-            return
-        twin = inst.shifted(-exponent)
-
-        def back(certificate: OasisCertificate) -> OasisCertificate:
-            return certificate.model_copy(
-                update={
-                    "instance_sha256": inst.digest(),
-                    "grid_bits": certificate.grid_bits - exponent,
-                }
-            )
-
-        method(twin, InUnits(progress, twin, exponent, back), threads=threads, seed=seed)
-
-    return run
+def _earned(inst: OasisInstance) -> Iterator[float]:
+    """Yield what the jobs that can complete earn on the empty machines."""
+    for job, slots in zip(inst.jobs, fastest(inst), strict=True):
+        if slots is not None and job.arrival + slots <= inst.horizon:
+            yield job.utility(slots - 1)
 
 
-def _exponent(inst: OasisInstance) -> int:
-    """Return the unit of what the best job can earn on the empty machines."""
-    least = {i: d for i, d in enumerate(fastest(inst)) if d is not None}
-    earned = [
-        inst.jobs[i].utility(d - 1)
-        for i, d in least.items()
-        if inst.jobs[i].arrival + d <= inst.horizon
-    ]
-    richest = max((job.utility(0) for job in inst.jobs), default=0.0)
-    exponent = unit_of(max(earned, default=0.0) or richest)
-    return max(exponent, unit_of(richest) - WIDEST)
+in_units = partial(units.in_units, earned=_earned)

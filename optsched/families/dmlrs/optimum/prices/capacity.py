@@ -15,15 +15,10 @@ from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.request import requests
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
-from optsched.scheduling.board import book
+from optsched.scheduling.board import book, over_slots
 from optsched.scheduling.oracle.schedule import Machines
 
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
-
-
-def over_slots(capacity: Floats, slots: int) -> Floats:
-    """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
-    return np.tile(capacity.T, (slots, 1, 1))
 
 
 class CapacityBlocks:

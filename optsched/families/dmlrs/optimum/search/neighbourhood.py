@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -11,13 +10,14 @@ from optsched.engine.colgen import Column
 from optsched.engine.progress import Progress
 from optsched.engine.search import construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks, over_slots
+from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.request import requests
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
-from optsched.scheduling.board import Plan, PlanBoard
+from optsched.scheduling import board
+from optsched.scheduling.board import Plan, PlanBoard, load, over_slots, plan_of, planned_jobs
 from optsched.scheduling.oracle.schedule import Machines
 
 FACTORS = (  # multiples of the dual prices, and the share of leftovers that is charged
@@ -96,10 +96,7 @@ class Neighbourhood:
 
     def load(self, plans: Mapping[int, Plan]) -> None:
         """Replace the state by ``plans``."""
-        for i in list(self.board.plans):
-            self.board.remove(i)
-        for i, plan in plans.items():
-            self.board.restore(i, plan)
+        load(self.board, plans)
 
     def plans_of(self, schedule: Schedule) -> dict[int, Plan]:
         """Return the plans of a schedule that the judge has accepted, of jobs that earn."""
@@ -108,15 +105,9 @@ class Neighbourhood:
         for i, job in enumerate(schedule.jobs):
             if job is None:
                 continue
-            completion = max(t for t, _, _ in job.workers)
-            value = float(self.board.requests[i].utility[completion])
-            number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
-            for side, part in enumerate((job.workers, job.ps)):
-                for t, h, n in part:
-                    number[side, t, h] += n
-            if value > 0 and self.worth[i] > 0:
-                rows = [(*where, n) for where, n in sorted(number.items())]
-                plans[i] = Plan(value, completion, np.array(rows, np.int64))
+            plan = plan_of(job, self.board.requests[i].utility)
+            if plan.value > 0 and self.worth[i] > 0:
+                plans[i] = plan
         return plans
 
     def search(
@@ -160,14 +151,7 @@ class Neighbourhood:
 
     def schedule(self, plans: Mapping[int, Plan]) -> DmlrsSchedule:
         """Turn plans into a schedule."""
-        jobs: list[JobSchedule | None] = [None] * len(self.inst.jobs)
-        for i, plan in plans.items():
-            rows = plan.entries.tolist()
-            jobs[i] = JobSchedule(
-                workers=tuple((t, h, n) for side, t, h, n in rows if side == 0),
-                ps=tuple((t, h, n) for side, t, h, n in rows if side == 1),
-            )
-        return DmlrsSchedule(jobs=tuple(jobs))
+        return DmlrsSchedule(jobs=planned_jobs(len(self.inst.jobs), plans, JobSchedule))
 
 
 def plan_column(problem: CapacityBlocks, i: int, plan: Plan) -> Column:
@@ -190,8 +174,5 @@ def kinds(entries: Ints, slots: int) -> Ints:
 
 
 def flat_prices(inst: DmlrsInstance) -> Floats:
-    """Return prices that say nothing but "use little": before any dual prices are known."""
-    capacity = inst.arrays.capacity
-    whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
-    price = 1.0 / (whole * capacity.shape[1] * inst.horizon)
-    return np.tile(price[None, :, None], (inst.horizon, 1, len(capacity)))
+    """Return prices that say nothing but "use little", shape (T, R, H)."""
+    return board.flat_prices(inst.arrays.capacity, inst.horizon)

@@ -13,7 +13,7 @@ from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
-from optsched.scheduling.board import plan_entries
+from optsched.scheduling.board import over_slots, plan_entries
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 
 SIDES = (0, 1)  # workers, PS
@@ -43,11 +43,6 @@ def requests(inst: OasisInstance) -> list[Request]:
         )
         for i, job in enumerate(inst.jobs)
     ]
-
-
-def over_slots(capacity: Floats, slots: int) -> Floats:
-    """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
-    return np.repeat(capacity.T[None], slots, axis=0)
 
 
 class CapacityBlocks:

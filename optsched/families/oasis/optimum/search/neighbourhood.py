@@ -6,7 +6,6 @@ the best of them is improved by taking jobs out and putting jobs in.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -22,7 +21,8 @@ from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
-from optsched.scheduling.board import Plan
+from optsched.scheduling import board
+from optsched.scheduling.board import Plan, load, plan_of, planned_jobs
 
 FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
     (0.0, False),
@@ -136,29 +136,16 @@ class Neighbourhood:
                 found()
         keep()
 
-    def load(self, plans: Mapping[int, Plan]) -> None:
-        """Replace the state by ``plans``."""
-        for i in list(self.board.plans):
-            self.board.remove(i)
-        for i, plan in plans.items():
-            self.board.restore(i, plan)
-
     def adopt(self, schedule: OasisSchedule) -> None:
         """Replace the state by a schedule, without jobs that do not complete or earn nothing."""
         plans = {}
         for i, job in enumerate(schedule.jobs):
             if job is None or sum(n for _, _, n in job.workers) < self.inst.work[i]:
                 continue
-            completion = max(t for t, _, _ in job.workers)
-            value = float(self.board.requests[i].utility[completion])
-            number: Counter[tuple[int, int, int]] = Counter()  # a place may be named twice
-            for side, part in enumerate((job.workers, job.ps)):
-                for t, h, n in part:
-                    number[side, t, h] += n
-            if value > 0:
-                rows = [(*where, n) for where, n in sorted(number.items())]
-                plans[i] = Plan(value, completion, np.array(rows, np.int64))
-        self.load(plans)
+            plan = plan_of(job, self.board.requests[i].utility)
+            if plan.value > 0:
+                plans[i] = plan
+        load(self.board, plans)
 
     def search(
         self, progress: Progress, *, seed: int, start: int, done: Callable[[], float]
@@ -217,28 +204,14 @@ class Neighbourhood:
 
     def schedule(self, plans: Mapping[int, Plan]) -> OasisSchedule:
         """Turn plans into a schedule."""
-        jobs: list[JobSchedule | None] = [None] * len(self.inst.jobs)
-        for i, plan in plans.items():
-            rows = plan.entries.tolist()
-            jobs[i] = JobSchedule(
-                workers=tuple((t, h, n) for side, t, h, n in rows if side == 0),
-                ps=tuple((t, h, n) for side, t, h, n in rows if side == 1),
-            )
-        return OasisSchedule(jobs=tuple(jobs))
+        return OasisSchedule(jobs=planned_jobs(len(self.inst.jobs), plans, JobSchedule))
 
 
 def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
-    """Return prices that say nothing but "use little": before any dual prices are known."""
-    out = []
-    for capacity in (inst.arrays.worker_capacity, inst.arrays.ps_capacity):
-        whole = np.maximum(capacity.sum(axis=0), 1).astype(float)  # (R,)
-        price = 1.0 / (whole * capacity.shape[1] * inst.horizon)
-        out.append(
-            np.ascontiguousarray(
-                np.broadcast_to(price[None, :, None], (inst.horizon, *capacity.T.shape))
-            )
-        )
-    return out[0], out[1]
+    """Return prices that say nothing but "use little", on worker machines and on PS machines."""
+    capacities = (inst.arrays.worker_capacity, inst.arrays.ps_capacity)
+    worker, ps = (board.flat_prices(capacity, inst.horizon) for capacity in capacities)
+    return worker, ps
 
 
 def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.oasis.optimum.prices.capacity import over_slots
 from optsched.families.oasis.optimum.search.repacking import (
     Side,
     hoped,
@@ -23,7 +22,7 @@ from optsched.families.oasis.optimum.search.repacking import (
     slot_rooms,
 )
 from optsched.numbers.arrays import Floats, Ints
-from optsched.scheduling.board import Plan, book
+from optsched.scheduling.board import Plan, book, over_slots
 from optsched.scheduling.oracle.schedule import (
     Machines,
     Request,
