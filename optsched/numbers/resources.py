@@ -147,6 +147,16 @@ class Units:
         return np.array(out, dtype=np.int64).reshape(len(rows), len(self.scale))
 
 
+def spread_evenly(number: int, classes: Sequence[Any]) -> list[tuple[int, Any, int]]:
+    """Return place, class and number of machines where there are some; the first get one more.
+
+    >>> spread_evenly(3, ["large", "small"])
+    [(0, 'large', 2), (1, 'small', 1)]
+    """
+    each, more = divmod(number, len(classes))
+    return [(c, of, each + (c < more)) for c, of in enumerate(classes) if each + (c < more)]
+
+
 def expand(classes: Sequence[MachineClass]) -> tuple[tuple[float, ...], ...]:
     """Return the capacity of every single machine, in the order of the classes."""
     return tuple(c.capacity for c in classes for _ in range(c.count))

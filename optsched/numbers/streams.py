@@ -25,3 +25,8 @@ class Streams:
     def __call__(self, attribute: str, job: int = 0) -> Generator:
         """Return the stream of ``attribute`` for ``job``, always from its beginning."""
         return default_rng([self.seed, crc32(attribute.encode()), job])
+
+
+def draw_whole(rng: Generator, limits: tuple[float, float]) -> int:
+    """Draw a whole number, both ends included."""
+    return int(rng.integers(int(limits[0]), int(limits[1]), endpoint=True))

@@ -91,6 +91,14 @@ class Shapes:
         return default
 
 
+def drawn_demands(window: pd.DataFrame) -> list[str]:
+    """Name the demands of workers that are drawn for some job of a trace."""
+    names = {"gpu": "gpu", "cpu": "cpu", "memory_gb": "memory"}
+    return [
+        f"worker_demand of {name}" for column, name in names.items() if window[column].isna().any()
+    ]
+
+
 def _pick(pool: pd.DataFrame, rng: Generator) -> tuple[float, float, float]:
     gpu, cpu, memory = pool.iloc[int(rng.integers(len(pool)))]
     return float(gpu), float(cpu), float(memory)

@@ -11,7 +11,7 @@ import pandas as pd
 
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
-from optsched.traces.lines import MOST_ROWS, Row
+from optsched.traces.lines import MOST_ROWS, Row, read_csv
 
 SECONDS = 1e11  # above any date in Unix time
 AMOUNT = 1e9
@@ -106,6 +106,23 @@ class Columns:
                 f"{self.path}, line {self.line[k]}, {name}: is {shown(self.cells[name][k])}, "
                 f"expected {expected}"
             )
+
+
+def read_columns(path: Path, names: Sequence[str]) -> Columns:
+    """Read a comma-separated file whose header is known."""
+    rows = read_csv(path)
+    next(rows)
+    return Columns(path, names, rows)
+
+
+def must_be_known(columns: Columns, needed: Sequence[str], optional: Sequence[str]) -> None:
+    """Refuse a column that nobody reads."""
+    unknown = [n for n in columns.cells if n not in (*needed, *optional)]
+    if unknown:
+        raise InputError(
+            f"{columns.path}, line 1: unknown column {unknown[0]!r}, expected {', '.join(needed)} "
+            f"and if you like {', '.join(optional)}"
+        )
 
 
 def shown(text: str) -> str:

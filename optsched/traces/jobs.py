@@ -26,8 +26,15 @@ import pandas as pd
 
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
-from optsched.traces.columns import SECONDS, Columns, Number, missing_columns
-from optsched.traces.lines import Row, header, read_csv, read_lines
+from optsched.traces.columns import (
+    SECONDS,
+    Columns,
+    Number,
+    missing_columns,
+    must_be_known,
+    read_columns,
+)
+from optsched.traces.lines import Row, header, read_lines
 
 COLUMNS = ("name", "submit_seconds", "run_seconds", "tasks", "gpu", "cpu", "memory_gb", "user")
 TASKS = Number("tasks at once", low=1, high=1e6, whole=True)
@@ -77,9 +84,7 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
     names = header(path)
     for kind, (needed, read) in _READERS.items():
         if {*needed} <= {*names}:
-            rows = read_csv(path)
-            next(rows)
-            return _finished(path, kind, *read(Columns(path, names, rows)))
+            return _finished(path, kind, *read(read_columns(path, names)))
     if any(heads <= {*names} for heads in MACHINE_HEADS):
         raise InputError(f"{path}: is a list of machines, expected a list of jobs")
     raise missing_columns(path, names, FORMATS)
@@ -155,13 +160,7 @@ def _pods(columns: Columns) -> tuple[Table, None]:
 
 
 def _own(columns: Columns) -> tuple[Table, None]:
-    unknown = [n for n in columns.cells if n not in OWN + OWN_OPTIONAL]
-    if unknown:
-        raise InputError(
-            f"{columns.path}, line 1: unknown column {unknown[0]!r}, expected {', '.join(OWN)} and "
-            "if you like "
-            f"{', '.join(OWN_OPTIONAL)}"
-        )
+    must_be_known(columns, OWN, OWN_OPTIONAL)
     names = columns.text("name") if "name" in columns else [f"line {n}" for n in columns.line]
     return {
         "name": names,

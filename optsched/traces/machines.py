@@ -24,10 +24,10 @@ import numpy as np
 import pandas as pd
 
 from optsched.problem import InputError
-from optsched.traces.columns import Columns, Number, missing_columns
+from optsched.traces.columns import Columns, Number, missing_columns, must_be_known, read_columns
 from optsched.traces.jobs import OWN as OWN_JOBS
 from optsched.traces.jobs import PHILLY, PODS
-from optsched.traces.lines import Row, header, read_csv, read_lines
+from optsched.traces.lines import Row, header, read_lines
 
 COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
 EQUAL = ["gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model"]
@@ -72,9 +72,7 @@ def read_machines(path: Path | str) -> pd.DataFrame:
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
     for kind, (needed, read) in _READERS.items():
         if {*needed} <= {*names}:
-            rows = read_csv(path)
-            next(rows)
-            return _finished(path, kind, read(Columns(path, names, rows)))
+            return _finished(path, kind, read(read_columns(path, names)))
     raise missing_columns(path, names, FORMATS)
 
 
@@ -112,13 +110,7 @@ def _nodes(columns: Columns) -> Table:
 
 
 def _own(columns: Columns) -> Table:
-    unknown = [n for n in columns.cells if n not in OWN + OWN_OPTIONAL]
-    if unknown:
-        raise InputError(
-            f"{columns.path}, line 1: unknown column {unknown[0]!r}, expected {', '.join(OWN)} and "
-            "if you like "
-            f"{', '.join(OWN_OPTIONAL)}"
-        )
+    must_be_known(columns, OWN, OWN_OPTIONAL)
     texts = {n: columns.text(n) for n in ("name", "model") if n in columns}
     rest = {
         n: columns.numbers(n, UNKNOWN_OR_SOME) for n in ("storage_gb", "nic_gbps") if n in columns

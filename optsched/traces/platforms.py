@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.problem import InputError
-from optsched.traces.columns import Columns, Number, missing_columns
-from optsched.traces.lines import header, read_csv, read_lines
+from optsched.traces.columns import Number, missing_columns, read_columns
+from optsched.traces.lines import header, read_lines
 
 TREE = (
     "node", "parent", "hosts", "speed_flops_per_host", "host_link_bandwidth_Bps", "uplink_id",
@@ -57,9 +57,7 @@ def _tree(path: Path) -> Platform:
     names = header(path)
     if not set(TREE) <= set(names):
         raise missing_columns(path, names, {"tree": TREE})
-    rows = read_csv(path)
-    next(rows)
-    table = Columns(path, names, rows)
+    table = read_columns(path, names)
     if not len(table):
         raise InputError(f"{path}: has no rows, expected one per node")
     node, parent, uplink = table.text("node"), table.text("parent"), table.text("uplink_id")

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 from optsched.problem import InputError
-from optsched.traces.columns import SECONDS, Columns, Number, missing_columns
-from optsched.traces.lines import header, read_csv
+from optsched.traces.columns import SECONDS, Number, missing_columns, read_columns
+from optsched.traces.lines import header
 
 PODS = (
     *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
@@ -47,9 +47,7 @@ def read_pods(path: Path | str) -> pd.DataFrame:
     names = header(path)
     if not {*PODS} <= {*names}:
         raise missing_columns(path, names, {NAME: PODS})
-    rows = read_csv(path)
-    next(rows)
-    columns = Columns(path, names, rows)
+    columns = read_columns(path, names)
     if not len(columns):
         raise InputError(f"{path}: names no pod, expected at least one")
     created = columns.numbers("creation_time", TIME)

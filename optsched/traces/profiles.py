@@ -19,8 +19,8 @@ from pathlib import Path
 import pandas as pd
 
 from optsched.problem import InputError
-from optsched.traces.columns import Columns, Number, missing_columns
-from optsched.traces.lines import header, read_csv
+from optsched.traces.columns import Number, missing_columns, read_columns
+from optsched.traces.lines import header
 
 GBIT_PER_MB = 0.008
 COLUMNS = ("model", "batch_seconds", "gradient_mb", "batches", "inner_gbps", "outer_gbps")
@@ -44,9 +44,7 @@ def read_profiles(path: Path | str) -> pd.DataFrame:
     own, measured = {*COLUMNS} <= {*names}, {*MEASURED} <= {*names}
     if not own and not measured:
         raise missing_columns(path, names, {"models": COLUMNS, "DL2 models": MEASURED})
-    rows = read_csv(path)
-    next(rows)
-    columns = Columns(path, names, rows)
+    columns = read_columns(path, names)
     given = COLUMNS if own else ("model", *MEASURED[1:4], "intra_bw_mb_s", "inter_bw_mb_s")
     table = pd.DataFrame(
         {

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from optsched.problem import InputError
-from optsched.traces.columns import Columns, Number, missing_columns
+from optsched.traces.columns import Number, missing_columns, read_columns
 from optsched.traces.jobs import is_swf, read_jobs
-from optsched.traces.lines import header, read_bytes, read_csv
+from optsched.traces.lines import header, read_bytes
 
 LIST = ("name", "flop", "bytes")
 AMOUNT = Number("per task", high=1e18)
@@ -55,9 +55,7 @@ def _list(path: Path) -> list[Bag]:
     names = header(path)
     if not set(LIST) <= set(names):
         raise missing_columns(path, names, {"list of applications": LIST})
-    rows = read_csv(path)
-    next(rows)
-    table = Columns(path, names, rows)
+    table = read_columns(path, names)
     flop = table.numbers("flop", Number("flop per task", high=1e18, above_low=True))
     sent = table.numbers("bytes", AMOUNT)
     zero, one = [0.0] * len(table), [1.0] * len(table)

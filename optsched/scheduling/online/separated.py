@@ -18,7 +18,7 @@ from optsched.scheduling.board import plan_entries
 from optsched.scheduling.online.ledger import Ledger
 from optsched.scheduling.online.posted_prices import PostedPrices, ln_or_none
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
-from optsched.scheduling.placement import Placement
+from optsched.scheduling.placement import Placement, by_slot
 
 ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility
 
@@ -130,8 +130,5 @@ class SeparatedScheduler:
             mine = entries[entries[:, 0] == side]
             ledger.take(mine[:, 1], mine[:, 2], mine[:, 3, None] * demand[None, :])
             prices.refresh_at(mine[:, 1:3])
-        placed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
-        for side, t, h, number in entries.tolist():
-            placed.setdefault(t, ({}, {}))[side][h] = number
-        for t, (on_workers, on_ps) in placed.items():
-            self.plans.setdefault(t, {})[i] = Placement(on_workers, on_ps)
+        for t, placement in by_slot(entries).items():
+            self.plans.setdefault(t, {})[i] = placement

@@ -46,7 +46,7 @@ def test_ranges_of_the_paper():
 def test_options_are_checked():
     with pytest.raises(InputError, match="unknown preset 'big'"):
         generate("big", seed=0)
-    with pytest.raises(InputError, match="architecture is 'star'"):
+    with pytest.raises(InputError, match="unknown architecture 'star'"):
         generate(seed=0, architecture="star")
     with pytest.raises(InputError, match="machines is 0"):
         generate(seed=0, machines=0)

@@ -123,7 +123,7 @@ def test_figure_5_sizes_and_priorities():
         ({"machines": 1}, "machines is 1, expected at least one for each of the two sides"),
         ({"priority": (5, 1)}, r"priority is \(5, 1\), expected 0 < lowest <= highest"),
         ({"mix": (1, 1, 1)}, r"mix is \(1, 1, 1\), expected three shares that add up to 1"),
-        ({"slot_seconds": 0}, "slot_seconds is 0, expected a positive number of seconds"),
+        ({"slot_seconds": 0}, "slot_seconds is 0, expected a positive number"),
     ],
 )
 def test_wrong_options(options, message):

@@ -20,6 +20,7 @@ from numpy.random import Generator
 
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
 from optsched.families.bipartite.instance_utilities import KINDS, Utility
+from optsched.numbers import settings
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
 
@@ -84,10 +85,8 @@ def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> Biparti
     InputError
         Unknown preset or setting, or a setting that makes no sense.
     """
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset {preset!r}, expected one of: {', '.join(PRESETS)}")
-    if seed < 0:
-        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    settings.one_of("preset", preset, PRESETS)
+    settings.whole(0, seed=seed)
     try:
         s = replace(PRESETS[preset], **changes)
     except TypeError as err:
@@ -114,16 +113,12 @@ def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> Biparti
 
 
 def _check(s: Settings) -> None:
-    for name in ("ports", "machines", "slots", "most_jobs"):
-        if getattr(s, name) < 1:
-            raise InputError(f"{name} is {getattr(s, name)}, expected a whole number of at least 1")
+    settings.whole(ports=s.ports, machines=s.machines, slots=s.slots, most_jobs=s.most_jobs)
+    settings.positive(contention=s.contention, scale=s.scale)
     if not 0 <= s.density <= s.ports:
         raise InputError(f"density is {s.density}, expected 0..{s.ports}, the number of ports")
     if not 0 <= s.arrival_probability <= 1:
         raise InputError(f"arrival_probability is {s.arrival_probability}, expected 0..1")
-    for name in ("contention", "scale"):
-        if not 0 < getattr(s, name) < math.inf:
-            raise InputError(f"{name} is {getattr(s, name)}, expected a positive number")
     unknown = [kind for kind in s.utilities if kind not in KINDS]
     if unknown or not s.utilities:
         raise InputError(f"utilities is {s.utilities}, expected some of: {', '.join(KINDS)}")

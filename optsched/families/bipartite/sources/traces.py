@@ -19,6 +19,7 @@ from optsched.families.bipartite.facts import describe, headline, offered_load, 
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
 from optsched.families.bipartite.instance_utilities import Utility
 from optsched.families.bipartite.sources.presets import PRESETS, draw_utilities, generate
+from optsched.numbers import settings
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces import read_machines, reading, seconds
@@ -66,8 +67,7 @@ def open_trace(source: Path, window: Window) -> BipartiteInstance:
         with reading(path):
             nodes = read_machines(path)
     slot = seconds(chosen.pop("slot"))
-    if not 0 < slot < math.inf:
-        raise InputError(f"slot is {slot} s, expected a positive number")
+    settings.positive(slot=slot)
     made = from_trace(pods, nodes, seed=chosen.pop("draw_seed"), **chosen)
     return made.model_copy(update={"slot_seconds": slot})  # nothing depends on it
 
@@ -121,14 +121,8 @@ def from_trace(
     """
     jobs = min(MOST_PODS, len(pods)) if jobs is None else jobs
     start = f"#{max(0, len(pods) - jobs)}" if start is None else start
-    for name, value in {
-        **{"jobs": jobs, "slots": slots, "ports": ports},
-        **{"machines": machines, "most_jobs": most_jobs},
-    }.items():
-        if value < 1:
-            raise InputError(f"{name} is {value}, expected a whole number of at least 1")
-    if not 0 < load < math.inf:
-        raise InputError(f"load is {load}, expected a positive number")
+    settings.whole(jobs=jobs, slots=slots, ports=ports, machines=machines, most_jobs=most_jobs)
+    settings.positive(load=load)
     window = take_window(pods, jobs, start, 1).reset_index(drop=True)
     window = window.assign(slot=arrival_slots(window, slots), kind=_gpu_class(window))
     types = window.groupby(["models", "kind"], sort=False).size()

@@ -7,6 +7,7 @@ from numpy.random import Generator
 
 from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.files.provenance import names_changes
+from optsched.numbers import settings
 from optsched.numbers.arrays import Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
@@ -70,10 +71,8 @@ def generate(
     InputError
         Unknown preset or unit, or a size that no platform has.
     """
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset {preset!r}, expected one of: {', '.join(PRESETS)}")
-    if units not in UNITS:
-        raise InputError(f"unknown units {units!r}, expected one of: {', '.join(UNITS)}")
+    settings.one_of("preset", preset, PRESETS)
+    settings.one_of("units", units, UNITS)
     if nodes is None:
         nodes = 6 if preset == "small" else 20
     if degree is None:

@@ -25,8 +25,9 @@ from optsched.families.completion.instance import (
 )
 from optsched.families.completion.modes import Cluster
 from optsched.files.provenance import names_changes
+from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.problem import InputError
 
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
@@ -141,43 +142,32 @@ def generate(
     InputError
         A size or option is wrong, or no job that fits on the servers was found.
     """
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset {preset!r}, expected one of: {', '.join(PRESETS)}")
-    for option, value, known in (
-        ("architecture", architecture, ("ps", "ring")),
-        ("speeds", speeds, ("scaled", "independent")),
-    ):
-        if value not in known:
-            raise InputError(f"{option} is {value!r}, expected one of: {', '.join(known)}")
+    settings.one_of("preset", preset, PRESETS)
+    settings.one_of("architecture", architecture, ("ps", "ring"))
+    settings.one_of("speeds", speeds, ("scaled", "independent"))
     s, streams = PRESETS[preset], Streams(seed)
-    sizes = {
-        "jobs": s.jobs if jobs is None else jobs,
-        "slots": s.slots if slots is None else slots,
-        "machines": s.machines if machines is None else machines,
-    }
-    for name, size in sizes.items():
-        if size < (0 if name == "jobs" else 1):
-            raise InputError(f"{name} is {size}, expected a whole number of at least 1")
-    if seed < 0:
-        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
+    machines = s.machines if machines is None else machines
+    settings.whole(0, seed=seed, jobs=jobs)
+    settings.whole(slots=slots, machines=machines)
     platform = Platform(
         architecture=architecture,
         slot_seconds=slot_seconds,
-        horizon=sizes["slots"],
+        horizon=slots,
         enforce_horizon=enforce_horizon,
         resources=RESOURCES,
         units=UNITS,
-        servers=draw_servers(streams, s, sizes["machines"]),
+        servers=draw_servers(streams, s, machines),
         worker_types=draw_workers(streams, s),
         ps_types=draw_ps(streams, s) if architecture == "ps" else (),
     )
     cluster = Cluster(platform)
     found, redrawn = [], 0
-    for j in range(sizes["jobs"]):
+    for j in range(jobs):
         for candidate in _candidates(s, platform, streams, j, speeds):
             modes = cluster.task(candidate).modes
             least = modes.shortest
-            room = sizes["slots"] - candidate.arrival if enforce_horizon else NO_LIMIT
+            room = slots - candidate.arrival if enforce_horizon else NO_LIMIT
             if least is not None and least <= room:
                 found.append(candidate)
                 break
@@ -231,7 +221,7 @@ def draw_ps(streams: Streams, s: Settings) -> tuple[PsType, ...]:
 
 def _whole(streams: Streams, name: str, k: int, limits: tuple[Range, ...]) -> tuple[int, ...]:
     rng = streams(name, k)
-    return tuple(int(rng.integers(int(a), int(b) + 1)) for a, b in limits)
+    return tuple(draw_whole(rng, each) for each in limits)
 
 
 def _candidates(
@@ -250,17 +240,11 @@ def _candidates(
         last = max(1, int(np.ceil(platform.horizon * s.arrival)))
         yield CompletionJob(
             arrival=int(rng["arrival"].integers(last)),
-            weight=int(rng["weight"].integers(int(s.weight[0]), int(s.weight[1]) + 1)),
-            epochs=int(rng["epochs"].integers(int(s.epochs[0]), int(s.epochs[1]) + 1)),
-            chunks=int(rng["chunks"].integers(int(s.chunks[0]), int(s.chunks[1]) + 1)),
-            batches_per_chunk=int(
-                rng["batches"].integers(
-                    int(s.batches_per_chunk[0]), int(s.batches_per_chunk[1]) + 1
-                )
-            ),
+            weight=draw_whole(rng["weight"], s.weight),
+            epochs=draw_whole(rng["epochs"], s.epochs),
+            chunks=draw_whole(rng["chunks"], s.chunks),
+            batches_per_chunk=draw_whole(rng["batches"], s.batches_per_chunk),
             batch_time=tuple(round(float(x), 6) for x in v),
             update_time=tuple(round(float(x) / 1000 / platform.slot_seconds, 9) for x in ms),
-            gradient_mb=int(
-                rng["gradient"].integers(int(s.gradient_mb[0]), int(s.gradient_mb[1]) + 1)
-            ),
+            gradient_mb=draw_whole(rng["gradient"], s.gradient_mb),
         )

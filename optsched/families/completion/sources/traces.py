@@ -7,7 +7,6 @@ instance says so in ``drawn``.
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,9 @@ from optsched.families.completion.instance import (
     WorkerType,
 )
 from optsched.families.completion.sources.presets import Settings
+from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.problem import InputError, Window
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
@@ -80,13 +80,9 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
             profiles.append(read_throughputs(path))
     slots, slot_seconds, seed = chosen["slots"], seconds(chosen["slot"]), chosen["draw_seed"]
     jobs, load, least = chosen["jobs"], chosen["load"], chosen["min_tasks"]
-    for name, number in (("jobs", jobs), ("slots", slots), ("min_tasks", least)):
-        if number < 1:
-            raise InputError(f"{name} is {number}, expected a whole number of at least 1")
-    if not 0 < load < math.inf:
-        raise InputError(f"load is {load}, expected a positive number")
-    if seed < 0:
-        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    settings.whole(jobs=jobs, slots=slots, min_tasks=least)
+    settings.positive(load=load)
+    settings.whole(0, seed=seed)
     some = take_window(trace, jobs, chosen["start"], least)
     streams = Streams(seed)
     table = _speeds(pd.concat(profiles) if profiles else None, streams, len(some))
@@ -173,7 +169,7 @@ def _gradient(streams: Streams, j: int, fastest_ms: float) -> float:
 
 
 def _whole(streams: Streams, name: str, j: int, limits: tuple[float, float]) -> int:
-    return int(streams(name, j).integers(int(limits[0]), int(limits[1]) + 1))
+    return draw_whole(streams(name, j), limits)
 
 
 def _number(jobs: list[CompletionJob], slots: int, load: float) -> int:

@@ -21,6 +21,7 @@ from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.separated import LnBounds, Prospect, SeparatedScheduler, ln_bounds
 from optsched.scheduling.oracle.schedule import Request
 from optsched.scheduling.placement import Placement
+from optsched.scheduling.platform import utility_table
 
 
 class Oasis:
@@ -74,9 +75,7 @@ class Oasis:
         if IMPOSSIBLE in table:
             return None
         assert self.scheduler is not None
-        utility = np.zeros(platform.horizon)
-        for t in range(job.arrival, platform.horizon):
-            utility[t] = job.utility(t - job.arrival)
+        (utility,) = utility_table([job], platform.horizon)
         return Request(
             arrival=job.arrival,
             work=worker_slots(job, job.outer_bandwidth, platform.slot_seconds),

@@ -27,7 +27,8 @@ from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.ledger import Ledger
 from optsched.scheduling.online.posted_prices import PostedPrices
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.scheduling.placement import Placement
+from optsched.scheduling.placement import Placement, by_slot
+from optsched.scheduling.platform import utility_table
 
 ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of its utility
 
@@ -144,18 +145,13 @@ class PdOrs:
             self.ledger.take(mine[:, 1], mine[:, 2], mine[:, 3, None] * demand[None, :])
         if entries.size:
             self.prices.refresh_at(entries[:, 1:3])
-        placed: dict[int, tuple[dict[int, int], dict[int, int]]] = {}
-        for side, t, h, number in entries.tolist():
-            placed.setdefault(t, ({}, {}))[side][h] = number
-        for t, (workers, ps) in placed.items():
-            self.plans.setdefault(t, {})[i] = Placement(workers, ps)
+        for t, placement in by_slot(entries).items():
+            self.plans.setdefault(t, {})[i] = placement
 
     def request(self, job: DmlrsJob) -> Request:
         """Translate a job into the oracle's terms."""
         platform = self.platform
-        utility = np.zeros(platform.horizon)
-        for t in range(job.arrival, platform.horizon):
-            utility[t] = job.utility(t - job.arrival)
+        (utility,) = utility_table([job], platform.horizon)
         self.ledger.units(job.worker_demand)  # a finer decimal of either changes the units of both
         beta = self.ledger.units(job.ps_demand)
         demands = self.ledger.units(job.worker_demand), beta

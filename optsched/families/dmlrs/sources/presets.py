@@ -25,8 +25,9 @@ from optsched.families.dmlrs.instance import (
     fastest_pace,
 )
 from optsched.files.provenance import names_changes
-from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams
+from optsched.numbers import settings
+from optsched.numbers.resources import MachineClass, spread_evenly
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError
 
@@ -129,20 +130,17 @@ def generate(
     InputError
         A size or option is wrong, or no job that can finish was found.
     """
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset {preset!r}, expected one of: {', '.join(PRESETS)}")
+    settings.one_of("preset", preset, PRESETS)
     s, streams = PRESETS[preset], Streams(seed)
     jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
     machines = s.machines if machines is None else machines
-    _check(seed=seed, jobs=jobs, slots=slots, machines=machines)
+    settings.whole(0, seed=seed)
+    settings.whole(jobs=jobs, slots=slots, machines=machines)
+    settings.positive(slot_seconds=slot_seconds)
+    settings.one_of("held", held, ("inner", "outer"))
+    settings.one_of("g_unit", g_unit, MB)
     if not 1 <= ratio < float("inf"):
         raise InputError(f"ratio is {ratio}, expected inner rate / outer rate of at least 1")
-    if held not in ("inner", "outer"):
-        raise InputError(f"held is {held!r}, expected inner or outer")
-    if g_unit not in MB:
-        raise InputError(f"g_unit is {g_unit!r}, expected one of: {', '.join(MB)}")
-    if not 0 < slot_seconds < float("inf"):
-        raise InputError(f"slot_seconds is {slot_seconds}, expected a positive number of seconds")
     platform = Platform(
         slot_seconds=slot_seconds,
         horizon=slots,
@@ -168,20 +166,11 @@ def generate(
     )
 
 
-def _check(**sizes: int) -> None:
-    for name, value in sizes.items():
-        least = 0 if name == "seed" else 1
-        if value < least:
-            raise InputError(f"{name} is {value}, expected a whole number of at least {least}")
-
-
 def spread_classes(classes: Sequence[Class], number: int) -> tuple[MachineClass, ...]:
-    """Spread ``number`` machines over the classes as evenly as possible, the first get one more."""
-    each, more = divmod(number, len(classes))
+    """Spread ``number`` machines over the classes as evenly as possible."""
     return tuple(
-        MachineClass(name=name, count=each + (c < more), capacity=capacity)
-        for c, (name, capacity) in enumerate(classes)
-        if each + (c < more)
+        MachineClass(name=name, count=count, capacity=capacity)
+        for _, (name, capacity), count in spread_evenly(number, classes)
     )
 
 
@@ -205,17 +194,14 @@ def _candidates(
     rng = {name: streams(name, i) for name in names}
 
     def whole(name: str) -> int:
-        low, high = getattr(s, name)
-        return int(rng[name].integers(int(low), int(high), endpoint=True))
+        return draw_whole(rng[name], getattr(s, name))
 
     def real(name: str, decimals: int) -> float:
         low, high = getattr(s, name)
         return round(float(rng[name].uniform(low, high)), decimals)
 
     def demand(name: str) -> tuple[float, ...]:
-        return tuple(
-            float(rng[name].integers(int(low), int(high), endpoint=True)) for low, high in s.demand
-        )
+        return tuple(float(draw_whole(rng[name], limits)) for limits in s.demand)
 
     until = max(1, int(s.arrivals * platform.horizon))
     while True:

@@ -17,12 +17,13 @@ import pandas as pd
 from optsched.families.dmlrs.facts import demand_totals, describe, offered_load, warnings
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
 from optsched.families.dmlrs.sources.presets import Settings, generate
+from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_tol, exact
 from optsched.numbers.streams import Streams
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
-from optsched.scheduling.shapes import MACHINES, Shapes
+from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
 from optsched.traces import Tables, read_tables, reading, seconds
 from optsched.traces.profiles import COLUMNS, read_profiles
 from optsched.traces.windows import arrival_slots, scaled, take_window
@@ -125,14 +126,9 @@ def from_trace(
     InputError
         An option is wrong, or fewer than ``jobs`` jobs are left from ``start`` on.
     """
-    for name, value in (("jobs", jobs), ("slots", slots), ("min_tasks", min_tasks)):
-        if value < 1:
-            raise InputError(f"{name} is {value}, expected a whole number of at least 1")
-    for name, amount in (("load", load), ("slot_seconds", slot_seconds)):
-        if not 0 < amount < float("inf"):
-            raise InputError(f"{name} is {amount}, expected a positive number")
-    if seed < 0:
-        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    settings.whole(jobs=jobs, slots=slots, min_tasks=min_tasks)
+    settings.positive(load=load, slot_seconds=slot_seconds)
+    settings.whole(0, seed=seed)
     window = take_window(tables.jobs, jobs, start, min_tasks)
     classes = [
         MachineClass(
@@ -219,12 +215,10 @@ class _Draw:
 
 def _drawn(window: pd.DataFrame, profiles: pd.DataFrame | None) -> tuple[str, ...]:
     """Name what neither the trace nor the models say."""
-    demands = {"gpu": "gpu", "cpu": "cpu", "memory_gb": "memory"}
-    gaps = [name for column, name in demands.items() if window[column].isna().any()]
     made_up = () if profiles is not None else ("constants of the models",)
     return (
         *made_up,
         *("model of each job", "ps_bandwidth"),
-        *(f"worker_demand of {name}" for name in gaps),
+        *drawn_demands(window),
         *("ps_demand", "utility"),
     )

@@ -30,6 +30,7 @@ from optsched.scheduling.online.separated import (
 )
 from optsched.scheduling.oracle.schedule import Request
 from optsched.scheduling.placement import Placement
+from optsched.scheduling.platform import utility_table
 
 
 class Oasis:
@@ -117,9 +118,7 @@ class Oasis:
     def request(self, job: OasisJob) -> Request:
         """Translate a job into the oracle's terms."""
         platform = self.platform
-        utility = np.zeros(platform.horizon)
-        for t in range(job.arrival, platform.horizon):
-            utility[t] = job.utility(t - job.arrival)
+        (utility,) = utility_table([job], platform.horizon)
         return Request(
             arrival=job.arrival,
             work=_size(job, platform, self.granularity),

@@ -19,9 +19,10 @@ from numpy.random import Generator
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
 from optsched.files.provenance import names_changes
+from optsched.numbers import settings
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams
+from optsched.numbers.resources import MachineClass, spread_evenly
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.numbers.utility import Sigmoid
 from optsched.problem import InputError
 from optsched.scheduling.jobs import MB_PER_GBIT
@@ -133,13 +134,14 @@ def generate(
     InputError
         A size or option is wrong, or no job that can finish was found.
     """
-    if preset not in PRESETS:
-        raise InputError(f"unknown preset {preset!r}, expected one of: {', '.join(PRESETS)}")
+    settings.one_of("preset", preset, PRESETS)
     s, streams = PRESETS[preset], Streams(seed)
     jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
     h, k = _sides(s.machines if machines is None else machines)
-    _check_sizes(seed=seed, jobs=jobs, slots=slots)
-    _check_options(priority, mix, slot_seconds)
+    settings.whole(0, seed=seed)
+    settings.whole(jobs=jobs, slots=slots)
+    settings.positive(slot_seconds=slot_seconds)
+    _check_options(priority, mix)
     platform = Platform(
         slot_seconds=slot_seconds,
         horizon=slots,
@@ -171,20 +173,11 @@ def generate(
     )
 
 
-def _check_sizes(**sizes: int) -> None:
-    for name, value in sizes.items():
-        least = 0 if name == "seed" else 1
-        if value < least:
-            raise InputError(f"{name} is {value}, expected a whole number of at least {least}")
-
-
-def _check_options(priority: Range, mix: tuple[float, float, float], slot_seconds: float) -> None:
+def _check_options(priority: Range, mix: tuple[float, float, float]) -> None:
     if not 0 < priority[0] <= priority[1] < float("inf"):
         raise InputError(f"priority is {priority}, expected 0 < lowest <= highest")
     if min(mix) < 0 or abs(sum(mix) - 1) > 1e-9:
         raise InputError(f"mix is {mix}, expected three shares that add up to 1")
-    if not 0 < slot_seconds < float("inf"):
-        raise InputError(f"slot_seconds is {slot_seconds}, expected a positive number of seconds")
 
 
 def _sides(machines: int | tuple[int, int]) -> tuple[int, int]:
@@ -197,16 +190,10 @@ def _sides(machines: int | tuple[int, int]) -> tuple[int, int]:
 def _machines(
     classes: Sequence[Class], number: int, streams: Streams, nic: str
 ) -> tuple[MachineClass, ...]:
-    """Spread ``number`` machines over the classes as evenly as possible, the first get one more."""
-    each, more = divmod(number, len(classes))
+    """Spread ``number`` machines over the classes as evenly as possible."""
     return tuple(
-        MachineClass(
-            name=name,
-            count=each + (c < more),
-            capacity=(*capacity, int(streams(nic, c).integers(NIC[0], NIC[1] + 1))),
-        )
-        for c, (name, capacity) in enumerate(classes)
-        if each + (c < more)
+        MachineClass(name=name, count=count, capacity=(*capacity, draw_whole(streams(nic, c), NIC)))
+        for c, (name, capacity), count in spread_evenly(number, classes)
     )
 
 

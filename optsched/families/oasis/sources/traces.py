@@ -26,11 +26,12 @@ from optsched.families.oasis.sources.presets import (
     generate,
     shifted,
 )
+from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_tol, exact
-from optsched.numbers.streams import Streams
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
-from optsched.scheduling.shapes import MACHINES, Shapes
+from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
 from optsched.traces import Tables, read_tables, seconds
 from optsched.traces.windows import arrival_slots, scaled, take_window
 
@@ -119,10 +120,9 @@ def from_trace(
     InputError
         An option is wrong, or fewer than ``jobs`` jobs are left from ``start`` on.
     """
-    _check(jobs=jobs, slots=slots, min_tasks=min_tasks)
-    _check_positive(load=load, slot_seconds=slot_seconds)
-    if seed < 0:
-        raise InputError(f"seed is {seed}, expected a whole number of at least 0")
+    settings.whole(jobs=jobs, slots=slots, min_tasks=min_tasks)
+    settings.positive(load=load, slot_seconds=slot_seconds)
+    settings.whole(0, seed=seed)
     window = take_window(tables.jobs, jobs, start, min_tasks)
     streams = Streams(seed)
     work = _work(window, slot_seconds)
@@ -149,18 +149,6 @@ def from_trace(
             f"load {load:g}, seed {seed}"
         ),
     )
-
-
-def _check(**numbers: int) -> None:
-    for name, value in numbers.items():
-        if value < 1:
-            raise InputError(f"{name} is {value}, expected a whole number of at least 1")
-
-
-def _check_positive(**numbers: float) -> None:
-    for name, value in numbers.items():
-        if not 0 < value < math.inf:
-            raise InputError(f"{name} is {value}, expected a positive number")
 
 
 def _work(window: pd.DataFrame, slot_seconds: float) -> list[int]:
@@ -218,7 +206,7 @@ class _Draw:
         return self.streams(name, i).uniform(limits[0], limits[1])
 
     def whole(self, name: str, i: int, limits: Range) -> int:
-        return int(self.streams(name, i).integers(int(limits[0]), int(limits[1]) + 1))
+        return draw_whole(self.streams(name, i), limits)
 
     def mini_batches(
         self, i: int, work: int, chunks: int, b: float
@@ -246,11 +234,9 @@ class _Draw:
 
 def _drawn(window: pd.DataFrame) -> tuple[str, ...]:
     """Name what the trace does not say; of E, M, tau and e it fixes one product, the work."""
-    demands = {"gpu": "gpu", "cpu": "cpu", "memory_gb": "memory"}
-    gaps = [name for column, name in demands.items() if window[column].isna().any()]
     return (
         *("epochs", "batches_per_chunk", "batch_time", "gradient_mb"),
         *("worker_bandwidth", "ps_bandwidth"),
-        *(f"worker_demand of {name}" for name in gaps),
+        *drawn_demands(window),
         *("ps_demand", "utility"),
     )
