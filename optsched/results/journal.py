@@ -10,7 +10,6 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from optsched.engine.progress import CLOSED, Progress
@@ -53,12 +52,7 @@ class Journal:
         lastwords.listen_to_signals()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             return  # the supervisor takes it up
         if self._target is not None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from optsched.numbers.resources import exact
+from optsched.numbers.resources import MachineClass, exact, room
 from optsched.problem import Frozen, Information
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
@@ -63,6 +63,75 @@ def arrivals_by_slot(
         known[job.arrival + shift][i] = job
     for t in range(horizon):
         yield Arrivals(t, MappingProxyType(known[t]))
+
+
+LIGHT = 0.5
+EARNS = 0.01
+"""A job can earn if the fastest run brings more than this share of the utility of no delay."""
+
+
+def headline(inst: Any) -> str:
+    """Return the size in a phrase."""
+    return f"{len(inst.jobs)} jobs"
+
+
+def spread(values: Iterable[float]) -> dict[str, float]:
+    """Return the least, the middle and the greatest of some numbers."""
+    ordered = sorted(values)
+    if not ordered:
+        return {}
+    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
+
+
+def share(flags: Iterable[bool]) -> float:
+    """Return the share of the flags that are set, 0 of none."""
+    listed = list(flags)
+    return sum(listed) / len(listed) if listed else 0.0
+
+
+def classes_of(machines: Iterable[MachineClass], resources: Sequence[str]) -> list[dict[str, Any]]:
+    """Return name, number and capacities of every class of machines."""
+    return [
+        {"name": c.name, "count": c.count, **dict(zip(resources, c.capacity, strict=True))}
+        for c in machines
+    ]
+
+
+def load_of(
+    total: Sequence[Fraction], machines: Sequence[MachineClass], inst: Any
+) -> dict[str, float]:
+    """Return demand x slots (by resource) over all that the machines have until the horizon.
+
+    inf where there is demand and no capacity.
+    """
+    loads = {}
+    for r, name in enumerate(inst.resources):
+        whole = sum(c.count * exact(c.capacity[r]) for c in machines) * inst.horizon
+        none = float("inf") if total[r] else 0.0
+        loads[name] = float(total[r] / whole) if whole else none
+    return loads
+
+
+def warn_of_room(load: float) -> list[str]:
+    """Return a warning where there is room for nearly everybody."""
+    if load >= LIGHT:
+        return []
+    return [
+        f"the offered load is {load:.2g}: there is room for nearly everybody, and policies may "
+        "look alike"
+    ]
+
+
+def misfit(job: Any, workers: Sequence[MachineClass], ps: Sequence[MachineClass], inst: Any) -> str:
+    """Return why not even one worker of a job runs on the empty machines."""
+    for what, demand, machines in (
+        ("a worker", job.worker_demand, workers),
+        ("a parameter server", job.ps_demand, ps),
+    ):
+        if not any(room(c.capacity, demand, 1) for c in machines):
+            asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
+            return f"{what} fits on no machine, it asks for {asks}"
+    return "not even one worker finds the parameter servers that it needs"
 
 
 MOST_NAMED = 3  # jobs whose trouble is told in full

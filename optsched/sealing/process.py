@@ -29,7 +29,6 @@ from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
 from selectors import EVENT_READ, EVENT_WRITE, DefaultSelector
-from types import TracebackType
 from typing import Any, Self
 
 from pydantic_core import from_json, to_json
@@ -139,12 +138,7 @@ class SealedPolicy:
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         process = self._process
         if process.stdin is not None:
             process.stdin.close()

@@ -8,8 +8,7 @@ import numpy as np
 
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
-
-LIGHT = 0.5
+from optsched.scheduling.jobs import LIGHT, classes_of, share, spread
 
 
 def headline(inst: CompletionInstance) -> str:
@@ -46,7 +45,6 @@ def describe(inst: CompletionInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     cluster = Cluster(inst)
     shortest = [cluster.task(job).modes.shortest for job in inst.jobs]
-    known = sorted(s for s in shortest if s is not None)
     units = inst.units or ("",) * len(inst.resources)
     return {
         "source": inst.source,
@@ -57,10 +55,7 @@ def describe(inst: CompletionInstance) -> dict[str, Any]:
         "jobs must end by the horizon": inst.enforce_horizon,
         "resources": dict(zip(inst.resources, units, strict=True)),
         "servers": sum(c.count for c in inst.servers),
-        "server classes": [
-            {"name": c.name, "count": c.count} | dict(zip(inst.resources, c.capacity, strict=True))
-            for c in inst.servers
-        ],
+        "server classes": classes_of(inst.servers, inst.resources),
         "worker types": [
             {"name": w.name} | dict(zip(inst.resources, w.demand, strict=True))
             for w in inst.worker_types
@@ -70,12 +65,8 @@ def describe(inst: CompletionInstance) -> dict[str, Any]:
             for p in inst.ps_types
         ],
         "offered load": {"servers": offered_load(inst)},
-        "shortest run": (
-            {"min": known[0], "median": known[len(known) // 2], "max": known[-1]} if known else {}
-        ),
-        "jobs with more than one worker": (
-            sum(job.chunks > 1 for job in inst.jobs) / len(inst.jobs) if inst.jobs else 0.0
-        ),
+        "shortest run": spread(s for s in shortest if s is not None),
+        "jobs with more than one worker": share(job.chunks > 1 for job in inst.jobs),
         "jobs that can never run": sum(s is None for s in shortest),
         "redrawn": inst.redrawn,
         "drawn": list(inst.drawn),

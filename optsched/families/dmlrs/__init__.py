@@ -22,11 +22,7 @@ from optsched.families.dmlrs.policies.paper import (
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Family
-
-
-def _headline(inst: DmlrsInstance) -> str:
-    return f"{len(inst.jobs)} jobs"
-
+from optsched.scheduling.jobs import headline
 
 FAMILY = Family(
     name="dmlrs",
@@ -56,7 +52,7 @@ FAMILY = Family(
     policies={PdOrs.name: PdOrs, PdOrsRandomized.name: PdOrsRandomized, **BASELINES},
     methods=METHODS,
     program=later("optsched.models.dmlrs", "dmlrs_ilp"),
-    headline=_headline,
+    headline=headline,
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, fastest_pace
-from optsched.numbers.resources import exact, room
-from optsched.scheduling.jobs import abridged
-
-LIGHT = 0.5
-EARNS = 0.01
-"""A job can earn if the fastest run brings more than this share of the utility of no delay."""
+from optsched.families.dmlrs.instance import DmlrsInstance, fastest_pace
+from optsched.numbers.resources import exact
+from optsched.scheduling.jobs import (
+    EARNS,
+    abridged,
+    classes_of,
+    load_of,
+    misfit,
+    share,
+    spread,
+    warn_of_room,
+)
 
 
 def offered_load(inst: DmlrsInstance) -> dict[str, float]:
@@ -24,15 +26,7 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
     servers; jobs that can never finish are left out. The load is demand x slots over the capacity
     of all machines x slots; inf where there is demand and no capacity.
     """
-    total = demand_totals(inst)
-    capacity = [
-        sum(c.count * exact(c.capacity[r]) for c in inst.machines) * inst.horizon
-        for r in range(len(inst.resources))
-    ]
-    return {
-        name: float(t / c) if c else (float("inf") if t else 0.0)
-        for name, t, c in zip(inst.resources, total, capacity, strict=True)
-    }
+    return load_of(demand_totals(inst), inst.machines, inst)
 
 
 def demand_totals(inst: DmlrsInstance) -> list[Fraction]:
@@ -62,19 +56,16 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
         "locality": inst.locality,
         "resources": dict(zip(inst.resources, units, strict=True)),
         "machines": sum(c.count for c in inst.machines),
-        "machine classes": [
-            {"name": c.name, "count": c.count, **dict(zip(inst.resources, c.capacity, strict=True))}
-            for c in inst.machines
-        ],
+        "machine classes": classes_of(inst.machines, inst.resources),
         "offered load": offered_load(inst),
-        "slots of the fastest run": _spread(
+        "slots of the fastest run": spread(
             [e - j.arrival + 1 for j, e in zip(inst.jobs, ends, strict=True) if e is not None]
         ),
-        "inner rate / outer rate": _spread(
+        "inner rate / outer rate": spread(
             [round(j.inner_bandwidth / j.outer_bandwidth, 3) for j in inst.jobs]
         ),
-        "jobs with more than one worker": _share([j.chunks > 1 for j in inst.jobs]),
-        "jobs that run fastest on one machine": _share(
+        "jobs with more than one worker": share([j.chunks > 1 for j in inst.jobs]),
+        "jobs that run fastest on one machine": share(
             [p.work == p.workers * n.inner for p, n in zip(paces, inst.needs, strict=True)]
         ),
         "jobs that can never finish": ends.count(None),
@@ -87,24 +78,13 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
     }
 
 
-def _spread(values: Sequence[float]) -> dict[str, float]:
-    ordered = sorted(values)
-    if not ordered:
-        return {}
-    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
-
-
-def _share(flags: Sequence[bool]) -> float:
-    return float(np.mean(flags)) if flags else 0.0
-
-
 def warnings(inst: DmlrsInstance) -> list[str]:
     """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
     found: list[str] = []
     for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
         pace = fastest_pace(inst, job, needs)
         if not pace.work:
-            found.append(f"job {i}: {_misfit(inst, job)}")
+            found.append(f"job {i}: {misfit(job, inst.machines, inst.machines, inst)}")
         elif needs.work > pace.work * (inst.horizon - job.arrival):
             slots = -(-needs.work // pace.work)
             found.append(
@@ -113,17 +93,4 @@ def warnings(inst: DmlrsInstance) -> list[str]:
             )
     found = abridged(found, len(inst.jobs))
     load = max(offered_load(inst).values())
-    if inst.jobs and load < LIGHT:
-        found.append(
-            f"the offered load is {load:.2g}: there is room for nearly everybody, and policies may "
-            "look alike"
-        )
-    return found
-
-
-def _misfit(inst: DmlrsInstance, job: DmlrsJob) -> str:
-    for what, demand in (("a worker", job.worker_demand), ("a parameter server", job.ps_demand)):
-        if not any(room(c.capacity, demand, 1) for c in inst.machines):
-            asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
-            return f"{what} fits on no machine, it asks for {asks}"
-    return "not even one worker finds the parameter servers that it needs"
+    return found + (warn_of_room(load) if inst.jobs else [])

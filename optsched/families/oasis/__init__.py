@@ -15,11 +15,7 @@ from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.problem import Family
-
-
-def _headline(inst: OasisInstance) -> str:
-    return f"{len(inst.jobs)} jobs"
-
+from optsched.scheduling.jobs import headline
 
 FAMILY = Family(
     name="oasis",
@@ -49,7 +45,7 @@ FAMILY = Family(
     slow=("dorm",),  # it solves an integer program whenever a job comes or goes
     methods=METHODS,
     program=later("optsched.models.oasis", "oasis_ilp"),
-    headline=_headline,
+    headline=headline,
     describe=describe,
     warnings=warnings,
     guarantee=guarantee,

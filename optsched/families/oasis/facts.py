@@ -8,7 +8,16 @@ from typing import Any
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table
 from optsched.numbers.resources import MachineClass, exact, room
-from optsched.scheduling.jobs import abridged
+from optsched.scheduling.jobs import (
+    EARNS,
+    abridged,
+    classes_of,
+    load_of,
+    misfit,
+    share,
+    spread,
+    warn_of_room,
+)
 
 
 def most_workers(platform: Platform, job: OasisJob) -> int:
@@ -46,19 +55,9 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
         capacity.
     """
     totals = demand_totals(inst.jobs, inst.work, inst.horizon, len(inst.resources))
-    loads = {}
-    for side, total, machines in zip(
-        ("worker", "ps"), totals, (inst.worker_machines, inst.ps_machines), strict=True
-    ):
-        capacity = [
-            sum(c.count * exact(c.capacity[r]) for c in machines) * inst.horizon
-            for r in range(len(inst.resources))
-        ]
-        loads[side] = {
-            name: float(t / c) if c else (float("inf") if t else 0.0)
-            for name, t, c in zip(inst.resources, total, capacity, strict=True)
-        }
-    return loads
+    sides = (inst.worker_machines, inst.ps_machines)
+    worker, ps = (load_of(total, side, inst) for total, side in zip(totals, sides, strict=True))
+    return {"worker": worker, "ps": ps}
 
 
 def demand_totals(
@@ -93,12 +92,12 @@ def describe(inst: OasisInstance) -> dict[str, Any]:
         "slot seconds": inst.slot_seconds,
         "resources": dict(zip(inst.resources, units, strict=True)),
         "worker machines": sum(c.count for c in inst.worker_machines),
-        "worker machine classes": _classes(inst, inst.worker_machines),
+        "worker machine classes": classes_of(inst.worker_machines, inst.resources),
         "ps machines": sum(c.count for c in inst.ps_machines),
-        "ps machine classes": _classes(inst, inst.ps_machines),
+        "ps machine classes": classes_of(inst.ps_machines, inst.resources),
         "offered load": offered_load(inst),
-        "worker-slots": _spread(inst.work),
-        "jobs with more than one worker": _share(j.chunks > 1 for j in inst.jobs),
+        "worker-slots": spread(inst.work),
+        "jobs with more than one worker": share(j.chunks > 1 for j in inst.jobs),
         "jobs that can never finish": can_finish.count(False),
         "jobs that can earn": sum(
             done and d is not None and job.utility(d - 1) > EARNS * job.utility(0)
@@ -109,30 +108,6 @@ def describe(inst: OasisInstance) -> dict[str, Any]:
     }
 
 
-LIGHT = 0.5
-EARNS = 0.01
-"""A job can earn if the fastest run brings more than this share of the utility of no delay."""
-
-
-def _classes(inst: OasisInstance, machines: Sequence[MachineClass]) -> list[dict[str, Any]]:
-    return [
-        {"name": c.name, "count": c.count, **dict(zip(inst.resources, c.capacity, strict=True))}
-        for c in machines
-    ]
-
-
-def _spread(values: Sequence[int]) -> dict[str, float]:
-    ordered = sorted(values)
-    if not ordered:
-        return {}
-    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
-
-
-def _share(flags: Any) -> float:
-    flags = list(flags)
-    return sum(flags) / len(flags) if flags else 0.0
-
-
 def warnings(inst: OasisInstance) -> list[str]:
     """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
     found: list[str] = []
@@ -140,7 +115,7 @@ def warnings(inst: OasisInstance) -> list[str]:
         left = inst.horizon - job.arrival
         most = most_workers(inst, job)
         if most == 0:
-            found.append(f"job {i}: {_misfit(inst, job)}")
+            found.append(f"job {i}: {misfit(job, inst.worker_machines, inst.ps_machines, inst)}")
         elif inst.work[i] > most * left:
             found.append(
                 f"job {i} can never finish: needs {inst.work[i]} worker-slots, "
@@ -148,20 +123,4 @@ def warnings(inst: OasisInstance) -> list[str]:
             )
     found = abridged(found, len(inst.jobs))
     load = max(max(loads.values()) for loads in offered_load(inst).values())
-    if inst.jobs and load < LIGHT:
-        found.append(
-            f"the offered load is {load:.2g}: there is room for nearly everybody, and policies may "
-            "look alike"
-        )
-    return found
-
-
-def _misfit(inst: OasisInstance, job: OasisJob) -> str:
-    for what, demand, machines in (
-        ("a worker", job.worker_demand, inst.worker_machines),
-        ("a parameter server", job.ps_demand, inst.ps_machines),
-    ):
-        if not any(room(c.capacity, demand, 1) for c in machines):
-            asks = ", ".join(f"{d:g} {r}" for r, d in zip(inst.resources, demand, strict=True) if d)
-            return f"{what} fits on no machine, it asks for {asks}"
-    return "not even one worker finds the parameter servers that it needs"
+    return found + (warn_of_room(load) if inst.jobs else [])

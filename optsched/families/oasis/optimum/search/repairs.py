@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
-from types import TracebackType
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
@@ -61,18 +60,13 @@ class Repairs:
             self.thread = self.pool.submit(self._run)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         """End the thread, and raise what it raised."""
         self.ended.set()
         self.news.set()
         if self.pool is not None and self.thread is not None:
             self.pool.shutdown()
-            if error is None:
+            if kind is None:
                 self.thread.result()
 
     def add(self, completions: Mapping[int, int]) -> None:
