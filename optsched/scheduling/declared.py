@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -70,6 +71,31 @@ def solve_compact(
         close(stopped.result)
         raise
     close(found)
+
+
+def compact_method(
+    program: Callable[[Any], Any], schedule_of: Callable[[Any, Any], Any]
+) -> Callable[..., None]:
+    """Return the method that solves a declared program whole.
+
+    Parameters
+    ----------
+    program : callable
+        instance -> model.
+    schedule_of : callable
+        (instance, model) -> the schedule that its present values mean.
+    """
+
+    def compact(
+        inst: Any, progress: Any, *, threads: int, seed: int, solver: str = "highs"
+    ) -> None:
+        """Solve the compact program by HiGHS, or any solver that Pyomo has."""
+        model = unless_stopped(lambda: program(inst), progress)
+        if model is not None:
+            read = partial(schedule_of, inst, model)
+            solve_compact(model, progress, read, threads=threads, seed=seed, solver=solver)
+
+    return compact
 
 
 def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import DECIMALS, exact, usable
 from optsched.scheduling.online.round_robin import round_robin
+from optsched.scheduling.placement import Placement
 
 UNIT = 10**DECIMALS  # below 1e9 natural units, so every amount fits an int64
 
@@ -29,6 +32,32 @@ def in_units(demand: Sequence[float]) -> Counts:
     array([ 100000000, 2000000000])
     """
     return np.array([int(exact(x) * UNIT) for x in demand], np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """The machines that a job holds until it gives them back."""
+
+    workers: Counts  # (H,)
+    ps: Counts  # (K,), or (H,) where workers and PS share machines
+
+    @cached_property
+    def number(self) -> int:
+        """How many workers."""
+        return int(self.workers.sum())
+
+    @cached_property
+    def placement(self) -> Placement:
+        """The same, without the machines that are not used."""
+        return Placement(
+            *({int(h): int(x[h]) for h in np.flatnonzero(x)} for x in (self.workers, self.ps))
+        )
+
+    @cached_property
+    def only(self) -> int | None:
+        """The machine that everything sits on, where they are shared; None if there are more."""
+        used = np.flatnonzero(self.workers + self.ps)
+        return int(used[0]) if len(used) == 1 else None
 
 
 class Pool:

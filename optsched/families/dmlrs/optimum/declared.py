@@ -5,38 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from optsched.engine.progress import Progress
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.scheduling.declared import rounded, solve_compact, sorted_entries, unless_stopped
-
-
-def compact(
-    inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int, solver: str = "highs"
-) -> None:
-    """Solve the compact program of the instance's reading; report schedules and the bound.
-
-    Parameters
-    ----------
-    inst : DmlrsInstance
-    progress : Progress
-    threads, seed : int
-        Of the solver.
-    solver : str
-        "highs", or any solver that Pyomo has.
-    """
-    from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
-
-    model = unless_stopped(lambda: dmlrs_ilp(inst), progress)
-    if model is None:
-        return
-    solve_compact(
-        model,
-        progress,
-        lambda: schedule_of(inst, model),
-        threads=threads,
-        seed=seed,
-        solver=solver,
-    )
+from optsched.scheduling.declared import compact_method, rounded, sorted_entries
 
 
 def schedule_of(inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
@@ -60,3 +30,12 @@ def schedule_of(inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
             for i in range(len(inst.jobs))
         )
     )
+
+
+def _program(inst: DmlrsInstance) -> Any:
+    from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
+
+    return dmlrs_ilp(inst)
+
+
+compact = compact_method(_program, schedule_of)

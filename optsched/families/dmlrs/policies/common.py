@@ -14,32 +14,9 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.filling import ElasticJob, compile_kernels
-from optsched.scheduling.online.pool import Counts, Pool, in_units
+from optsched.scheduling.online.pool import Counts, Held, Pool, in_units
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.placement import Placement
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """The machines that a job holds until it gives them back."""
-
-    workers: Counts  # (H,)
-    ps: Counts  # (H,)
-
-    @property
-    def placement(self) -> Placement:
-        """The same, without the machines that are not used."""
-        return Placement(_used(self.workers), _used(self.ps))
-
-    @property
-    def only(self) -> int | None:
-        """The machine that everything sits on; None if there are more."""
-        used = np.flatnonzero(self.workers + self.ps)
-        return int(used[0]) if len(used) == 1 else None
-
-
-def _used(counts: Counts) -> dict[int, int]:
-    return {int(h): int(counts[h]) for h in np.flatnonzero(counts)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from optsched.families.dmlrs.instance import Platform
-from optsched.families.dmlrs.policies.common import Baseline, Held, Machines, Task
+from optsched.families.dmlrs.policies.common import Baseline, Machines, Task
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
+from optsched.scheduling.online.pool import Held
 
 
 class Fifo(Baseline):

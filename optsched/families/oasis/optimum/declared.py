@@ -4,36 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
-from optsched.scheduling.declared import Entries, rounded, solve_compact, sorted_entries
-
-
-def compact(
-    inst: OasisInstance, progress: Progress, *, threads: int, seed: int, solver: str = "highs"
-) -> None:
-    """Solve the compact program; report every schedule that is found, and the solver's bound.
-
-    Parameters
-    ----------
-    inst : OasisInstance
-    progress : Progress
-    threads, seed : int
-        Of the solver.
-    solver : str
-        "highs", or any solver that Pyomo has.
-    """
-    from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
-
-    model = oasis_ilp(inst)
-    solve_compact(
-        model,
-        progress,
-        lambda: schedule_of(inst, model),
-        threads=threads,
-        seed=seed,
-        solver=solver,
-    )
+from optsched.scheduling.declared import Entries, compact_method, rounded, sorted_entries
 
 
 def schedule_of(inst: OasisInstance, model: Any) -> OasisSchedule:
@@ -56,3 +28,12 @@ def schedule_of(inst: OasisInstance, model: Any) -> OasisSchedule:
 def _placed(variables: Any) -> dict[int, Entries]:
     """Return the entries of every job, of ``y`` or ``z``, which are by job, machine and slot."""
     return sorted_entries({(i, t, h): rounded(x) for (i, h, t), x in variables.items()})
+
+
+def _program(inst: OasisInstance) -> Any:
+    from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
+
+    return oasis_ilp(inst)
+
+
+compact = compact_method(_program, schedule_of)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -15,32 +14,10 @@ from optsched.numbers.streams import Streams
 from optsched.problem import Information, Prior
 from optsched.scheduling.jobs import Arrivals
 from optsched.scheduling.online.filling import ElasticJob, compile_kernels
-from optsched.scheduling.online.pool import Counts, Pool, in_units
+from optsched.scheduling.online.pool import Held, Pool, in_units
 from optsched.scheduling.online.queues import Backlog
 from optsched.scheduling.online.round_robin import first_fit
 from optsched.scheduling.placement import Placement
-
-
-@dataclass(frozen=True, eq=False)
-class Held:
-    """The machines that a job holds until it gives them back."""
-
-    workers: Counts  # (H,)
-    ps: Counts  # (K,)
-
-    @cached_property
-    def number(self) -> int:
-        """How many workers."""
-        return int(self.workers.sum())
-
-    @cached_property
-    def placement(self) -> Placement:
-        """The same, without the machines that are not used."""
-        return Placement(_used(self.workers), _used(self.ps))
-
-
-def _used(counts: Counts) -> dict[int, int]:
-    return {int(h): int(counts[h]) for h in np.flatnonzero(counts)}
 
 
 @dataclass(frozen=True, eq=False)

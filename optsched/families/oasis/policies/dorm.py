@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from optsched.families.oasis.instance import Platform
-from optsched.families.oasis.policies.common import Baseline, Cluster, Held, Task
+from optsched.families.oasis.policies.common import Baseline, Cluster, Task
 from optsched.families.oasis.policies.dorm_program import (
     Allocation,
     Resizing,
@@ -23,7 +23,7 @@ from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
 from optsched.scheduling.online.filling import progressive_filling, unit_shares
-from optsched.scheduling.online.pool import UNIT, Counts, Pool
+from optsched.scheduling.online.pool import UNIT, Counts, Held, Pool
 from optsched.scheduling.online.round_robin import first_fit
 
 

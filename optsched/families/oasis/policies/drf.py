@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from optsched.families.oasis.policies.common import Baseline, Held, Task
+from optsched.families.oasis.policies.common import Baseline, Task
 from optsched.scheduling.online.filling import progressive_filling
+from optsched.scheduling.online.pool import Held
 
 
 class Drf(Baseline):
