@@ -19,7 +19,8 @@ if TYPE_CHECKING:
         Verdict,
         get_family,
     )
-    from optsched.ratios import RatioReport, compare
+    from optsched.ratios import compare
+    from optsched.reports import RatioReport
     from optsched.simulation import Run, simulate
 
     __version__: str
@@ -50,7 +51,8 @@ _HOMES = {
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),
-    "ratios": ("RatioReport", "compare"),
+    "ratios": ("compare",),
+    "reports": ("RatioReport",),
     "simulation": ("Run", "simulate"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

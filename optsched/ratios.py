@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any, Unpack
 
 from optsched.engine.progress import CLOSED, improves
-from optsched.intervals import MeanRatio, Ratio, mean_ratio
 from optsched.optimum import Optimum, Search, refuted, solve, within
 from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
@@ -25,22 +24,8 @@ from optsched.problem import (
     family_of,
 )
 from optsched.process import interrupts
-from optsched.reports import Facts, Failed, Judged, RatioReport, Scale, facts_of
+from optsched.reports import Failed, RatioReport, Scale, facts_of
 from optsched.simulation import Original, Run, simulate
-
-__all__ = [
-    "Facts",
-    "Failed",
-    "Judged",
-    "MeanRatio",
-    "Ratio",
-    "RatioReport",
-    "compare",
-    "mean_ratio",
-    "name_of",
-    "rate",
-    "turns",
-]
 
 
 def turns(

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
+from optsched.intervals import Ratio, mean_ratio
 from optsched.problem import InputError, Level, Status, get_family
-from optsched.ratios import Ratio, RatioReport, compare, mean_ratio
+from optsched.ratios import compare
+from optsched.reports import RatioReport
 
 POLICIES = ["fifo", "drf"]
 

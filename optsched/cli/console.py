@@ -18,7 +18,7 @@ from optsched.process import talk
 
 if TYPE_CHECKING:
     from optsched.optimum import Optimum
-    from optsched.ratios import Judged, RatioReport  # statistics take a second to import
+    from optsched.reports import Judged, RatioReport  # statistics take a second to import
 
 LEFT = ("policy", "information", "sealed")  # columns of words
 SAME = ("guarantee", "information", "sealed")  # a sentence, where all policies have the same

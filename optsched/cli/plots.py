@@ -19,7 +19,7 @@ from optsched.drawing import COLOURS, GRID, HINDSIGHT, headline, legend, new_fig
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum
 from optsched.problem import Instance, Schedule, family_of, get_family
-from optsched.ratios import RatioReport
+from optsched.reports import RatioReport
 
 SQUEEZED = 4  # largest ratio / median ratio from which the axis of ratios is logarithmic
 HUGE = 1e12  # larger ratios are drawn like infinite ones

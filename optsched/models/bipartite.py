@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
-from optsched.families.bipartite.instance import LINEAR, LOG, POLY, RECIPROCAL, BipartiteInstance
+from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.families.bipartite.instance_utilities import LINEAR, LOG, POLY, RECIPROCAL
 from optsched.numbers.arrays import Ints
 from optsched.problem import InputError
 

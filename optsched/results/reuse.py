@@ -14,7 +14,8 @@ from optsched.engine.progress import CLOSED
 from optsched.files.envelope import read_json
 from optsched.optimum import Optimum
 from optsched.problem import Family, InputError, Instance, Level, Status, family_of
-from optsched.ratios import RatioReport, rate
+from optsched.ratios import rate
+from optsched.reports import RatioReport
 from optsched.results.result import (
     Recheck,
     must_be_of,

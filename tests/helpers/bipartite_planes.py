@@ -13,7 +13,8 @@ from functools import cache
 from cutting_planes import maximize
 from numpy.random import default_rng
 
-from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port, Utility
+from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
+from optsched.families.bipartite.instance_utilities import Utility
 
 KINDS = ("linear", "log", "reciprocal", "poly")
 EPS = 1e-9

@@ -32,7 +32,7 @@ from optsched.process import interrupts, lastwords
 if TYPE_CHECKING:
     from optsched.optimum import Optimum as Best
     from optsched.problem import Instance
-    from optsched.ratios import Failed
+    from optsched.reports import Failed
     from optsched.simulation import Run
 
 

@@ -30,39 +30,13 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_va
 
 from optsched.families.bipartite.instance_utilities import (
     KINDS,
-    LINEAR,
-    LOG,
-    POLY,
-    RECIPROCAL,
     Quantity,
     Utility,
-    gain,
 )
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance, Schedule
 from optsched.scheduling.platform import SlottedPlatform, check_shape
-
-__all__ = [
-    "KINDS",
-    "LINEAR",
-    "LOG",
-    "POLY",
-    "RECIPROCAL",
-    "BipartiteArrays",
-    "BipartiteInstance",
-    "BipartiteSchedule",
-    "Floats",
-    "Ints",
-    "Machine",
-    "Platform",
-    "Port",
-    "Record",
-    "Slot",
-    "Utility",
-    "gain",
-]
-
 
 MOST_CHANNELS = 10_000_000
 MOST_JOBS = 1_000_000_000  # slots x copies: whether there is a job is one byte each

@@ -23,15 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.bipartite.instance import (
-    LOG,
-    POLY,
-    RECIPROCAL,
     BipartiteArrays,
     BipartiteInstance,
     BipartiteSchedule,
     Rows,
-    gain,
 )
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.kernels import kernel, plain
 from optsched.numbers.resources import EPS, exact

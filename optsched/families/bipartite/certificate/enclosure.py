@@ -19,7 +19,8 @@ import math
 import numpy as np
 
 from optsched.families.bipartite.certificate.surplus import best_amount
-from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL, Rows
+from optsched.families.bipartite.instance import Rows
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
 from optsched.numbers.arrays import Floats
 from optsched.numbers.kernels import kernel
 

@@ -34,7 +34,8 @@ from optsched.families.bipartite.certificate.enclosure import (
     bounds_above,
     neighbours,
 )
-from optsched.families.bipartite.instance import RECIPROCAL, BipartiteInstance, Rows
+from optsched.families.bipartite.instance import BipartiteInstance, Rows
+from optsched.families.bipartite.instance_utilities import RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS
 from optsched.problem import Frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from optsched.families.bipartite.instance import LOG, POLY, RECIPROCAL, gain
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.kernels import kernel
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.bipartite.instance import LINEAR, RECIPROCAL, BipartiteInstance
+from optsched.families.bipartite.instance import BipartiteInstance
+from optsched.families.bipartite.instance_utilities import LINEAR, RECIPROCAL
 from optsched.families.bipartite.optimum.opening import most_gains
 from optsched.families.bipartite.policies.projection import project
 from optsched.models.bipartite import bipartite_program, channels_with_jobs

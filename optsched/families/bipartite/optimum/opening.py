@@ -10,13 +10,8 @@ import math
 import numpy as np
 
 from optsched.families.bipartite.certificate.format import BITS, BipartiteCertificate, Prices
-from optsched.families.bipartite.instance import (
-    LOG,
-    POLY,
-    RECIPROCAL,
-    BipartiteInstance,
-    BipartiteSchedule,
-)
+from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 1 + 1e-8  # the judge's tolerance, and rounding: of fewer than 2**24 numbers >= 0
