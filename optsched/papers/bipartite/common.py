@@ -63,6 +63,18 @@ def cell(label: Any, seed: int, *, preset: str = "paper", panel: str = "", **cha
     return {"panel": panel, "label": label, "preset": preset, "changes": changes, "seed": seed}
 
 
+def sweeps(
+    seeds: int, panels: Mapping[str, tuple[str, Sequence[Any]]], **changes: Any
+) -> list[Cell]:
+    """Return the cells of panels that each sweep one setting of the generator."""
+    return [
+        cell(value, seed, panel=panel, **(changes | {setting: value}))
+        for panel, (setting, values) in panels.items()
+        for value in values
+        for seed in range(seeds)
+    ]
+
+
 def instance(of: Cell) -> Any:
     """Return the instance of a cell."""
     made: Instance = get_family("bipartite").generate(
@@ -203,6 +215,37 @@ def curve(rewards: Sequence[float], points: int = 60) -> list[list[float]]:
     total = np.cumsum(np.array(rewards))
     slots = np.unique(np.geomspace(1, len(total), points).round().astype(int))
     return [slots.tolist(), (total[slots - 1] / slots).tolist()]
+
+
+def curves_of(runs: Mapping[str, Run]) -> dict[str, Any]:
+    """Return the average rewards of every run, at the slots of `curve`."""
+    rewards: dict[str, Any] = {name: found.schedule for name, found in runs.items()}
+    return {name: curve(schedule.rewards)[1] for name, schedule in rewards.items()}
+
+
+def mean_curves(rows: Rows) -> dict[str, Any]:
+    """Return the mean curve of every scheme."""
+    return {
+        name: np.mean([row["curves"][name] for row in rows], axis=0).tolist()
+        for name in rows[0]["curves"]
+    }
+
+
+def draw_curves(axes: Sequence[Axes], slots: Sequence[int], curves: Mapping[str, Any]) -> None:
+    """Draw average rewards, cumulative ones, and if there is room how far ahead OGASched is."""
+    x = np.array(slots)
+    for name, average in curves.items():
+        style: dict[str, Any] = {"color": COLOUR[name], "label": LABELS[name], "linewidth": 1.2}
+        axes[0].plot(x, average, **style)
+        axes[1].plot(x, x * np.array(average), **style)
+        if len(axes) > 2 and name in BASELINES and min(average) > 0:
+            axes[2].plot(x, np.array(curves[OURS]) / average, **style)
+    titles = ("average reward until t", "cumulative reward", f"{LABELS[OURS]} / baseline")
+    for axis, label in zip(axes, titles, strict=False):
+        axis.set_xlabel("slot t")
+        axis.set_ylabel(label)
+        finish(axis)
+    axes[0].set_xscale("log")
 
 
 def experiment(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
@@ -18,16 +15,8 @@ SCALES = (1.0, 0.5)  # of capacities and requests; utilities do not scale
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    return [
-        common.cell(scale, seed, panel="scale", **changes(scale))
-        for scale in SCALES
-        for seed in range(seeds)
-    ]
-
-
-def changes(scale: float) -> dict[str, Any]:
-    """Return the settings of the figure."""
-    return {"slots": SLOTS, "beta": (0.4, 0.6), "contention": 11.0, "scale": scale}
+    changes = {"slots": SLOTS, "beta": (0.4, 0.6), "contention": 11.0}
+    return common.sweeps(seeds, {"scale": ("scale", SCALES)}, **changes)
 
 
 def run(cell: Cell, time_limit: float) -> Row:
@@ -35,19 +24,14 @@ def run(cell: Cell, time_limit: float) -> Row:
     inst = common.instance(cell)
     runs = {name: simulate(inst, name) for name in common.SCHEMES}
     row = common.compared(inst, runs, time_limit)
-    rewards: dict[str, Any] = {name: found.schedule for name, found in runs.items()}
-    return row | {"curves": {n: common.curve(s.rewards)[1] for n, s in rewards.items()}}
+    return row | {"curves": common.curves_of(runs)}
 
 
 def summarize(rows: Rows) -> Summary:
     """Return the usual, and the mean curves of each scale."""
     slots = common.curve([0.0] * SLOTS)[0]
     curves = {
-        str(scale): {
-            name: np.mean([row["curves"][name] for row in group], axis=0).tolist()
-            for name in group[0]["curves"]
-        }
-        for (scale,), group in grouped(rows, "label").items()
+        str(scale): common.mean_curves(group) for (scale,), group in grouped(rows, "label").items()
     }
     return common.summarize(rows) | {"slots": slots, "curves": curves}
 
@@ -74,21 +58,9 @@ def draw(summary: Summary) -> Figure:
     """Draw a row per scale: average and cumulative rewards, ratios to the baselines."""
     figure = new_figure(13, 3.8 * len(summary["curves"]))
     grid = figure.subplots(len(summary["curves"]), 3, squeeze=False)
-    slots = np.array(summary["slots"])
     for axes, (scale, curves) in zip(grid, summary["curves"].items(), strict=True):
-        for name, average in curves.items():
-            style = {"color": common.COLOUR[name], "label": common.LABELS[name], "linewidth": 1.2}
-            axes[0].plot(slots, average, **style)
-            axes[1].plot(slots, slots * np.array(average), **style)
-            if name in common.BASELINES and min(average) > 0:
-                axes[2].plot(slots, np.array(curves[common.OURS]) / average, **style)
+        common.draw_curves(axes, summary["slots"], curves)
         axes[0].set_title(f"scale {scale}", fontsize=9)
-        titles = ("average reward until t", "cumulative reward", "OGASched / baseline")
-        for axis, label in zip(axes, titles, strict=True):
-            axis.set_xlabel("slot t")
-            axis.set_ylabel(label)
-            common.finish(axis)
-        axes[0].set_xscale("log")
         axes[2].set_xscale("log")
     grid[0, 1].legend(frameon=False, fontsize=7)
     return figure

@@ -15,16 +15,12 @@ SLOTS = 2000
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    sweeps = (
-        [("machines", n, {"machines": n}) for n in MACHINES]
-        + [("ports", n, {"ports": n}) for n in PORTS]
-        + [("contention", level, {"contention": level}) for level in CONTENTION]
-    )
-    return [
-        common.cell(value, seed, panel=panel, slots=SLOTS, **changes)
-        for panel, value, changes in sweeps
-        for seed in range(seeds)
-    ]
+    panels = {
+        "machines": ("machines", MACHINES),
+        "ports": ("ports", PORTS),
+        "contention": ("contention", CONTENTION),
+    }
+    return common.sweeps(seeds, panels, slots=SLOTS)
 
 
 def judge(summary: Summary) -> Outcome:

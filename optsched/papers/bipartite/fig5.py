@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -34,22 +32,18 @@ def run(cell: Cell, time_limit: float) -> Row:
     chosen = np.linspace(0, inst.horizon - 1, SAMPLE).astype(int)
     sampled = [solver.solve(inst.jobs[t], 1e-6).value for t in chosen]
     means = {name: found.value / inst.horizon for name, found in runs.items()}
-    rewards: dict[str, Any] = {name: found.schedule for name, found in runs.items()}
     return {
         "rewards": means
         | {"stationary": stationary.value / inst.horizon, "optimum": float(np.mean(sampled))},
         "stationary_bound": stationary.bound / inst.horizon,
         "seconds": {name: found.seconds for name, found in runs.items()},
-        "curves": {name: common.curve(s.rewards)[1] for name, s in rewards.items()},
+        "curves": common.curves_of(runs),
     }
 
 
 def summarize(rows: Rows) -> Summary:
     """Return the usual, and the mean curves."""
-    curves = {
-        name: np.mean([row["curves"][name] for row in rows], axis=0).tolist()
-        for name in rows[0]["curves"]
-    }
+    curves = common.mean_curves(rows)
     slots = common.curve([0.0] * SLOTS)[0]
     return common.summarize(rows) | {"slots": slots, "curves": curves}
 
@@ -57,18 +51,9 @@ def summarize(rows: Rows) -> Summary:
 def draw(summary: Summary) -> Figure:
     """Draw average and cumulative rewards."""
     figure = new_figure(9, 4)
-    left, right = figure.subplots(1, 2)
-    slots = np.array(summary["slots"])
-    for name, average in summary["curves"].items():
-        style = {"color": common.COLOUR[name], "label": common.LABELS[name], "linewidth": 1.2}
-        left.plot(slots, average, **style)
-        right.plot(slots, slots * np.array(average), **style)
-    for axis, label in ((left, "average reward until t"), (right, "cumulative reward")):
-        axis.set_xlabel("slot t")
-        axis.set_ylabel(label)
-        common.finish(axis)
-    left.set_xscale("log")
-    left.legend(frameon=False, fontsize=7)
+    axes = figure.subplots(1, 2)
+    common.draw_curves(axes, summary["slots"], summary["curves"])
+    axes[0].legend(frameon=False, fontsize=7)
     return figure
 
 

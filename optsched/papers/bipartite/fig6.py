@@ -22,11 +22,7 @@ EVERY = 50  # slots between two that are looked at
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    return [
-        common.cell(level, seed, slots=SLOTS, contention=level)
-        for level in CONTENTION
-        for seed in range(seeds)
-    ]
+    return common.sweeps(seeds, {"": ("contention", CONTENTION)}, slots=SLOTS)
 
 
 def run(cell: Cell, _time_limit: float) -> Row:

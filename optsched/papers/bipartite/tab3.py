@@ -15,16 +15,12 @@ SLOTS = 2000
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    sweeps = (
-        [("T", t, {"slots": t}) for t in HORIZONS]
-        + [("rho", p, {"slots": SLOTS, "arrival_probability": p}) for p in PROBABILITIES]
-        + [("density", d, {"slots": SLOTS, "density": d}) for d in DENSITIES]
-    )
-    return [
-        common.cell(value, seed, panel=panel, **changes)
-        for panel, value, changes in sweeps
-        for seed in range(seeds)
-    ]
+    panels = {
+        "T": ("slots", HORIZONS),
+        "rho": ("arrival_probability", PROBABILITIES),
+        "density": ("density", DENSITIES),
+    }
+    return common.sweeps(seeds, panels, slots=SLOTS)
 
 
 def judge(summary: Summary) -> Outcome:

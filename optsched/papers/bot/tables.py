@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
@@ -125,28 +127,23 @@ def draw_naive(summary: Summary) -> Figure:
     return figure
 
 
-TABLE_1 = Experiment(
-    name="bot-tab1",
-    title="Bags of tasks, Table 1: the naive algorithm on homogeneous applications",
-    claim="with good step sizes 20 to 29 of 30 platforms converge within 1500 iterations",
-    seeds=30,
-    cells=lambda seeds: platforms(list(TABLE1), seeds),
-    run=run_table1,
-    summarize=summarize,
-    judge=judge_table1,
-    draw=lambda summary: draw_counts(summary, TABLE1, "naive, homogeneous"),
-)
-TABLE_2 = Experiment(
-    name="bot-tab2",
-    title="Bags of tasks, Table 2: the adaptive algorithm on heterogeneous applications",
-    claim="with good step sizes 24 to 30 of 30 platforms converge within 1500 iterations",
-    seeds=30,
-    cells=lambda seeds: platforms(list(TABLE2), seeds),
-    run=run_table2,
-    summarize=summarize,
-    judge=judge_table2,
-    draw=lambda summary: draw_counts(summary, TABLE2, "adaptive, heterogeneous"),
-)
+def _table(number: int, kind: tuple[str, str], found: str, run: Any, judge: Any) -> Experiment:
+    paper = (TABLE1, TABLE2)[number - 1]
+    return Experiment(
+        name=f"bot-tab{number}",
+        title=f"Bags of tasks, Table {number}: the {kind[0]} algorithm on {kind[1]} applications",
+        claim=f"with good step sizes {found} of 30 platforms converge within 1500 iterations",
+        seeds=30,
+        cells=lambda seeds: platforms(list(paper), seeds),
+        run=run,
+        summarize=summarize,
+        judge=judge,
+        draw=lambda summary: draw_counts(summary, paper, ", ".join(kind)),
+    )
+
+
+TABLE_1 = _table(1, ("naive", "homogeneous"), "20 to 29", run_table1, judge_table1)
+TABLE_2 = _table(2, ("adaptive", "heterogeneous"), "24 to 30", run_table2, judge_table2)
 NAIVE = Experiment(
     name="bot-naive-heterogeneous",
     title="Bags of tasks, Sec. 6.6: the naive algorithm on heterogeneous applications",
