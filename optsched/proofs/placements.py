@@ -85,22 +85,11 @@ class PlacementJudge(ABC):
     ) -> Iterator[Entry]:
         """Place a job's workers (or PS); yield what exists, note what is out of place.
 
-        Parameters
-        ----------
-        i : int
-        entries : iterable of [slot, machine, number]
-        demand : sequence
-            Of one worker (or PS), shape (R,).
-        kind : str
-            What the machines are called.
-        equations : (str, str)
-            That say which slots and machines there are, and that nobody runs before the arrival.
+        ``demand`` is that of one, shape (R,); ``kind`` what the machines are called. The equations
+        say which slots and machines there are, and that nobody runs before the arrival.
         """
-        arrival, horizon, number = (
-            self.inst.jobs[i].arrival,
-            self.inst.horizon,
-            len(self.machines[kind][0]),
-        )
+        arrival, horizon = self.inst.jobs[i].arrival, self.inst.horizon
+        number = len(self.machines[kind][0])
         needs = [int(exact(d) * s) for d, s in zip(demand, self.scale, strict=True)]
         for t, h, n in entries:
             if t >= horizon or h >= number:
