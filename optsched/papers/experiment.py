@@ -51,6 +51,24 @@ class Experiment:
         return self.name.partition("-")[0]
 
 
+def experiment_of(module: Any, usual: Any = None) -> Experiment:
+    """Return the experiment that a module of a paper is, called after it.
+
+    It says TITLE and CLAIM, and what an `Experiment` does: cells, run, summarize, judge, draw; if
+    need be SEEDS and TIME_LIMIT. What it does not say is as in ``usual``.
+    """
+    *_, paper, figure = module.__name__.split(".")
+    said: dict[str, Any] = {**vars(Experiment), **(vars(usual) if usual else {}), **vars(module)}
+    return Experiment(
+        name=f"{paper}-{figure.replace('_', '.')}",
+        title=said["TITLE"],
+        claim=said["CLAIM"],
+        seeds=said.get("SEEDS", said["seeds"]),
+        time_limit=said.get("TIME_LIMIT", said["time_limit"]),
+        **{part: said[part] for part in ("cells", "run", "summarize", "judge", "draw")},
+    )
+
+
 def grid(**axes: Iterable[Any]) -> list[Cell]:
     """Return a cell for every combination of values; those of the last axis change first."""
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]

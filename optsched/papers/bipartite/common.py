@@ -8,7 +8,7 @@ apart, and is flagged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -20,7 +20,6 @@ from optsched.drawing import COLOURS, GRID, new_figure
 from optsched.optimum import solve
 from optsched.papers.experiment import (
     Cell,
-    Experiment,
     Outcome,
     Row,
     Rows,
@@ -49,6 +48,7 @@ LABELS = {
     "stationary": "best stationary",
     "optimum": "best of every slot",
 }
+TIME_LIMIT = 60.0  # seconds per optimum
 NEAR = 0.99  # share of the optimum from which an instance set tells nothing
 COLOUR = {
     name: COLOURS[k]
@@ -246,29 +246,3 @@ def draw_curves(axes: Sequence[Axes], slots: Sequence[int], curves: Mapping[str,
         axis.set_ylabel(label)
         finish(axis)
     axes[0].set_xscale("log")
-
-
-def experiment(
-    name: str,
-    title: str,
-    claim: str,
-    cells: Callable[[int], Sequence[Cell]],
-    draw: Callable[[Summary], Figure],
-    **more: Any,
-) -> Experiment:
-    """Return an experiment of this paper; what is not given is as usual."""
-    usual: dict[str, Any] = {
-        "seeds": 5,
-        "time_limit": 60.0,
-        "run": run,
-        "summarize": summarize,
-        "judge": judge,
-    }
-    return Experiment(
-        name=f"bipartite-{name}",
-        title=f"OGASched, {title}",
-        claim=claim,
-        cells=cells,
-        draw=draw,
-        **(usual | more),
-    )

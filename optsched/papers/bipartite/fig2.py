@@ -66,14 +66,8 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = common.experiment(
-    "fig2",
-    "Fig. 2: rewards over 8000 slots, beta 0.4-0.6, contention 11",
+TITLE = "OGASched, Fig. 2: rewards over 8000 slots, beta 0.4-0.6, contention 11"
+CLAIM = (
     "OGASched earns 11.33, 7.75, 13.89 and 13.44 % more than DRF, Fairness, BinPacking and "
-    "Spreading, and more the longer it learns; Fairness is the best baseline",
-    cells,
-    draw,
-    run=run,
-    summarize=summarize,
-    judge=judge,
+    "Spreading, and more the longer it learns; Fairness is the best baseline"
 )

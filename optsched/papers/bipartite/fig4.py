@@ -107,14 +107,8 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = common.experiment(
-    "fig4",
-    "Fig. 4: first step and decay, T = 2000",
+TITLE = "OGASched, Fig. 4: first step and decay, T = 2000"
+CLAIM = (
     "a wrong first step or decay can make the reward fall; decays from 0.995 to 0.9999 are best, "
-    "and 0.9999 is better than 1.0001",
-    cells,
-    draw,
-    run=run,
-    summarize=summarize,
-    judge=judge,
+    "and 0.9999 is better than 1.0001"
 )

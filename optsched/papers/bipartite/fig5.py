@@ -57,13 +57,6 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = common.experiment(
-    "fig5",
-    "Fig. 5: 100 ports and 1024 machines, T = 10000, beta 0.01-0.015, contention 5",
-    "OGASched is ahead of all baselines at large scale too",
-    cells,
-    draw,
-    run=run,
-    summarize=summarize,
-    seeds=2,
-)
+TITLE = "OGASched, Fig. 5: 100 ports and 1024 machines, T = 10000, beta 0.01-0.015, contention 5"
+CLAIM = "OGASched is ahead of all baselines at large scale too"
+SEEDS = 2

@@ -86,15 +86,7 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = common.experiment(
-    "fig6",
-    "Fig. 6: gain and overhead by contention, T = 2000",
-    "the overhead grows slowly with the contention",
-    cells,
-    draw,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    seeds=3,
-    time_limit=0.0,
-)
+TITLE = "OGASched, Fig. 6: gain and overhead by contention, T = 2000"
+CLAIM = "the overhead grows slowly with the contention"
+SEEDS = 3
+TIME_LIMIT = 0.0  # seconds per optimum

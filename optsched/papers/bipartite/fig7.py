@@ -46,11 +46,5 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = common.experiment(
-    "fig7",
-    "Fig. 7: utilities of one kind, T = 2000",
-    "rewards are largest with linear utilities, and OGASched is ahead with every kind",
-    cells,
-    draw,
-    judge=judge,
-)
+TITLE = "OGASched, Fig. 7: utilities of one kind, T = 2000"
+CLAIM = "rewards are largest with linear utilities, and OGASched is ahead with every kind"

@@ -128,13 +128,5 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = common.experiment(
-    "regret",
-    "Theorem 1: regret against the square root of T, step of the theory",
-    "the regret is at most H_G sqrt(T), and so grows no faster than the square root of T",
-    cells,
-    draw,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-)
+TITLE = "OGASched, Theorem 1: regret against the square root of T, step of the theory"
+CLAIM = "the regret is at most H_G sqrt(T), and so grows no faster than the square root of T"

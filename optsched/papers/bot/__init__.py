@@ -3,7 +3,7 @@
 from optsched.papers.bot import fig7, fig8, steps
 from optsched.papers.bot.anova import FIG_4, FIG_6
 from optsched.papers.bot.tables import NAIVE, TABLE_1, TABLE_2
-from optsched.papers.experiment import Experiment
+from optsched.papers.experiment import Experiment, experiment_of
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     TABLE_1,
@@ -11,7 +11,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     NAIVE,
     FIG_4,
     FIG_6,
-    fig7.EXPERIMENT,
-    fig8.EXPERIMENT,
-    steps.EXPERIMENT,
+    *map(experiment_of, (fig7, fig8, steps)),
 )

@@ -11,7 +11,6 @@ from optsched.optimum import solve
 from optsched.papers.bot.common import ITERATIONS, UNITS, finish, platform, platforms
 from optsched.papers.experiment import (
     Cell,
-    Experiment,
     Outcome,
     Row,
     Rows,
@@ -128,15 +127,9 @@ def _converging(summary: Summary, algorithm: str, mix: str) -> bool:
     )
 
 
-EXPERIMENT = Experiment(
-    name="bot-fig7",
-    title="Bags of tasks, Fig. 7: convergence time by platform size",
-    claim="the adaptive algorithm converges for both mixes, and takes longer on larger platforms; "
-    "the naive one never converges for heterogeneous applications",
-    seeds=30,
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
+TITLE = "Bags of tasks, Fig. 7: convergence time by platform size"
+CLAIM = (
+    "the adaptive algorithm converges for both mixes, and takes longer on larger platforms; "
+    "the naive one never converges for heterogeneous applications"
 )
+SEEDS = 30

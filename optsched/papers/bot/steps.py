@@ -16,7 +16,7 @@ from optsched.families.bot.policies.tuning import FACTORS, search_steps
 from optsched.optimum import solve
 from optsched.papers.bot.common import ITERATIONS, UNITS, median, platform
 from optsched.papers.bot.fig7 import NAIVE, TABLE2
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary
+from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary
 
 SIZES = ((20, 5), (100, 5), (500, 15))
 PAIRS = (("naive", "homogeneous"), ("adaptive", "heterogeneous"))
@@ -132,14 +132,6 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(
-    name="bot-steps",
-    title="Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, judged on other platforms",
-    claim="step sizes found on some platforms of a size serve on nearly all others of that size",
-    seeds=30,
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
-)
+TITLE = "Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, judged on other platforms"
+CLAIM = "step sizes found on some platforms of a size serve on nearly all others of that size"
+SEEDS = 30

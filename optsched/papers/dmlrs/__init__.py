@@ -1,11 +1,9 @@
 """Figures of Yu's thesis on PD-ORS, family `dmlrs`."""
 
-from optsched.papers.dmlrs import fig3_11, fig3_12, fig3_13, fig3_14
-from optsched.papers.experiment import Experiment
+from optsched.papers.dmlrs import fig3_11, fig3_12, fig3_13, fig3_14, rounding
+from optsched.papers.experiment import experiment_of
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    fig3_11.EXPERIMENT,
-    fig3_12.EXPERIMENT,
-    fig3_13.EXPERIMENT,
-    fig3_14.EXPERIMENT,
+EXPERIMENTS = (
+    *map(experiment_of, (fig3_11, fig3_12)),
+    *(experiment_of(figure, rounding) for figure in (fig3_13, fig3_14)),
 )

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import lines, means, reference
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
+from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.problem import get_family
 from optsched.simulation import simulate
 
@@ -64,14 +64,6 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(
-    name="dmlrs-fig3.11",
-    title="PD-ORS, Fig. 3.11: total utility beside OASiS, H = 30, T = 100",
-    claim="PD-ORS earns more than OASiS, with 15 jobs more than 7 times as much",
-    time_limit=10.0,
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
-)
+TITLE = "PD-ORS, Fig. 3.11: total utility beside OASiS, H = 30, T = 100"
+CLAIM = "PD-ORS earns more than OASiS, with 15 jobs more than 7 times as much"
+TIME_LIMIT = 10.0  # seconds per optimum

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import lines, means, reference
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
+from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.problem import get_family
 from optsched.simulation import simulate
 
@@ -73,14 +73,6 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(
-    name="dmlrs-fig3.12",
-    title="PD-ORS, Fig. 3.12: total utility against inner / outer bandwidth, H = 20, T = 50",
-    claim="utility rises quickly with the ratio, and more gradually above 30",
-    time_limit=3.0,
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
-)
+TITLE = "PD-ORS, Fig. 3.12: total utility against inner / outer bandwidth, H = 20, T = 50"
+CLAIM = "utility rises quickly with the ratio, and more gradually above 30"
+TIME_LIMIT = 3.0  # seconds per optimum

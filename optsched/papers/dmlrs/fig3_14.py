@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, new_figure
-from optsched.papers.dmlrs.rounding import LOADS, cells, run
-from optsched.papers.experiment import Experiment, Outcome, Rows, Summary, grouped
+from optsched.papers.dmlrs.rounding import LOADS
+from optsched.papers.experiment import Outcome, Rows, Summary, grouped
 
 CLAIMED = 1.0025
 KINDS = {"both": "with placements on one machine", "outer": "outer placements alone"}
@@ -66,14 +66,6 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(
-    name="dmlrs-fig3.14",
-    title="PD-ORS, Fig. 3.14: approximation ratio of Algorithm 4, H = 50",
-    claim="the ratio to the exact cost is at most 1.0025 for G from 1 to 1.01",
-    seeds=3,
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
-)
+TITLE = "PD-ORS, Fig. 3.14: approximation ratio of Algorithm 4, H = 50"
+CLAIM = "the ratio to the exact cost is at most 1.0025 for G from 1 to 1.01"
+SEEDS = 3

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, mean_ratio
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Rows, Summary, grid, grouped
+from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary, grid, grouped
 from optsched.papers.oasis.common import FLOORED, label, policy
 from optsched.problem import Status, get_family
 from optsched.ratios import compare
@@ -156,16 +156,10 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-EXPERIMENT = Experiment(
-    name="oasis-fig5",
-    title="OASiS, Fig. 5: performance ratio, 10 jobs, T = 10",
-    claim="the ratio is about 1.1 to 1.5, without a clear trend in the number of machines or the "
-    "range of priorities",
-    seeds=10,
-    time_limit=120.0,
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
+TITLE = "OASiS, Fig. 5: performance ratio, 10 jobs, T = 10"
+CLAIM = (
+    "the ratio is about 1.1 to 1.5, without a clear trend in the number of machines or the "
+    "range of priorities"
 )
+SEEDS = 10
+TIME_LIMIT = 120.0  # seconds per optimum

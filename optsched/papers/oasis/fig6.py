@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS
 from optsched.papers.experiment import (
     Cell,
-    Experiment,
     Outcome,
     Row,
     Rows,
@@ -116,13 +115,5 @@ def _percent_axis(axis: Axes) -> None:
     axis.grid(color="#EEEEEE")
 
 
-EXPERIMENT = Experiment(
-    name="oasis-fig6",
-    title="OASiS, Fig. 6: total utility with wrong estimates of U / L, T = 300",
-    claim="when resources are scarce, too low an estimate earns more than too high a one",
-    cells=cells,
-    run=run,
-    summarize=summarize,
-    judge=judge,
-    draw=draw,
-)
+TITLE = "OASiS, Fig. 6: total utility with wrong estimates of U / L, T = 300"
+CLAIM = "when resources are scarce, too low an estimate earns more than too high a one"
