@@ -35,14 +35,7 @@ from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
 from optsched.policies.plugins import checked_policy
-from optsched.problem import (
-    Family,
-    Information,
-    InputError,
-    Policy,
-    PolicyError,
-    Prior,
-)
+from optsched.problem import Family, Information, InputError, Policy, PolicyError, Prior
 from optsched.process import interrupts, lastwords
 
 PROTOCOL = 1

@@ -22,14 +22,7 @@ Solvers are imported when they are needed, so that importing the package stays q
 from __future__ import annotations
 
 from optsched.solvers.common import Interrupted, Status
-from optsched.solvers.constraint import (
-    cp_bound,
-    cp_domain,
-    cp_dot,
-    cp_program,
-    cp_solver,
-    run_cp,
-)
+from optsched.solvers.constraint import cp_bound, cp_domain, cp_dot, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
 from optsched.solvers.interior import Central, interior_point
 from optsched.solvers.linear import MipResult, highs, load, row_duals, run, solve_mip

@@ -28,11 +28,7 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
-from optsched.families.bipartite.instance_utilities import (
-    KINDS,
-    Quantity,
-    Utility,
-)
+from optsched.families.bipartite.instance_utilities import KINDS, Quantity, Utility
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance, Schedule

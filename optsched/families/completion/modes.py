@@ -12,11 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.instance import (
-    CompletionJob,
-    Platform,
-    needed_table,
-)
+from optsched.families.completion.instance import CompletionJob, Platform, needed_table
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
 

@@ -19,15 +19,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.oasis.common import (
-    FLOORED,
-    MACHINES,
-    PRESETS,
-    SCHEMES,
-    label,
-    listed,
-    policy,
-)
+from optsched.papers.oasis.common import FLOORED, MACHINES, PRESETS, SCHEMES, label, listed, policy
 from optsched.problem import get_family
 from optsched.simulation import simulate
 

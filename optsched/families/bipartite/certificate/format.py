@@ -30,10 +30,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.bipartite.certificate.enclosure import (
-    bounds_above,
-    neighbours,
-)
+from optsched.families.bipartite.certificate.enclosure import bounds_above, neighbours
 from optsched.families.bipartite.instance import BipartiteInstance, Rows
 from optsched.families.bipartite.instance_utilities import RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints

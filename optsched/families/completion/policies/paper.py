@@ -15,12 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from optsched.families.completion.instance import (
-    CompletionInstance,
-    CompletionJob,
-    Piece,
-    Platform,
-)
+from optsched.families.completion.instance import CompletionInstance, CompletionJob, Piece, Platform
 from optsched.families.completion.modes import Cluster, Task
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers

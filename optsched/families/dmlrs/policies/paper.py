@@ -8,12 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.instance import (
-    DmlrsInstance,
-    DmlrsJob,
-    Needs,
-    Platform,
-)
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, Needs, Platform
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.policies.find_schedule import RandomizedOracle

@@ -17,13 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from optsched.families.dmlrs.instance import (
-    DmlrsInstance,
-    DmlrsJob,
-    Needs,
-    Platform,
-    fastest_pace,
-)
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, Needs, Platform, fastest_pace
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, spread_evenly

@@ -13,12 +13,7 @@ import numpy as np
 
 from optsched.families.oasis.instance import Platform
 from optsched.families.oasis.policies.common import Baseline, Cluster, Task
-from optsched.families.oasis.policies.dorm_program import (
-    Allocation,
-    Resizing,
-    Side,
-    resize,
-)
+from optsched.families.oasis.policies.dorm_program import Allocation, Resizing, Side, resize
 from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior

@@ -19,13 +19,7 @@ import pandas as pd
 from optsched.families.oasis.facts import demand_totals, describe, offered_load, warnings
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.sources.clusters import host_classes
-from optsched.families.oasis.sources.presets import (
-    Range,
-    Settings,
-    draw_utility,
-    generate,
-    shifted,
-)
+from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate, shifted
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_tol, exact
 from optsched.numbers.streams import Streams, draw_whole

@@ -19,12 +19,7 @@ from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slots import SlotBlocks
 from optsched.families.dmlrs.optimum.prices.workers import UnitBlocks
-from optsched.families.dmlrs.optimum.tree.nodes import (
-    ANY,
-    INNER_ONLY,
-    OUTER_ONLY,
-    Mode,
-)
+from optsched.families.dmlrs.optimum.tree.nodes import ANY, INNER_ONLY, OUTER_ONLY, Mode
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
 
