@@ -74,14 +74,15 @@ def solve_compact(
 
 
 def compact_method(
-    program: Callable[[Any], Any], schedule_of: Callable[[Any, Any], Any]
+    load: Callable[[], Callable[[Any], Any]], schedule_of: Callable[[Any, Any], Any]
 ) -> Callable[..., None]:
     """Return the method that solves a declared program whole.
 
     Parameters
     ----------
-    program : callable
-        instance -> model.
+    load : callable
+        Imports what makes a model of an instance; never in the thread that may be ended, since half
+        a library would stay behind.
     schedule_of : callable
         (instance, model) -> the schedule that its present values mean.
     """
@@ -90,6 +91,7 @@ def compact_method(
         inst: Any, progress: Any, *, threads: int, seed: int, solver: str = "highs"
     ) -> None:
         """Solve the compact program by HiGHS, or any solver that Pyomo has."""
+        program = load()
         model = unless_stopped(lambda: program(inst), progress)
         if model is not None:
             read = partial(schedule_of, inst, model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
@@ -32,10 +33,10 @@ def schedule_of(inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
     )
 
 
-def _program(inst: DmlrsInstance) -> Any:
+def _load() -> Callable[[DmlrsInstance], Any]:
     from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
 
-    return dmlrs_ilp(inst)
+    return dmlrs_ilp
 
 
-compact = compact_method(_program, schedule_of)
+compact = compact_method(_load, schedule_of)
