@@ -230,7 +230,7 @@ def solve_mip(
     h = highs(mip=mip, **limits)
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
-    if h.getNumNz() < SMALL_PROGRAM and not limits.get("gap"):  # with a gap, it decides what is found
+    if h.getNumNz() < SMALL_PROGRAM and not limits.get("gap"):  # a gap leaves more than one answer
         h.setOptionValue("mip_heuristic_run_feasibility_jump", False)
     if start is not None:
         solution = highspy.HighsSolution()

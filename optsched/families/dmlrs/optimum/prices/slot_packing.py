@@ -12,6 +12,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import plain_int
 
 MOST_JOBS = 12  # above it, there are too many sets
 MOST_STEPS = 200_000  # of all searches on one class of machines
@@ -76,7 +77,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
     jobs, classes = upper.size, count.size
     number[:], group[:] = 0, 0
     item = np.empty(jobs, np.int64)
-    n, forced = 0, np.int64(0)  # a literal would be compiled for itself
+    n, forced = 0, plain_int(0)
     for i in range(jobs):
         if lower[i] > upper[i]:
             return -np.inf
@@ -129,7 +130,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
         if a == 0:
             continue
         machine = Machine(value, price[:, c], load, capacity[c], lower, upper, item[:n])
-        best_of_set(machine, surrogate(machine), a, -np.inf, np.int64(MOST_STEPS), y)
+        best_of_set(machine, surrogate(machine), a, -np.inf, plain_int(MOST_STEPS), y)
         for j in range(n):
             if (a >> j) & 1:
                 number[item[j]], group[item[j]] = y[j], c
@@ -223,7 +224,7 @@ def set_values(
     ``closure`` is scratch memory. Returns how much more any set might be worth, if a search had to
     be cut short.
     """
-    n, steps, excess = machine.item.size, np.int64(MOST_STEPS), 0.0
+    n, steps, excess = machine.item.size, plain_int(MOST_STEPS), 0.0
     worth[0], closure[0] = 0.0, 0.0
     y = np.empty(n, np.int64)
     for s in range(1, worth.size):
