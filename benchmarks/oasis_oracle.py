@@ -19,6 +19,7 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, parse, parser, siz
 from numba import njit
 from render import number
 
+from optsched.engine.budget import Budget
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
 from optsched.families.oasis.sources.traces import generate
@@ -120,7 +121,7 @@ def measure(cell: Row) -> Row:
     """Time all jobs of one instance at one factor."""
     inst = generate(cell["preset"], seed=cell["seed"], **sizes(cell))
     blocks = CapacityBlocks(inst)
-    spread = blocks.by_machine(compact_prices(blocks, time_limit=cell["lp_limit"]))
+    spread = blocks.by_machine(compact_prices(blocks, span=Budget(cell["lp_limit"]).span()))
     capacity = inst.arrays.worker_capacity, inst.arrays.ps_capacity
     streams = Streams(cell["seed"])
     workers, ps = (

@@ -26,6 +26,7 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, finite, median, pa
 from render import DASH, number, percent
 
 from optsched import solvers
+from optsched.engine.budget import Budget
 from optsched.engine.colgen import lagrangian
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
@@ -64,7 +65,7 @@ def first_bound(cell: Row) -> Row:
     inst, clock = instance(cell), time.perf_counter
     times = [clock()]
     blocks = CapacityBlocks(inst)
-    prices = compact_prices(blocks, time_limit=cell["alternative_limit"])
+    prices = compact_prices(blocks, span=Budget(cell["alternative_limit"]).span())
     times.append(clock())
     best = blocks.price(prices, np.zeros(blocks.jobs)).best
     bound = lagrangian(blocks, prices, best)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypedDict
@@ -26,7 +26,9 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.process import interrupts
+from optsched.process import blas, interrupts
+
+TIME_LIMIT = 60.0  # seconds of a search, where nothing else is asked for
 
 
 class Optimum(Frozen):
@@ -62,6 +64,9 @@ class Optimum(Frozen):
         description="prices from which anyone can recompute the bound"
     )
     seconds: float
+    effort: float | None = Field(
+        default=None, ge=0, description="units of work that were counted, about a millisecond each"
+    )
     history: tuple[Point, ...] = ()
     shadow_prices: tuple[dict[str, Any], ...] = Field(
         default=(), description="what one more unit would be worth"
@@ -95,6 +100,7 @@ class Optimum(Frozen):
                 "scope",
                 "method",
                 "seconds",
+                "effort",
             )
         }
 
@@ -151,7 +157,8 @@ class Search(TypedDict, total=False):
     """Options of :func:`solve` that others hand on to it."""
 
     method: str
-    time_limit: float
+    time_limit: float | None
+    effort: float | None
     gap: float
     threads: int
     watch: Callable[[Progress], None] | None
@@ -162,7 +169,8 @@ def solve(
     instance: Instance,
     *,
     method: str = "auto",
-    time_limit: float = 60.0,
+    time_limit: float | None = None,
+    effort: float | None = None,
     gap: float = CLOSED,
     threads: int = 1,
     seed: int = 0,
@@ -177,9 +185,14 @@ def solve(
     instance : Instance
     method : str
         One of the family's methods; "auto" combines them.
-    time_limit : float
+    time_limit : float, optional
         Seconds of search; what was found by then is returned. The exact check of the bound comes
-        after them: a few seconds at a hundred jobs.
+        after them: a few seconds at a hundred jobs. By default 60, or none beside an ``effort``.
+    effort : float, optional
+        Units of search, about a millisecond of a typical core each. The work is counted and the
+        clock not asked: the result repeats, whatever the machine's speed or load. One thread works.
+        Beside a time limit, what comes first ends the search; what the clock has ended does not
+        repeat.
     gap : float
         Stop at this relative gap between value and bound.
     threads : int
@@ -214,23 +227,30 @@ def solve(
         level = Level(check)
     except ValueError as err:
         raise InputError(f"unknown level {check!r}, expected one of: {', '.join(Level)}") from err
+    if time_limit is None:
+        time_limit = TIME_LIMIT if effort is None else math.inf
+    if effort is not None and not 0 <= effort < math.inf:
+        raise InputError(f"effort {effort}: expected a number of units >= 0")
     if not time_limit >= 0 or not gap >= 0 or threads < 1:
         raise InputError(
             f"time_limit {time_limit}, gap {gap}, threads {threads}: "
             "expected limits >= 0 and at least one thread"
         )
-    progress = Progress(family, instance, time_limit=time_limit, gap=gap, watch=watch)
-    with suppress(KeyboardInterrupt):  # the best so far is the answer
-        begin(progress, start, method)
-        if not progress.interrupted:
-            family.methods[method](instance, progress, threads=threads, seed=seed)
-        second = family.second.get(method)
-        ended = progress.closed() or progress.interrupted
-        if level is Level.CROSS_CHECKED and second is not None and not ended:
-            family.methods[second](instance, progress, threads=threads, seed=seed)
-    with suppress(KeyboardInterrupt):
-        progress.tick()  # whoever watches sees how it ended
-    return settle(progress, level, method)
+    if effort is not None:
+        threads = 1  # who of several comes first depends on the load
+    progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
+    with nullcontext() if effort is None else blas.one_thread():
+        with suppress(KeyboardInterrupt):  # the best so far is the answer
+            begin(progress, start, method)
+            if not progress.interrupted:
+                family.methods[method](instance, progress, threads=threads, seed=seed)
+            second = family.second.get(method)
+            ended = progress.closed() or progress.interrupted
+            if level is Level.CROSS_CHECKED and second is not None and not ended:
+                family.methods[second](instance, progress, threads=threads, seed=seed)
+        with suppress(KeyboardInterrupt):
+            progress.tick()  # whoever watches sees how it ended
+        return settle(progress, level, method)
 
 
 def _asked(family: Family, method: str) -> str:
@@ -295,7 +315,8 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         certified_gap=apart(sides.certified),
         schedule=schedule,
         certificate=certificate,
-        seconds=progress.seconds(),
+        seconds=progress.budget.elapsed(),
+        effort=round(progress.budget.spent(), 3),
         history=tuple(progress.history),
         shadow_prices=tuple(family.shadow_prices(instance, certificate))
         if certificate is not None

@@ -98,7 +98,7 @@ def compare(
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`turns`.
     **search
-        ``method``, ``time_limit``, ``gap``, ``threads`` and ``watch``, as in
+        ``method``, ``time_limit``, ``effort``, ``gap``, ``threads`` and ``watch``, as in
         :func:`optsched.solve`.
 
     Returns

@@ -155,6 +155,20 @@ def test_solve_prints_json(call, folder):
     assert found["value"] <= found["bound"] * (1 + 1e-9)
 
 
+def test_solve_and_ratio_take_an_effort(call, folder):
+    _, plain, _ = call("solve", folder / "small.json", "--effort", "5", "--json")
+    _, compared, _ = call(
+        *("ratio", folder / "small.json", "-p", "fifo", "--effort", "5", "--fresh", "--json")
+    )
+    for out in (plain, compared):
+        found = json.loads(out)["reference"]
+        assert 5 <= found["effort"] < 500
+        assert found["value"] <= found["bound"] * (1 + 1e-9)
+    status, _, err = call("solve", folder / "small.json", "--effort", "-1")
+    assert status == 2
+    assert "--effort" in err
+
+
 def test_run_says_what_was_earned(call, folder):
     status, out, _ = call("run", folder / "small.json", "--policy", "fifo")
     assert status == 0

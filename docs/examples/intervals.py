@@ -140,8 +140,9 @@ def linear_program(inst: Intervals, progress: Any, *, threads: int, seed: int) -
         b_ub=np.full(inst.horizon, inst.machines),
         bounds=(0, 1),
         method="highs-ds",
-        options={"time_limit": progress.left()},
+        options={"time_limit": progress.limits()["time_limit"]},
     )
+    progress.spend(0.01 * found.nit)
     if found.status != 0:
         return  # the time is up
     accepted = Choice(accepted=tuple(bool(x > 0.5) for x in found.x))

@@ -27,7 +27,20 @@ Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print all column
 Output = Annotated[Path | None, typer.Option("-o", "--output", help="Write the result here.")]
 FAMILY_HELP = f"Family of the instance: {', '.join(family_names())}."
 Pictures = Annotated[Path | None, typer.Option("--plot", help="Folder to draw pictures into.")]
-TimeLimit = Annotated[float, typer.Option(min=0, help="Seconds; the best so far is kept.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        help="Seconds; the best so far is kept.",
+        show_default="60, or none beside --effort",
+    ),
+]
+Effort = Annotated[
+    float | None,
+    typer.Option(
+        min=0, help="Units of work, about a millisecond each; the result repeats on any machine."
+    ),
+]
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
 Threads = Annotated[int, typer.Option(min=1, max=256, help="Threads of the solvers.")]
 Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]

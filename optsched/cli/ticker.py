@@ -68,7 +68,7 @@ class Ticker:
         """Show incumbent, bound and gap of a solver, and its time (see :func:`optsched.solve`)."""
         self._state = (
             f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
-            f"gap {shown_gap(progress.gap())}, at most {progress.left():.0f} s left"
+            f"gap {shown_gap(progress.gap())}, at most {_left(progress)} left"
         )
         if self._also is not None:
             self._also(progress)
@@ -134,6 +134,14 @@ def _of_kernels(what: str) -> str:
     """Return what `kernels` says; "" before anything has imported it, since that takes long."""
     say = getattr(sys.modules.get("optsched.numbers.kernels"), what, None)
     return say() if say is not None else ""
+
+
+def _left(progress: Progress) -> str:
+    """Say what is left of the limit."""
+    budget = progress.budget
+    if budget.units is None:
+        return f"{progress.left():.0f} s"
+    return f"{max(0.0, budget.units - budget.spent()):.0f} units of effort"
 
 
 def _number(x: float | None) -> str:

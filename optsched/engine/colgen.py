@@ -185,7 +185,7 @@ class Master:
         self.restrict(allowed, copies, equality)
         self.h.setOptionValue("simplex_strategy", 1)  # dual: only bounds have changed
         self.h.setOptionValue("simplex_iteration_limit", PROBE_ITERATIONS)
-        self.h.run()
+        solvers.rerun(self.h)
         value = -float(self.h.getInfo().objective_function_value)
         self.h.setOptionValue("simplex_strategy", 4)
         self.h.setOptionValue("simplex_iteration_limit", 2**31 - 1)
@@ -197,7 +197,7 @@ class Master:
 
     def solve(self, distance: float = 0.0) -> tuple[float, Floats, Floats, Floats]:  # noqa: ARG002
         """Return (value, prices of the rows, duals of the blocks, x of the columns)."""
-        self.h.run()
+        solvers.rerun(self.h)
         duals = -solvers.row_duals(self.h)
         x = np.array(self.h.getSolution().col_value)[self.stand_ins :]
         value = -self.h.getInfo().objective_function_value

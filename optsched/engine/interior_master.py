@@ -174,5 +174,5 @@ class InteriorMaster:
         h.setOptionValue("presolve", "off")
         n = cost.size
         solvers.load(h, cost, matrix, lower, upper, np.zeros(n), np.full(n, np.inf))
-        h.run()
+        solvers.rerun(h)
         return np.array(h.getSolution().col_value), solvers.row_duals(h)

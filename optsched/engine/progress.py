@@ -1,12 +1,13 @@
-"""What a method has found so far: the best of both sides, the clock, and when to stop."""
+"""What a method has found so far: the best of both sides, what is left, and when to stop."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
+from optsched.engine.budget import Budget, Limits, Span
 from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
-from optsched.process import clock, interrupts
+from optsched.process import effort, interrupts
 
 CLOSED = 1e-6  # a gap up to this is closed
 
@@ -54,8 +55,12 @@ def improves(
 class Progress:
     """Keeps the best of both sides while a method runs; says when to stop.
 
-    A method reports schedules and bounds as it finds them, so that a time limit, a gap or Ctrl-C
-    leaves the best so far. An incumbent counts only once the judge has accepted it.
+    A method reports schedules and bounds as it finds them, so that a limit, a gap or Ctrl-C leaves
+    the best so far. An incumbent counts only once the judge has accepted it.
+
+    Seconds are those of the clock or, where effort is limited, those that the work so far stands
+    for: a method that asks `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
+    under effort. What is to be shown is `elapsed` and `spent`.
     """
 
     def __init__(
@@ -63,16 +68,17 @@ class Progress:
         family: Family,
         instance: Instance,
         *,
-        time_limit: float,
         gap: float,
+        time_limit: float = math.inf,
+        units: float | None = None,
         watch: Callable[[Progress], None] | None = None,
     ) -> None:
         self.family = family
         self.instance = instance
         self.gap_limit = gap
         self.watch = watch
-        self.began = clock.now()
-        self.deadline = self.began + time_limit
+        self.budget = Budget(time_limit, units, lambda: self.interrupted)
+        self.tightened = 0.0  # seconds, when the bound last became better
         self.value: float | None = None
         self.bound: float | None = None
         self.schedule: Schedule | None = None
@@ -126,6 +132,7 @@ class Progress:
         if self.family.distance is None:
             if ahead > 0:
                 self.bound, self.certificate = bound, certificate
+                self.tightened = self.seconds()
                 self._record()
             return
         if ahead <= 0 and not alike(self.family, self.instance, bound, self.bound or 0.0):
@@ -142,12 +149,32 @@ class Progress:
         self.tick()
 
     def left(self) -> float:
-        """Seconds until the time limit; none after a signal."""
-        return 0.0 if self.interrupted else max(0.0, self.deadline - clock.now())
+        """Seconds until the limit; none after a signal."""
+        return self.budget.left()
 
     def seconds(self) -> float:
-        """Seconds since the start."""
-        return clock.now() - self.began
+        """Seconds since the start, as limits count them."""
+        return self.budget.seconds()
+
+    def span(self, seconds: float = math.inf) -> Span:
+        """Return a part of what is left: at most so many seconds."""
+        return self.budget.span(seconds)
+
+    def limits(self, seconds: float = math.inf) -> Limits:
+        """Return what a solver may use: at most so many seconds, and what is left."""
+        return self.budget.limits(seconds)
+
+    def spend(self, units: float) -> None:
+        """Count work, in units of effort (see `process.effort`): solvers count theirs."""
+        effort.spend(units)
+
+    def called_off(self) -> bool:
+        """Whether a signal, the clock or who watches ends it: may be asked at any moment.
+
+        Who waits for a thread asks this one: `stop` counts how often it is asked.
+        """
+        self.tick()
+        return self.interrupted or self.budget.late()
 
     def gap(self) -> float | None:
         """Return the gap between the incumbent and the certified bound."""
@@ -159,7 +186,8 @@ class Progress:
         return gap is not None and gap <= self.gap_limit
 
     def stop(self) -> bool:
-        """Whether the time is up, the gap closed, or a signal has come."""
+        """Whether the limit is reached, the gap closed, or a signal has come."""
+        effort.spend(effort.QUESTION)
         self.tick()
         return self.interrupted or self.left() <= 0 or self.closed()
 
@@ -170,5 +198,5 @@ class Progress:
 
     def _record(self) -> None:
         bound = self.bound if self.bound is not None and math.isfinite(self.bound) else None
-        self.history.append(Point(seconds=self.seconds(), value=self.value, bound=bound))
+        self.history.append(Point(seconds=self.budget.elapsed(), value=self.value, bound=bound))
         self.tick()

@@ -13,10 +13,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from optsched.process import effort
+
 LARGEST_SHARE = 0.2  # of the accepted jobs are taken out at most
 COOLING = (0.004, 0.00001)  # acceptance temperature at the start and the end, relative to the value
 TRIES = 12  # rejected jobs that are tried again in one move
 LIKELY_TRIES = 5  # the same where it is known which of them are likely to fit
+MOVE = 0.1  # units of effort, beside what the board counts
 SMALL = 100  # jobs times slots below which a search has little to try
 
 
@@ -104,6 +107,7 @@ def improve(
     while (passed := done()) < 1.0:
         if arrived():
             best = max(best, board.value)
+        effort.spend(MOVE)
         before = board.value
         back = None if keep is None else keep()
         rejected = [i for i in jobs if i not in board.plans]

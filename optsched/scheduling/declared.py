@@ -14,6 +14,7 @@ from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
 
 Entries = list[tuple[int, int, int]]
 Program = TypeVar("Program")
+WRITING = 0.06  # units of effort to write a variable down, with its share of the rows
 POLL = 0.1  # seconds between two looks at the clock
 
 
@@ -61,11 +62,11 @@ def solve_compact(
         found = solve_pyomo(
             model,
             solver,
-            time_limit=progress.left(),
             gap=progress.gap_limit,
             threads=threads,
             seed=seed,
             on_improve=report,
+            **progress.limits(),
         )
     except Interrupted as stopped:
         close(stopped.result)
@@ -74,7 +75,9 @@ def solve_compact(
 
 
 def compact_method(
-    load: Callable[[], Callable[[Any], Any]], schedule_of: Callable[[Any, Any], Any]
+    load: Callable[[], Callable[[Any], Any]],
+    schedule_of: Callable[[Any, Any], Any],
+    variables: Callable[[Any], float],
 ) -> Callable[..., None]:
     """Return the method that solves a declared program whole.
 
@@ -85,12 +88,16 @@ def compact_method(
         a library would stay behind.
     schedule_of : callable
         (instance, model) -> the schedule that its present values mean.
+    variables : callable
+        About how many a model of an instance has.
     """
 
     def compact(
         inst: Any, progress: Any, *, threads: int, seed: int, solver: str = "highs"
     ) -> None:
         """Solve the compact program by HiGHS, or any solver that Pyomo has."""
+        if not affordable(progress, variables(inst)):
+            return
         program = load()
         model = unless_stopped(lambda: program(inst), progress)
         if model is not None:
@@ -98,6 +105,14 @@ def compact_method(
             solve_compact(model, progress, read, threads=threads, seed=seed, solver=solver)
 
     return compact
+
+
+def affordable(progress: Any, variables: float) -> bool:
+    """Whether the effort that is left is enough to write a program of so many variables down.
+
+    Nothing would stop that. Where time is the limit, this knows nothing of it.
+    """
+    return bool(WRITING * variables <= progress.limits()["effort"])
 
 
 def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:
@@ -119,7 +134,7 @@ def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | Non
     try:
         while thread.is_alive():
             thread.join(POLL)
-            if thread.is_alive() and progress.stop():
+            if thread.is_alive() and progress.called_off():
                 return None
     finally:  # also after Ctrl-C
         if thread.is_alive() and thread.ident is not None:

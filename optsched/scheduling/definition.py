@@ -80,8 +80,8 @@ def solve_definition(
             raise RuntimeError(f"CP-SAT brought a schedule that breaks the model: {verdict}")
         progress.incumbent(verdict.value, schedule)
 
-    limit = min(seconds, progress.left())
-    solver = cp_solver(time_limit=limit, threads=threads, seed=seed, gap=progress.gap_limit)
+    limits = progress.limits(seconds)
+    solver = cp_solver(threads=threads, seed=seed, gap=progress.gap_limit, **limits)
     try:
         run_cp(solver, program.model, on_improve=report)
     finally:  # also after Ctrl-C

@@ -25,7 +25,7 @@ from optsched.solvers.common import Interrupted, Status
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_dot, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
 from optsched.solvers.interior import Central, interior_point
-from optsched.solvers.linear import MipResult, highs, load, row_duals, run, solve_mip
+from optsched.solvers.linear import MipResult, highs, load, rerun, row_duals, run, solve_mip
 from optsched.solvers.modelling import PyomoOutcome, silent_pyomo, solve_pyomo
 
 __all__ = [
@@ -43,6 +43,7 @@ __all__ = [
     "highs",
     "interior_point",
     "load",
+    "rerun",
     "row_duals",
     "run",
     "run_cp",

@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from optsched.process.effort import DETERMINISTIC_SECOND, HANDLED, spend
 from optsched.solvers.common import Status, interruptible
+
+WRITING = 500  # numbers that Python handles for a constraint, from its making to CP-SAT
 
 
 def cp_program() -> Any:
@@ -34,11 +37,17 @@ def cp_dot(terms: Iterable[tuple[int, Any]]) -> Any:
 
 
 def cp_solver(
-    *, time_limit: float = math.inf, threads: int = 1, seed: int = 0, gap: float = 0.0
+    *,
+    time_limit: float = math.inf,
+    effort: float = math.inf,
+    threads: int = 1,
+    seed: int = 0,
+    gap: float = 0.0,
 ) -> Any:
     """Return OR-Tools' CP-SAT, configured; start it with :func:`run_cp`.
 
-    With one thread and no time limit it is deterministic. ``gap`` is relative to the objective.
+    With one thread and no time limit it is deterministic, also where ``effort`` ends it, which are
+    units. ``gap`` is relative to the objective.
     """
     from ortools.sat.python import cp_model
 
@@ -49,6 +58,8 @@ def cp_solver(
     solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's: see run_cp
     if math.isfinite(time_limit):
         solver.parameters.max_time_in_seconds = time_limit
+    if math.isfinite(effort):
+        solver.parameters.max_deterministic_time = max(1e-9, effort / DETERMINISTIC_SECOND)
     return solver
 
 
@@ -81,7 +92,12 @@ def run_cp(
         status.append(solver.solve(model, Watcher(report) if on_improve is not None else None))
 
     status: list[Any] = []
-    interruptible(work, solver.stop_search, on_improve)
+    try:
+        interruptible(work, solver.stop_search, on_improve)
+    finally:
+        if status:
+            spend(HANDLED * WRITING * len(model.proto.constraints))
+            spend(DETERMINISTIC_SECOND * solver.response_proto.deterministic_time)
     names: dict[Any, Status] = {
         cp_model.OPTIMAL: "optimal",
         cp_model.FEASIBLE: "feasible",

@@ -11,7 +11,10 @@ from typing import Any
 
 from scipy.sparse import csc_array, triu
 
+from optsched.process.effort import HANDLED, INTERIOR_ITERATION, spend
 from optsched.solvers.common import Status
+
+REDUCING = 20.0  # units in which CVXPY makes a small program one with cones
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ def solve_cvxpy(
     problem: Any,
     *,
     time_limit: float = math.inf,
+    effort: float = math.inf,
     threads: int = 1,
     log: bool = False,
     stop: Callable[[], bool] | None = None,
@@ -39,36 +43,61 @@ def solve_cvxpy(
 
     Where Clarabel does not come to an end with its own settings, it tries again and may take small
     steps, which is slower by far. The value may be off (6e-6 was seen beside the word
-    "inaccurate"): nothing may rest on it alone. ``stop`` is asked in every iteration.
+    "inaccurate"): nothing may rest on it alone. ``stop`` is asked in every iteration. Where its
+    units of ``effort`` are spent, or the clock ends it, the outcome is what was known by then.
     """
     import cvxpy as cp
 
     began = time.perf_counter()
     reduced = problem.get_problem_data(cp.CLARABEL, solver_opts={})
-    outcome = _attempt(problem, reduced, {}, time_limit, threads, log, stop)
+    size = reduced[0]["A"].nnz + len(reduced[0]["b"])
+    each = INTERIOR_ITERATION[0] + INTERIOR_ITERATION[1] * size
+    spend(REDUCING + HANDLED * size)
+    outcome, iterations = _attempt(
+        problem,
+        reduced,
+        {"time_limit": time_limit, "max_iter": effort / each},
+        threads,
+        log,
+        stop,
+    )
+    spend(iterations * each)
     left = time_limit - (time.perf_counter() - began)
-    if left <= 0 or (outcome.status != "unknown" and not outcome.inaccurate):
+    more = effort / each - iterations
+    ended = left <= 0 or more < 1
+    if ended or (outcome.status != "unknown" and not outcome.inaccurate):
         return outcome
-    return _attempt(problem, reduced, SMALL_STEPS, left, threads, log, stop)
+    outcome, iterations = _attempt(
+        problem,
+        reduced,
+        {"time_limit": left, "max_iter": more} | SMALL_STEPS,
+        threads,
+        log,
+        stop,
+    )
+    spend(iterations * each)
+    return outcome
 
 
 def _attempt(
     problem: Any,
     reduced: tuple[Any, Any, Any],
     settings: Mapping[str, float],
-    time_limit: float,
     threads: int,
     log: bool,
     stop: Callable[[], bool] | None,
-) -> ConvexOutcome:
+) -> tuple[ConvexOutcome, int]:
+    """Return what came out, and after how many iterations."""
     import clarabel
     import cvxpy as cp
 
     chosen = clarabel.DefaultSettings()
     chosen.verbose = log
     chosen.max_threads = threads
-    for name, number in ({"time_limit": time_limit} | dict(settings)).items():
-        if math.isfinite(number):
+    for name, number in settings.items():
+        if name == "max_iter":
+            chosen.max_iter = int(max(1, min(number, chosen.max_iter)))
+        elif math.isfinite(number):
             setattr(chosen, name, number)
     data, chain, inverse = reduced
     size = len(data["c"])
@@ -80,13 +109,13 @@ def _attempt(
         solver.set_termination_callback(lambda _: stop())
     found = solver.solve()
     if str(found.status) == "CallbackTerminated":
-        return ConvexOutcome("unknown", None, True)
+        return ConvexOutcome("unknown", None, True), found.iterations
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # "inaccurate": the outcome says so
             problem.unpack_results(found, chain, inverse)
     except cp.SolverError:
-        return ConvexOutcome("unknown", None, True)
+        return ConvexOutcome("unknown", None, True), found.iterations
     word = str(problem.status)
     known: dict[str, Status] = {
         "optimal": "optimal",
@@ -97,7 +126,8 @@ def _attempt(
     inaccurate = word.endswith("_inaccurate") or word == "user_limit"
     status = known.get(word.removesuffix("_inaccurate"), "unknown")
     value = problem.value if status in ("optimal", "feasible") else None
-    return ConvexOutcome(status, None if value is None else float(value), inaccurate)
+    outcome = ConvexOutcome(status, None if value is None else float(value), inaccurate)
+    return outcome, found.iterations
 
 
 def _cones(dims: Any) -> list[Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import csc_array, csc_matrix, eye_array, vstack
 
 from optsched.numbers.arrays import Floats
+from optsched.process.effort import INTERIOR_ITERATION, spend
 
 
 class Central(NamedTuple):
@@ -69,6 +70,7 @@ def interior_point(
     solution = clarabel.DefaultSolver(
         csc_matrix((n, n)), cost / scale, csc_matrix(rows), limits, cones, settings
     ).solve()
+    spend(solution.iterations * (INTERIOR_ITERATION[0] + INTERIOR_ITERATION[1] * rows.nnz))
     duals = np.empty(upper.size)
     duals[order] = -np.array(solution.z)[: upper.size] * scale
     x = np.maximum(np.array(solution.x), 0.0)

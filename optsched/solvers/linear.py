@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from optsched.numbers.arrays import Flags, Floats
+from optsched.process.effort import INTERIOR_ITERATION, MIP_LOOK, SIMPLEX_ITERATION, spend
 from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptible
 
 if TYPE_CHECKING:
     import highspy
 
 SMALL_PROGRAM = 1000  # entries; below, "feasibility jump" (10 ms) takes longer than the rest
+UNLIMITED = 2**31 - 1  # iterations
+EASY = 4  # iterations for a row: hardly a linear program takes more
 LARGEST_COST = 10  # bits of the largest coefficient of an objective that HiGHS is given
 
 
@@ -126,14 +129,30 @@ def load(
         raise ValueError("HiGHS does not accept the program: a bound or a shape is not valid")
 
 
-def run(h: highspy.Highs, *, on_improve: Callable[[Floats], None] | None = None) -> None:
+def run(
+    h: highspy.Highs,
+    *,
+    on_improve: Callable[[Floats], None] | None = None,
+    effort: float = math.inf,
+) -> bool:
     """Run HiGHS so that Ctrl-C stops it: KeyboardInterrupt is raised once it has stopped.
+
+    What it does is counted. An integer program ends a little after its effort is spent: HiGHS is
+    asked between linear programs only. Where the first of these may take all of the effort, it is
+    tried alone before.
 
     Parameters
     ----------
     h : highspy.Highs
     on_improve : callable, optional
         Called (in the caller's thread) with every better solution of an integer program, unchecked.
+    effort : float
+        Units after which it stops.
+
+    Returns
+    -------
+    bool
+        False if an integer program was not even begun: HiGHS has nothing to say of it.
 
     Raises
     ------
@@ -145,9 +164,21 @@ def run(h: highspy.Highs, *, on_improve: Callable[[Floats], None] | None = None)
     if h.getObjectiveSense()[1] == highspy.ObjSense.kMaximize:
         raise ValueError("the program is a maximization, expected a minimization of the negative")
     cancelled = Event()
+    looks, most = 0, math.inf
+    if math.isfinite(effort):
+        begins, effort = _first_program(h, effort)
+        if not begins:
+            return False
+        most = _limited(h, effort)
 
     def look(event: Any) -> None:
         if cancelled.is_set():
+            event.interrupt()
+
+    def look_at_program(event: Any) -> None:
+        nonlocal looks
+        looks += 1
+        if cancelled.is_set() or looks > most:
             event.interrupt()
 
     def work(report: Callable[[Any], None]) -> None:
@@ -156,14 +187,73 @@ def run(h: highspy.Highs, *, on_improve: Callable[[Floats], None] | None = None)
         h.run()
         highspy.Highs.resetGlobalScheduler(False)  # the next run may ask for other threads
 
-    breaks = (h.cbSimplexInterrupt, h.cbIpmInterrupt, h.cbMipInterrupt)
+    breaks = (h.cbSimplexInterrupt, h.cbIpmInterrupt)
     for callback in breaks:
         callback.subscribe(look)
+    h.cbMipInterrupt.subscribe(look_at_program)
     try:
         interruptible(work, cancelled.set, on_improve)
     finally:
-        for callback in (*breaks, h.cbMipImprovingSolution):
+        for callback in (*breaks, h.cbMipInterrupt, h.cbMipImprovingSolution):
             callback.clear()
+        spend(looks * _price(h, MIP_LOOK) if looks else _linear(h))
+    return True
+
+
+def rerun(h: highspy.Highs) -> None:
+    """Run HiGHS on a small linear program that is warm, for which Ctrl-C can wait; count it."""
+    h.run()
+    spend(_linear(h))
+
+
+def _price(h: highspy.Highs, each: tuple[float, float]) -> float:
+    """Return what a step on the program costs: for itself, and for every nonzero."""
+    return each[0] + each[1] * int(h.getNumNz())
+
+
+def _linear(h: highspy.Highs) -> float:
+    """Return the units that the last linear program has taken."""
+    info = h.getInfo()
+    vertices = max(0, int(info.simplex_iteration_count))
+    vertices += max(0, int(info.crossover_iteration_count))
+    inside = max(0, int(info.ipm_iteration_count))
+    return vertices * _price(h, SIMPLEX_ITERATION) + inside * _price(h, INTERIOR_ITERATION)
+
+
+def _limited(h: highspy.Highs, effort: float) -> float:
+    """Limit the iterations of a linear program; return how often an integer one may be asked."""
+    if not h.getLp().integrality_:
+        for option, each in (
+            ("simplex_iteration_limit", SIMPLEX_ITERATION),
+            ("ipm_iteration_limit", INTERIOR_ITERATION),
+        ):
+            h.setOptionValue(option, _iterations(h, effort, each))
+    return effort / _price(h, MIP_LOOK)
+
+
+def _iterations(h: highspy.Highs, effort: float, each: tuple[float, float]) -> int:
+    return min(UNLIMITED, max(1, int(effort / _price(h, each))))
+
+
+def _first_program(h: highspy.Highs, effort: float) -> tuple[bool, float]:
+    """Return whether the first linear program of an integer one ends in time, and what is left.
+
+    Inside an integer program nothing would stop it.
+    """
+    import highspy
+
+    if not h.getLp().integrality_ or effort > EASY * h.getNumRow() * _price(h, SIMPLEX_ITERATION):
+        return True, effort
+    for option, value in (
+        ("solve_relaxation", True),
+        ("simplex_iteration_limit", _iterations(h, effort, SIMPLEX_ITERATION)),
+    ):
+        h.setOptionValue(option, value)
+    rerun(h)
+    h.setOptionValue("solve_relaxation", False)
+    h.setOptionValue("simplex_iteration_limit", UNLIMITED)
+    ended = h.getModelStatus() != highspy.HighsModelStatus.kIterationLimit
+    return ended, max(0.0, effort - _linear(h))
 
 
 def row_duals(h: highspy.Highs) -> Floats:
@@ -194,6 +284,7 @@ def solve_mip(
     *,
     start: ArrayLike | None = None,
     on_improve: Callable[[Floats, float], None] | None = None,
+    effort: float = math.inf,
     **limits: Unpack[Limits],
 ) -> MipResult:
     """Minimize c x over an integer (or linear) program with HiGHS.
@@ -206,6 +297,8 @@ def solve_mip(
         A solution to begin with.
     on_improve : callable, optional
         Called with every better solution and its objective, once it has passed the check.
+    effort : float
+        Units after which it stops, see :func:`run`.
     **limits
         As in :func:`highs`. Where they stop it, the best so far is returned.
 
@@ -245,7 +338,9 @@ def solve_mip(
         if good is not None and on_improve is not None:
             on_improve(good, float(cost @ good))
 
-    def result() -> MipResult:
+    def result(begun: bool = True) -> MipResult:
+        if not begun:
+            return MipResult("unknown", None, None, None, time.perf_counter() - began)
         solution, info = h.getSolution(), h.getInfo()
         there = solution.value_valid or cost.size == 0
         x = checked(floats(solution.col_value)) if there else None
@@ -258,10 +353,10 @@ def solve_mip(
         return MipResult(status, x, objective, bound, time.perf_counter() - began)
 
     try:
-        run(h, on_improve=None if on_improve is None else improved)
+        begun = run(h, on_improve=None if on_improve is None else improved, effort=effort)
     except KeyboardInterrupt as err:
         raise Interrupted(result()) from err
-    return result()
+    return result(begun)
 
 
 def power_of_two(cost: Floats) -> float:

@@ -14,8 +14,9 @@ import numpy as np
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.process import clock
+from optsched.process.effort import HANDLED, spend
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
-from optsched.solvers.linear import MipResult, floats, solve_mip
+from optsched.solvers.linear import Limits, MipResult, floats, solve_mip
 
 # what Pyomo's solvers call a time limit, a relative gap and threads
 OPTIONS: dict[str, tuple[str, str, str | None]] = {
@@ -27,6 +28,8 @@ OPTIONS: dict[str, tuple[str, str, str | None]] = {
     "scip": ("limits/time", "limits/gap", None),
     "xpress": ("maxtime", "miprelstop", "threads"),
 }
+
+WRITING = 100  # numbers that Python handles for a nonzero of a model, from its making to HiGHS
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ def solve_pyomo(
     solver: str = "highs",
     *,
     time_limit: float = math.inf,
+    effort: float = math.inf,
     gap: float = 0.0,
     threads: int = 1,
     seed: int = 0,
@@ -65,8 +69,9 @@ def solve_pyomo(
         With one objective.
     solver : str
         "highs" (through :func:`solve_mip`, with its checks), or any solver that Pyomo has.
-    time_limit, gap, threads, seed
-        As in :func:`solve_mip`, where it is known what a solver calls them (the seed: HiGHS).
+    time_limit, effort, gap, threads, seed
+        As in :func:`solve_mip`, where it is known what a solver calls them (the seed and the
+        effort: HiGHS alone).
     tee : bool
         Whether the solver prints what it does.
     on_improve : callable, optional
@@ -85,18 +90,13 @@ def solve_pyomo(
         After Ctrl-C (HiGHS); its ``result`` is a PyomoOutcome.
     """
     if solver == "highs":
-        return _pyomo_by_highs(model, on_improve, time_limit, gap, threads, seed, tee)
+        limits = Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, log=tee)
+        return _pyomo_by_highs(model, on_improve, effort, limits)
     return _pyomo_by_name(model, solver, time_limit, gap, threads, tee)
 
 
 def _pyomo_by_highs(
-    model: Any,
-    on_improve: Callable[[float], None] | None,
-    time_limit: float,
-    gap: float,
-    threads: int,
-    seed: int,
-    tee: bool,
+    model: Any, on_improve: Callable[[float], None] | None, effort: float, limits: Limits
 ) -> PyomoOutcome:
     import pyomo.environ as pyo
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
@@ -124,23 +124,22 @@ def _pyomo_by_highs(
         bound = None if found.bound is None else sign * (found.bound + offset) + 0.0
         return PyomoOutcome(found.status, value, bound)
 
-    limits = [(v.lb, v.ub) for v in form.columns]
+    ranges = [(v.lb, v.ub) for v in form.columns]
     integer = np.array([v.is_integer() or v.is_binary() for v in form.columns], dtype=bool)
+    spend(HANDLED * WRITING * form.A.nnz)
+    limits["time_limit"] = max(0.0, limits["time_limit"] - (clock.now() - began))
     try:
         found = solve_mip(
             form.c.toarray()[0],
             form.A,
             np.where(kind == 1, -np.inf, rhs),
             np.where(kind == -1, np.inf, rhs),
-            [-math.inf if low is None else low for low, _ in limits],
-            [math.inf if high is None else high for _, high in limits],
+            [-math.inf if low is None else low for low, _ in ranges],
+            [math.inf if high is None else high for _, high in ranges],
             integer,
-            time_limit=max(0.0, time_limit - (clock.now() - began)),
-            gap=gap,
-            threads=threads,
-            seed=seed,
-            log=tee,
             on_improve=None if on_improve is None else improved,
+            effort=effort,
+            **limits,
         )
     except Interrupted as stopped:
         raise Interrupted(outcome(stopped.result)) from stopped

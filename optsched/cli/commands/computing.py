@@ -10,6 +10,7 @@ from optsched.cli.commands.ending import ending_well, leave, report, report_pict
 from optsched.cli.options import (
     MOST,
     POLICY_HELP,
+    Effort,
     Gap,
     Json,
     Method,
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 def solve(
     instance: "Instance",
     method: Method = "auto",
-    time_limit: TimeLimit = 60.0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
@@ -50,10 +52,12 @@ def solve(
 ) -> None:
     """Find the best schedule with hindsight, or how good it can be at most.
 
-    Ctrl-C and the time limit leave the best schedule so far and a valid bound. Exit status 1: no
-    schedule was found.
+    Ctrl-C and the limits leave the best schedule so far and a valid bound. Beside an effort, which
+    counts work, the clock is not asked: the result is the same on any machine and under any load,
+    unless a time limit ends it first. Exit status 1: no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
+    Example:  optsched solve small.json --effort 10000
     """
     from optsched import optimum
     from optsched.cli.console import out, show_optimum
@@ -67,6 +71,7 @@ def solve(
                 instance,
                 method=method,
                 time_limit=time_limit,
+                effort=effort,
                 gap=gap,
                 threads=threads,
                 seed=seed,
@@ -142,7 +147,8 @@ def ratio(
         bool, typer.Option("--fresh", help="Look for the optimum though it is known already.")
     ] = False,
     method: Method = "auto",
-    time_limit: TimeLimit = 60.0,
+    time_limit: TimeLimit = None,
+    effort: Effort = None,
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
@@ -172,7 +178,7 @@ def ratio(
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
-    limits = {"method": method, "time_limit": time_limit, "gap": gap}
+    limits = {"method": method, "time_limit": time_limit, "effort": effort, "gap": gap}
     limits |= {"threads": threads, "seed": seed}
     with ending_well(), Journal(instance, output, method) as journal:
         with Ticker("running the policies", journal.watch) as ticker:
@@ -199,6 +205,7 @@ def ratio(
                 schedule=outside,
                 method=method,
                 time_limit=time_limit,
+                effort=effort,
                 gap=gap,
                 seed=seed,
                 threads=threads,

@@ -96,7 +96,7 @@ def until(ticks):
 
     def watch(progress):
         if next(looks, None) is None:
-            progress.deadline = progress.began
+            progress.end()
 
     return watch
 

@@ -67,7 +67,7 @@ def test_the_interior_point_that_is_stopped_leaves_a_point_and_prices():
     inst = generate("paper", seed=0, slots=5)
     live, weight = Live(inst.arrays), inst.counts.astype(np.float64)
     best = Solver(inst).solve(inst.counts, 1e-6)
-    found = maximize(np.ones(1, np.int64), weight, 1e-6, live.channels)
+    found = maximize(np.ones(2, np.int64), weight, 1e-6, live.channels)
     y, _, _, value, bound, iterations = found
     assert iterations == 0
     assert value <= best.bound

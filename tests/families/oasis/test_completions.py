@@ -7,6 +7,7 @@ import pytest
 from oasis_brute import optimum, random_instance
 
 import optsched
+from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import CompletionSplit, check
 from optsched.families.oasis.optimum import methods as reference
 from optsched.families.oasis.optimum.certify import certify_parts
@@ -27,12 +28,12 @@ def grown(inst, rounds, splits):
     tightening = Tightening(CapacityBlocks(inst), threads=1)
     for _ in range(rounds):
         if not tightening.done:
-            tightening.round(60.0)
+            tightening.round(Budget(60.0).span())
     if tightening.guide is None:
         return None, []
     tree = CompletionTree(tightening)
     bounds = [tree.bound]
-    for bound in tree.grow(60.0, never):
+    for bound in tree.grow(Budget(60.0).span(), never):
         bounds.append(bound)
         if len(bounds) > splits:
             break
@@ -100,10 +101,10 @@ def test_a_tree_ends_with_its_leaves():
 def test_without_time_nothing_is_split(crowded):
     inst, _, _ = crowded
     tightening = Tightening(CapacityBlocks(inst), threads=1)
-    tightening.round(60.0)
+    tightening.round(Budget(60.0).span())
     tree = CompletionTree(tightening, seconds=1.0)
-    assert list(tree.grow(1.5, never)) == []
-    assert list(tree.grow(60.0, lambda: True)) == []
+    assert list(tree.grow(Budget(1.5).span(), never)) == []
+    assert list(tree.grow(Budget(60.0).span(), lambda: True)) == []
     assert tree.bound == tightening.bound
     assert check(inst, certify_parts(inst, tree.root)) == pytest.approx(tree.bound, rel=LOADS)
 

@@ -22,7 +22,7 @@ LIMIT = 60.0  # seconds that no test here needs
 
 def among(inst, *, beside, target=-np.inf):
     progress = Progress(FAMILY, inst, time_limit=LIMIT, gap=1e-6)
-    progress.began -= LIMIT  # a share of this is theirs
+    progress.budget.began -= LIMIT  # a share of this is theirs
     return Repairs(UnitTree(inst), progress, lambda: target, seed=0, beside=beside)
 
 
@@ -88,7 +88,7 @@ def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     search = reference._Search(inst, progress, threads=1, seed=0)
     there = Repairs(UnitTree(inst), progress, lambda: 0.0, seed=0, beside=False)
     search.compact_bound()
-    progress.began -= 100.0  # for so long nothing has happened since
+    progress.budget.began -= 100.0  # for so long nothing has happened since
     assert there._share() == repairs.STALLED[1]
     assert progress.bound is not None
     progress.proved(0.9 * progress.bound, progress.certificate)

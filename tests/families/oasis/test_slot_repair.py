@@ -9,6 +9,7 @@ import pytest
 from oasis_reference import FILES, load, schedule
 from patience import LONG
 
+from optsched.engine.budget import Budget
 from optsched.families.oasis.optimum.search.slot_repair import LIGHTEST, PATIENCE, SlotRepair
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
@@ -20,7 +21,7 @@ def completions(verdict):
 
 
 def repair(inst, wanted, seconds=LONG):
-    return SlotRepair(UnitTree(inst), wanted, np.random.default_rng(1)).work(seconds)
+    return SlotRepair(UnitTree(inst), wanted, np.random.default_rng(1)).work(Budget(seconds).span())
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
@@ -47,7 +48,7 @@ def _begun():
     inst = generate("paper", seed=3, jobs=10, slots=10, machines=20)
     late = dict.fromkeys(range(len(inst.jobs)), inst.horizon - 2)
     search = SlotRepair(UnitTree(inst), late, np.random.default_rng(0))
-    search.work(0.0)
+    search.work(Budget(0.0).span())
     assert (search.missing() > 0).any()
     return inst, search
 

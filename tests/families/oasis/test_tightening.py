@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from oasis_brute import optimum, random_instance
 
+from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.certify import certify_slots
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
@@ -17,7 +18,7 @@ def tightened(inst, rounds):
     tightening = Tightening(CapacityBlocks(inst), threads=1)
     bounds = []
     while not tightening.done and len(bounds) < rounds:
-        tightening.round(60.0)
+        tightening.round(Budget(60.0).span())
         bounds.append(tightening.bound)
     return tightening, bounds
 

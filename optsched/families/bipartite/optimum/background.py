@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from optsched.numbers.arrays import Ints
+from optsched.process import effort
 
 POLL = 0.05  # seconds between two questions whether to stop
+NEVER = 2**62
 PATIENCE = 1.0  # seconds, longer than compiled work goes on without looking whether to stop
 
 Result = TypeVar("Result")
@@ -21,18 +23,21 @@ def supervised(
     stop: Callable[[], bool],
     *,
     patience: float = PATIENCE,
+    most: int = NEVER,
 ) -> Result | None:
     """Run ``work`` in a thread of its own until it ends, or ``stop`` says so.
 
     Parameters
     ----------
     work : callable
-        Gets an array of one number and ends soon after that has become 1, with the best so far. It
-        must give up the interpreter's lock.
+        Gets an array [told, most] and ends soon after ``told`` has become 1, with the best so far.
+        It must give up the interpreter's lock. What effort it counts is the caller's.
     stop : callable
-        Asked in the thread of the caller, where signals arrive too.
+        Asked in the thread of the caller, where signals arrive too, as often as time permits.
     patience : float
         Seconds in which work that was told to stop must end.
+    most : int
+        Iterations after which the work ends by itself.
 
     Returns
     -------
@@ -40,7 +45,8 @@ def supervised(
         What ``work`` returns; None if it would not end: compilers and other solvers cannot be
         stopped.
     """
-    stopped = np.zeros(1, np.int64)
+    stopped = np.array([0, most], np.int64)
+    spent = [0.0]
     done = Event()
     found: list[Any] = []
     failed: list[BaseException] = []
@@ -51,6 +57,7 @@ def supervised(
         except BaseException as err:
             failed.append(err)
         finally:
+            spent[0] = effort.done()
             done.set()
 
     Thread(target=body, daemon=True).start()
@@ -62,6 +69,7 @@ def supervised(
                 break
     finally:  # after Ctrl-C, too
         stopped[0] = 1
+    effort.spend(spent[0])
     if failed:
         raise failed[0]
     return found[0] if found else None

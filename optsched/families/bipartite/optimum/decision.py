@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from optsched.families.bipartite.certificate.format import BITS
 from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
-from optsched.families.bipartite.optimum.background import supervised
+from optsched.families.bipartite.optimum.background import NEVER, supervised
 from optsched.families.bipartite.optimum.interior import maximize
 from optsched.families.bipartite.optimum.opening import gains_of
 from optsched.families.bipartite.policies.projection import Live
 from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
 
 DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
 DUST = 1e-13  # of the value: amounts that gain less all together are left out
+OVERHEAD = 20  # calls that the preparation of a program is worth
+EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
 
 
@@ -58,22 +61,38 @@ class Solver:
             n_l >= 0: counts, or the jobs of one slot.
         gap : float
         """
-        return self._solved(weight, self._maximized(weight, gap, np.zeros(1, np.int64)))
+        return self._solved(weight, self._maximized(weight, gap, np.array([0, NEVER])))
 
     def try_to_solve(
-        self, weight: NDArray[Any], gap: float, stop: Callable[[], bool]
+        self, weight: NDArray[Any], gap: float, stop: Callable[[], bool], units: float = np.inf
     ) -> Solved | None:
-        """Do the same until ``stop`` says so; return the best so far, None if there is nothing."""
+        """Do the same until ``stop`` says so, or for ``units`` of effort; return the best so far.
+
+        None: there is nothing.
+        """
         if self._arrays.resources * int((weight > 0).sum()) ** 2 > MOST_NUMBERS:
             return None
-        found = supervised(lambda stopped: self._maximized(weight, gap, stopped), stop)
+        most = int(min(NEVER, max(1.0, units / self._iteration(weight))))
+        found = supervised(lambda told: self._maximized(weight, gap, told), stop, most=most)
         if found is None or not np.isfinite(found[3:5]).all():
             return None
         return self._solved(weight, found)
 
     def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
-        return maximize(stopped, n, gap, self._live.channels)
+        found = maximize(stopped, n, gap, self._live.channels)
+        effort.spend(effort.CALL * OVERHEAD + found[-1] * self._iteration(weight))
+        return found
+
+    def _iteration(self, weight: NDArray[Any]) -> float:
+        """Return the units of effort of an iteration of the interior point."""
+        many = int(((weight > 0) & ~self._idle).sum())
+        live = self._live.channels
+        share = many / max(1, len(weight))  # of the channels and of those in a row
+        rows = np.diff(live.start) * share
+        matrices = self._arrays.resources + 1.0
+        steps = EACH * rows.sum() + PAIR * (rows**2).sum() + FACTOR * matrices * many**3
+        return effort.CALL + effort.STEP * float(steps)
 
     def _solved(self, weight: NDArray[Any], found: Any) -> Solved:
         a, live = self._arrays, self._live

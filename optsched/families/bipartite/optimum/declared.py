@@ -36,6 +36,7 @@ def conic_optimum(
     *,
     threads: int = 1,
     time_limit: float = np.inf,
+    effort: float = np.inf,
 ) -> Conic | None:
     """Maximize sum_l weight_l q_l(y) by CVXPY; None if it ended without an answer."""
     a = inst.arrays
@@ -45,7 +46,7 @@ def conic_optimum(
     limit = np.minimum(a.upper, a.capacity[a.row])
     unit = np.where(limit > 0, limit, 1.0)
     program = bipartite_program(inst, weight / scale, unit=unit)
-    outcome = solve_cvxpy(program, time_limit=time_limit, threads=threads)
+    outcome = solve_cvxpy(program, time_limit=time_limit, effort=effort, threads=threads)
     if outcome.value is None:
         return None
     (variable,) = program.variables()

@@ -55,8 +55,9 @@ def maximize(
 
     Parameters
     ----------
-    stopped : shape (1,)
-        Whoever calls writes 1 into it, from another thread, to have the best so far.
+    stopped : shape (2,)
+        Whoever calls writes 1 into the first, from another thread, to have the best so far; the
+        second is how many iterations there may be.
     weight : shape (C,)
         n_l >= 0.
     tolerance : float
@@ -201,7 +202,8 @@ def improve(
             slack += x[i] * z[i]
         mu = slack / len(x)
         value = value_of(y, total, program)
-        ending = iterations >= MOST_ITERATIONS or not step > LEAST_STEP or stopped[0] != 0
+        ending = iterations >= min(MOST_ITERATIONS, stopped[1])
+        ending = ending or not step > LEAST_STEP or stopped[0] != 0
         if slack <= 100.0 * max(tolerance * abs(value), LEAST * worth) or ending:
             bound = dual_value(theta, nu, program)
             better = False

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from optsched.engine.budget import Limits
 from optsched.engine.progress import CLOSED, Progress
 from optsched.families.bipartite.certificate.format import (
     BipartiteCertificate,
@@ -30,6 +31,7 @@ from optsched.families.bipartite.optimum.opening import always
 from optsched.families.bipartite.verify import Judge
 from optsched.numbers.arrays import Flags, Ints
 from optsched.problem import Implementation, Method
+from optsched.process import effort
 
 if TYPE_CHECKING:
     from optsched.families.bipartite.optimum.declared import Conic
@@ -49,6 +51,11 @@ def accuracy(gap: float) -> float:
     return min(max(SHARE * gap, FINEST), COARSEST)
 
 
+def units(progress: Progress) -> float:
+    """Return what effort is left."""
+    return progress.limits()["effort"]
+
+
 def pattern_times(inst: BipartiteInstance) -> Ints:
     """Return the number of slots of each pattern of jobs."""
     patterns, which = inst.patterns
@@ -61,7 +68,7 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
         return
     a, accurate = inst.arrays, accuracy(progress.gap_limit)
     solver = Solver(inst)
-    best = solver.try_to_solve(inst.counts, accurate, progress.stop)
+    best = solver.try_to_solve(inst.counts, accurate, progress.called_off, units(progress))
     if best is None:
         return
     answer = _PerSlot(inst, best)
@@ -72,7 +79,9 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
             reporting = REPORTING * (progress.seconds() - began)
             if progress.stop() or progress.left() <= reporting or answer.full():
                 break
-            solved = solver.try_to_solve(patterns[p], accurate, progress.stop)
+            solved = solver.try_to_solve(
+                patterns[p], accurate, progress.called_off, units(progress)
+            )
             if solved is None:
                 break
             answer.keep(p, solved)
@@ -118,6 +127,7 @@ class _PerSlot:
         rents = np.array([rent for rent, _ in bounds])
         gained = np.array([worth for _, worth in bounds])
         step = max(1, BLOCK // len(known))
+        effort.steps(len(rest) * len(known) * inst.arrays.copies)
         for begin in range(0, len(rest), step):
             here = rest[begin : begin + step]
             jobs = self._patterns[here].astype(np.float64)
@@ -151,7 +161,8 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
     if progress.stop():
         return
     gap = accuracy(progress.gap_limit)
-    solved = Solver(inst).try_to_solve(inst.counts, gap, progress.stop)
+    solver = Solver(inst)
+    solved = solver.try_to_solve(inst.counts, gap, progress.called_off, units(progress))
     if solved is None:
         return
     made = BipartiteCertificate.of(inst, "stationary", [(solved.share, solved.nu)], ())
@@ -165,15 +176,15 @@ def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: in
         conic_optimum,  # here, since CVXPY loads slowly
     )
 
-    def solving(pattern: Flags, limit: float) -> Callable[[Any], Conic | None]:
-        return lambda _stopped: conic_optimum(inst, pattern, threads=threads, time_limit=limit)
+    def solving(pattern: Flags, limits: Limits) -> Callable[[Any], Conic | None]:
+        return lambda _stopped: conic_optimum(inst, pattern, threads=threads, **limits)
 
     patterns, which = inst.patterns
     decisions, total, trusted = [], 0.0, True
     for pattern, n in zip(patterns, pattern_times(inst), strict=True):
         if progress.stop():
             return
-        found = supervised(solving(pattern, progress.left()), progress.stop, patience=0.0)
+        found = supervised(solving(pattern, progress.limits()), progress.called_off, patience=0.0)
         if found is None:
             return
         decisions.append(tuple(found.y.tolist()))

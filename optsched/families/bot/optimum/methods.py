@@ -87,7 +87,7 @@ def _conic(inst: BotInstance, progress: Progress, threads: int, form: str) -> No
 
     report(inst, progress, equal_shares(inst))  # whatever the solver does
     problem = model.solver_program(inst, form)
-    outcome = solve_cvxpy(problem, time_limit=progress.left(), threads=threads, stop=progress.stop)
+    outcome = solve_cvxpy(problem, threads=threads, stop=progress.stop, **progress.limits())
     if outcome.value is None:
         return
     report(inst, progress, model.rates(inst, problem))
@@ -103,9 +103,7 @@ def _max_min(inst: BotInstance, progress: Progress, threads: int) -> None:
     levels: list[Prices] = []
     while None in floors and not progress.stop():
         problem = model.level_program(inst, floors)
-        outcome = solve_cvxpy(
-            problem, time_limit=progress.left(), threads=threads, stop=progress.stop
-        )
+        outcome = solve_cvxpy(problem, threads=threads, stop=progress.stop, **progress.limits())
         if outcome.value is None:
             break
         rho = filled(inst, model.rates(inst, problem))

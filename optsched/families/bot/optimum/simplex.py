@@ -31,7 +31,8 @@ from optsched.numbers.arrays import Floats
 SOUND = 1e-9  # by which the solution of a basis may be infeasible
 ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs
 DROPPED = 1e-12  # entries below it, of columns whose largest is 1, count as 0
-SLICE = 0.2  # seconds between two looks at the clock
+SLICE = 0.2  # seconds between two looks at what is left
+LIMITED = "Time limit reached", "Iteration limit reached"
 TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
 MOST_VERTICES = 60
 ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
@@ -134,13 +135,14 @@ def _solved(
         ):
             h.setOptionValue(name, value)
         solvers.load(h, cost, matrix, low, high, np.zeros(len(cost)), most)
-        until, status = 0.0, "Time limit reached"
-        while status == "Time limit reached":
+        until, status = 0.0, LIMITED[0]
+        while status in LIMITED:
             if progress.stop():
                 return None
-            until += min(SLICE, progress.left())
+            limits = progress.limits(SLICE)
+            until += limits["time_limit"]
             h.setOptionValue("time_limit", until)
-            solvers.run(h)
+            solvers.run(h, effort=limits["effort"])
             status = h.modelStatusToString(h.getModelStatus())
         if status == "Optimal":
             found = Vertex(np.array(h.getSolution().col_value), np.abs(solvers.row_duals(h)))

@@ -273,10 +273,10 @@ class Program:
             progress.incumbent(verdict.value, schedule)
 
         solver = cp_solver(
-            time_limit=min(seconds, progress.left()),
             threads=threads,
             seed=seed,
             gap=progress.gap_limit if claim else 0.0,  # else the status alone says what was proved
+            **progress.limits(seconds),
         )
         status = "unknown"
         try:

@@ -8,9 +8,11 @@ from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.process import clock
+from optsched.process import effort
 from optsched.scheduling.declared import solve_compact
 from optsched.solvers import silent_pyomo
+
+ROW = 20  # numbers that are handled between two looks at what is left
 
 
 class _OutOfTimeError(Exception):
@@ -43,16 +45,17 @@ def compact(
         return
 
     def watch() -> None:
+        effort.spend(effort.HANDLED * ROW)
         if progress.left() <= 0:
             raise _OutOfTimeError
 
-    began = clock.now()
+    began = progress.seconds()
     try:
         with silent_pyomo():
             model = completion_ilp(inst, latest_ends(jobs, progress), watch)
     except _OutOfTimeError:
         return
-    if progress.left() < clock.now() - began:
+    if progress.left() < progress.seconds() - began:
         return  # handing it over takes as long as building it did, and cannot be stopped
     modes = modes_by_job(inst)
 

@@ -25,7 +25,6 @@ from optsched.families.completion.optimum.tree.branching import (
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.problem import Implementation
-from optsched.process import clock
 
 FIRST_TREE = 0.05  # of the time goes into a tree, which brings certificates
 TIMELINE_SHARE = 0.96  # of what is left into the dynamic program over time
@@ -50,7 +49,7 @@ class Exact:
         self.sequencing: Sequencing | None = None
         self.closed = closed  # whether it has been shown, if not certified, that nothing is better
         self.branching: BranchAndPrice | None = None
-        self.until = 0.0  # clock time at which the tree rests
+        self.until = 0.0  # seconds of `progress` at which the tree rests
         # no value lies between the multiples of this
         self.step = float(round_up(self.inst, Fraction(1, 10**12)))
         self.by = Implementation.PRICES  # what the claim that nothing is better rests on
@@ -96,7 +95,7 @@ class Exact:
         progress, inst = self.progress, self.inst
         if self.progress.closed() or not inst.jobs:
             return
-        self.until = min(clock.now() + seconds, progress.deadline)
+        self.until = progress.seconds() + min(seconds, progress.left())
         if self.branching is None:
             self.branching = self._tree()
         if self.branching.run() and progress.value is None:
@@ -149,7 +148,7 @@ class Exact:
         return BranchAndPrice(
             problem,
             target=self._target,
-            stop=lambda: progress.stop() or clock.now() > self.until,
+            stop=lambda: progress.stop() or progress.seconds() > self.until,
             proved=proved,
             relaxed=relaxed,
             threads=self.threads,
@@ -166,7 +165,7 @@ class Exact:
         """Run the dynamic program over time: on everything, then on what a tree has left open."""
         if self.progress.value is None or not 0 < len(self.jobs.modes) <= MOST_JOBS:
             return
-        until = min(clock.now() + seconds, self.progress.deadline)
+        until = self.progress.seconds() + min(seconds, self.progress.left())
         if self.sequencing is None:
             self.sequencing = Sequencing(self.search, self._problem())
             self.closed = self.sequencing.everything(until)
@@ -175,7 +174,7 @@ class Exact:
         while leaves and not self.closed and not self.sequencing.over(until):
             still = []
             for limits, prices in leaves:
-                end = min(until, clock.now() + share)
+                end = min(until, self.progress.seconds() + share)
                 if not self._gone(left, limits, prices, end):
                     still.append((limits, prices))
             leaves, share = still, share * TIMELINE_GROWTH

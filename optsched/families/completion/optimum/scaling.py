@@ -101,11 +101,9 @@ class _Scaled(Progress):
     """The progress of the scaled instance, which hands on all that it learns."""
 
     def __init__(self, inst: CompletionInstance, outer: Progress, power: int) -> None:
-        super().__init__(
-            outer.family, scaled(inst, power), time_limit=outer.left(), gap=outer.gap_limit
-        )
+        super().__init__(outer.family, scaled(inst, power), gap=outer.gap_limit)
         self.original, self.outer, self.power = inst, outer, power
-        self.began, self.deadline = outer.began, outer.deadline
+        self.budget = outer.budget
         factor = Fraction(10) ** power
         if outer.value is not None:
             self.value, self.schedule = float(Fraction(outer.value) * factor), outer.schedule
@@ -114,10 +112,6 @@ class _Scaled(Progress):
         self.handed = (self.schedule, self.certificate)
         self.claims_handed = 0
         self.watch = self._hand_on
-
-    def left(self) -> float:
-        """Seconds until the time limit; none once the other one has none."""
-        return min(super().left(), self.outer.left())
 
     def _back(self, x: float) -> float:
         return float(Fraction(x) / Fraction(10) ** self.power) if math.isfinite(x) else x

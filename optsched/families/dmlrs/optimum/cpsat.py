@@ -22,7 +22,7 @@ from optsched.families.dmlrs.instance import (
     linked_table,
 )
 from optsched.numbers.resources import room
-from optsched.scheduling.declared import unless_stopped
+from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import UtilityProgram, solve_definition
 from optsched.solvers import cp_dot
 
@@ -46,6 +46,8 @@ def cpsat(
     seconds : float
         It stops after these, or when the time is up.
     """
+    if not affordable(progress, 2 * len(inst.jobs) * inst.horizon * len(inst.capacity)):
+        return
     program = unless_stopped(lambda: Program(inst), progress)
     if program is None:
         return

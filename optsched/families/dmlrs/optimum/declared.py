@@ -10,6 +10,12 @@ from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSc
 from optsched.scheduling.declared import compact_method, rounded, sorted_entries
 
 
+def variables(inst: DmlrsInstance) -> int:
+    """Return about how many variables the programs have: workers beside their PS, by machine."""
+    most = sum(job.chunks * (inst.horizon - job.arrival) for job in inst.jobs)
+    return most * len(inst.capacity)
+
+
 def schedule_of(inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
     """Read the schedule out of a solved model: the jobs that complete."""
     workers: Counter[tuple[int, int, int]] = Counter()
@@ -39,4 +45,4 @@ def _load() -> Callable[[DmlrsInstance], Any]:
     return dmlrs_ilp
 
 
-compact = compact_method(_load, schedule_of)
+compact = compact_method(_load, schedule_of, variables)

@@ -36,7 +36,6 @@ from optsched.families.dmlrs.optimum.search.neighbourhood import (
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError, Method, Schedule
-from optsched.process import clock
 from optsched.scheduling.board import Plan
 
 SMALL = 400  # job-slots up to which the branching tree pays
@@ -72,12 +71,12 @@ class _Search:
 
     def generate(self, seconds: float) -> None:
         """Improve the prices by column generation."""
-        until = min(clock.now() + seconds, self.progress.deadline)
+        span = self.progress.span(seconds)
 
         def stop(relaxation: Relaxation) -> bool:
             if self.progress.bound is None or relaxation.bound < self.progress.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.progress.stop() or clock.now() > until
+            return self.progress.stop() or span.over()
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -117,12 +116,10 @@ class _Search:
             area.start(self.progress.stop)
         if area.board.value < _worth(self.best) and self.starts % 2 == 0:
             area.load(self.best)
-        began = clock.now()
-        seconds = max(1e-3, min(seconds, self.progress.left()))
+        span = self.progress.span(seconds)
 
         def done() -> float:
-            share = (clock.now() - began) / seconds
-            return 1.0 if self.progress.stop() else share
+            return 1.0 if self.progress.stop() else span.share()
 
         def met(plans: Mapping[int, Plan]) -> None:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
@@ -205,9 +202,9 @@ def _worth(plans: Mapping[int, Plan]) -> float:
 def _branch(search: _Search) -> None:
     """Run the tree that fits; the other one only if searches for packings had to be cut short."""
     if _together(search.inst):
-        _run_tree(search, SlotTree(search.capacity))
+        _run_tree(search, SlotTree(search.capacity, search.progress.limits))
     if not search.progress.stop():
-        _run_tree(search, UnitTree(search.capacity))
+        _run_tree(search, UnitTree(search.capacity, search.progress.limits))
 
 
 def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
+from optsched.families.oasis.optimum.declared import variables
 from optsched.numbers.arrays import Ints
+from optsched.scheduling.declared import affordable
 from optsched.scheduling.definition import Places, UtilityProgram, solve_definition
 from optsched.solvers import cp_dot
 
@@ -30,6 +32,8 @@ def cpsat(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -
     threads, seed : int
         Of the solver.
     """
+    if not affordable(progress, variables(inst)):
+        return
     program = Program(inst)
     solve_definition(program, program.unit, progress, seconds=math.inf, threads=threads, seed=seed)
 

@@ -9,6 +9,12 @@ from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSc
 from optsched.scheduling.declared import Entries, compact_method, rounded, sorted_entries
 
 
+def variables(inst: OasisInstance) -> int:
+    """Return about how many variables the programs have: workers or PS on every machine."""
+    machines = len(inst.arrays.worker_capacity) + len(inst.arrays.ps_capacity)
+    return len(inst.jobs) * inst.horizon * machines
+
+
 def schedule_of(inst: OasisInstance, model: Any) -> OasisSchedule:
     """Read the schedule out of a solved model: the jobs that complete, until their work is done."""
     workers, ps = _placed(model.y), _placed(model.z)
@@ -37,4 +43,4 @@ def _load() -> Callable[[OasisInstance], Any]:
     return oasis_ilp
 
 
-compact = compact_method(_load, schedule_of)
+compact = compact_method(_load, schedule_of, variables)

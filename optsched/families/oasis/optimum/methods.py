@@ -40,7 +40,6 @@ from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import Method
-from optsched.process import clock
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
@@ -77,9 +76,7 @@ class _Search:
 
     def compact_bound(self) -> None:
         """Bound by the duals of the compact linear program."""
-        prices = compact_prices(
-            self.capacity, threads=self.threads, time_limit=self.progress.left()
-        )
+        prices = compact_prices(self.capacity, threads=self.threads, span=self.progress.span())
         best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
         self.prove(lagrangian(self.capacity, prices, best), prices)
 
@@ -87,12 +84,12 @@ class _Search:
         """Bound by the compact program and how fast jobs can run: prices on capacity."""
         stop = self.progress.stop
         tightening = Tightening(self.capacity, threads=self.threads, packing=False, stop=stop)
-        rounds = _Rounds()
+        rounds, span = _Rounds(), self.progress.span()
         least = np.inf
-        while not tightening.done and rounds.pay(self.progress.deadline) and not stop():
-            began = clock.now()
-            tightening.round(self.progress.left())
-            rounds.add(tightening.bound, clock.now() - began)
+        while not tightening.done and rounds.pay(span.left()) and not stop():
+            began = span.passed()
+            tightening.round(span)
+            rounds.add(tightening.bound, span.passed() - began)
             prices = tightening.capacity_prices
             if prices is None:
                 break
@@ -106,14 +103,14 @@ class _Search:
 
     def tighten(self, seconds: float) -> None:
         """Bound by the compact program and what single machines can host; learn where to search."""
-        until = clock.now() + min(seconds, self.progress.left())
+        span = self.progress.span(seconds)
         stop = self.progress.stop
         tightening = Tightening(self.capacity, threads=self.threads, stop=stop)
         rounds = _Rounds()
-        while not tightening.done and rounds.pay(until) and not stop():
-            began = clock.now()
-            tightening.round(self.progress.left())
-            rounds.add(tightening.bound, clock.now() - began)
+        while not tightening.done and rounds.pay(span.left()) and not stop():
+            began = span.passed()
+            tightening.round(self.progress.span())
+            rounds.add(tightening.bound, span.passed() - began)
             prices, self.guide = tightening.capacity_prices, tightening.guide
             if prices is not None and self.prices is None:
                 best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
@@ -123,20 +120,20 @@ class _Search:
                 self.progress.proved(tightening.bound, make)
         if self.prices is None:  # no job can finish
             self.compact_bound()
-        left = until - clock.now()
-        if tightening.guide is not None and left > 2 * FEWEST_SPLITS * rounds.seconds:
+        rest = self.progress.span(span.left())
+        if tightening.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
             tree = CompletionTree(tightening, rounds.seconds)
-            for bound in tree.grow(left, stop):
+            for bound in tree.grow(rest, stop):
                 self.progress.proved(bound, lambda: certify_parts(self.inst, tree.root))
 
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""
-        until = min(clock.now() + seconds, self.progress.deadline)
+        span = self.progress.span(seconds)
 
         def stop(relaxation: Relaxation) -> bool:
             if self.progress.bound is None or relaxation.bound < self.progress.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.progress.stop() or clock.now() > until
+            return self.progress.stop() or span.over()
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -153,14 +150,13 @@ class _Search:
 
     def improve(self, seconds: float, packs: bool = True) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
-        seconds = max(1e-3, min(seconds, self.progress.left()))
-        began = clock.now()
+        span = self.progress.span(seconds)
         ended = Event()
 
         def done() -> float:
             """Return the share of the time that has passed, in this thread as in the others."""
-            over = ended.is_set() or self.progress.left() <= 0 or self.progress.closed()
-            return 1.0 if over else (clock.now() - began) / seconds
+            over = ended.is_set() or self.progress.closed()
+            return 1.0 if over else span.share()
 
         def search(start: int, progress: Progress) -> None:
             area = Neighbourhood(self.inst, spread, self.guide, packs)
@@ -173,7 +169,7 @@ class _Search:
         first, self.starts = self.starts, self.starts + self.threads
         family = self.progress.family
         others = [
-            Progress(family, self.inst, time_limit=seconds, gap=0.0)
+            Progress(family, self.inst, time_limit=span.whole, gap=0.0)
             for _ in range(self.threads - 1)
         ]
         with ThreadPoolExecutor(self.threads) as pool:
@@ -202,9 +198,8 @@ class _Rounds:
         self.seconds = seconds * (1.0 if self.bounds else SECOND_ROUND)
         self.bounds.append(bound)
 
-    def pay(self, until: float) -> bool:
+    def pay(self, left: float) -> bool:
         """Return whether the next round is expected to gain enough, and ends in time."""
-        left = until - clock.now()
         if len(self.bounds) < FIRST_ROUNDS:
             return self.seconds <= left
         gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
@@ -259,7 +254,7 @@ def _branch(search: _Search) -> None:
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
     inst, progress = search.inst, search.progress
-    problem = UnitTree(inst, progress.left)
+    problem = UnitTree(inst, progress.limits)
     spent = searched = 0.0
     tried: set[tuple[tuple[int, int], ...]] = set()
     beside = max(1, search.threads - 1)
@@ -290,9 +285,9 @@ def _branch(search: _Search) -> None:
         for found in repairs.work():
             report(found)
         if searched + 2 * search.short < SEARCH_SHARE * progress.seconds():
-            began = clock.now()
+            began = progress.seconds()
             search.improve(2 * search.short)
-            searched += clock.now() - began
+            searched += progress.seconds() - began
         key = () if completions is None else tuple(sorted(completions.items()))
         first = not tried
         if not first and (completions is None or key in tried):
@@ -300,14 +295,14 @@ def _branch(search: _Search) -> None:
         if not first and spent > PATTERN_SHARE * progress.seconds():
             return
         tried.add(key)
-        began = clock.now()
+        began = progress.seconds()
         program = PatternProgram(problem, tree.master.columns, None if first else completions)
         schedule = program.solve(
-            time_limit=min(PATTERN_SECONDS, progress.left()),
+            limits=progress.limits(PATTERN_SECONDS),
             threads=beside,
             seed=search.seed,
         )
-        spent += clock.now() - began
+        spent += progress.seconds() - began
         report(schedule)
 
     tree = BranchAndPrice(

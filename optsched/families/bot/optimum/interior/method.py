@@ -20,10 +20,13 @@ from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.optimum.interior.steps import System, log_bound, log_mean
 from optsched.families.bot.optimum.interior.tree import Tree
 from optsched.numbers.arrays import Floats
+from optsched.process import effort
 
 ITERATIONS = 1000
 LEAST_STEP = 1e-9
 BEND = 2.0  # alpha times the relative change of a total in one step, at most
+NUMPY = 0.3  # units of effort of an iteration's small arrays
+PASSES, ELIMINATION = 300, 30  # steps of an iteration for each pair, and for each pair twice
 STALL = 20  # iterations without progress, and 6 alpha more, after which the best is the answer
 
 
@@ -128,6 +131,9 @@ class _Search:
             Rounding has gone too far for another one.
         """
         self.iterations += 1
+        nodes, apps = self._x.shape
+        effort.spend(NUMPY)
+        effort.steps(nodes * apps * (PASSES + apps * ELIMINATION))
         tree, alpha, count = self._tree, self._tree.alpha, self._count
         slope = tree.log_weights - alpha * np.log(self._s)
         slope = np.exp(slope - slope.max())

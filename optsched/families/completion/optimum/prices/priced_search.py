@@ -22,7 +22,6 @@ from optsched.families.completion.optimum.search.servers import FACTORS, Plans
 from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
-from optsched.process import clock
 from optsched.proofs.limits import LARGEST
 
 CONVERGED = 1e-4
@@ -96,7 +95,7 @@ class Search:
 
     def generate(self, span: int, seconds: float) -> bool:
         """Improve the prices on a grid; return whether that has converged."""
-        until = min(clock.now() + seconds, self.progress.deadline)
+        time = self.progress.span(seconds)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         problem = ServerBlocks(self.jobs, length, span)
         large = problem.rhs.size > INTERIOR // span**0.5
@@ -107,7 +106,7 @@ class Search:
 
         def stop(relaxation: Relaxation) -> bool:
             self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
-            return self.progress.stop() or clock.now() > until
+            return self.progress.stop() or time.over()
 
         problem.stop = self.progress.stop
         try:
@@ -127,13 +126,11 @@ class Search:
 
     def improve(self, seconds: float) -> None:
         """Search for schedules at the best prices, from a new start in every thread."""
-        seconds = max(1e-3, min(seconds, self.progress.left()))
-        began = clock.now()
+        time = self.progress.span(seconds)
         ended = Event()
 
         def done() -> float:
-            share = (clock.now() - began) / seconds
-            return 1.0 if ended.is_set() or self.progress.left() <= 0 else share
+            return 1.0 if ended.is_set() else time.share()
 
         def first_done() -> float:  # of the search in this thread, which alone reports
             return 1.0 if self.progress.stop() else done()

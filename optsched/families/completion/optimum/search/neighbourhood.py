@@ -24,9 +24,13 @@ from optsched.families.completion.optimum.search.servers import (
 )
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
+from optsched.process import effort
 
 COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
-MOVES = 20  # between two looks at the clock
+MOVES = 20  # between two looks at what is left
+INSERTIONS = 3  # of a move, as a rule
+SERVER_STEPS, MODE_STEPS = 250, 100  # of an insertion, for every server and every mode
+CALLING = 5000  # steps that calling a kernel is worth
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
@@ -50,9 +54,13 @@ class Neighbourhood:
         self.servers = empty_servers(jobs, slots)
         self.plans = no_plans(self.tables)
         self.value = 0.0
+        modes = self.tables.duration.size / max(1, len(jobs.modes))
+        self.steps = SERVER_STEPS * len(jobs.capacity) + MODE_STEPS * modes
+        """About how many elementary steps an insertion takes."""
 
     def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
+        effort.steps(self.steps)
         fits = bool(insert(self.tables, self.servers, self.plans, i, factor, self.slots))
         self.value += worth(self.tables, self.plans, i, self.slots)
         return fits
@@ -66,6 +74,7 @@ class Neighbourhood:
     def construct(self, order: Sequence[int], factor: float) -> None:
         """Insert the jobs one after the other into empty servers."""
         self.load(no_plans(self.tables))
+        effort.steps((CALLING + self.steps) * len(order))
         for i in order:
             insert(self.tables, self.servers, self.plans, i, factor, self.slots)
         self.value = sum(self._earned()[order].tolist(), 0.0)
@@ -135,6 +144,7 @@ class Neighbourhood:
         scale = float(self.jobs.weight.sum()) * self.slots - value
         while (passed := done()) < 1.0:
             heat = scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
+            effort.steps(MOVES * INSERTIONS * self.steps)
             self.value, value = anneal(
                 self.tables, self.servers, copies, self.value, value, heat, MOVES, state
             )

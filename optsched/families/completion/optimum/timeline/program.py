@@ -42,10 +42,12 @@ from optsched.families.completion.optimum.timeline.kernels import (
 from optsched.families.completion.optimum.timeline.slot_items import SlotItems
 from optsched.families.completion.oracle.servers import PricedServers
 from optsched.numbers.arrays import Floats, Ints, Medium
+from optsched.process import effort
 
 MOST_JOBS = 40  # a set of jobs is a bit mask
 MOST_STATES = 2**21
 MOST_STEPS = 2**23  # between states
+STATE_STEPS = 30_000  # elementary ones of a kernel, for a state that it meets
 SLACK = 1e-9  # relative: rounding of sums of floats
 
 
@@ -176,7 +178,9 @@ class Timeline:
                 top = (limit if keep else value) * (1 + SLACK)
                 if pool.bound[s] >= top:
                     continue
+                before = int(pool.size[0])
                 found, how = expand(fit, self.demand, pool, steps, self.stack, s, top, value)
+                effort.steps(STATE_STEPS * (1 + int(pool.size[0]) - before))
                 if found < value:
                     value, path = found, self._path(found, self.stack.best)
                 if how or stop():

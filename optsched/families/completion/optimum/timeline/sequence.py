@@ -18,7 +18,6 @@ from optsched.families.completion.optimum.timeline.slot_items import SlotItems
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats
 from optsched.problem import Implementation
-from optsched.process import clock
 
 SAFE = 1e-8  # relative: rounding of floats
 LIMITS = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)  # of the gap: up to where it looks, in turn
@@ -67,7 +66,7 @@ class Sequencing:
 
     def over(self, until: float) -> bool:
         """Whether it is later than ``until``, or nothing more is to be done at all."""
-        return self.progress.stop() or clock.now() > until
+        return self.progress.stop() or self.progress.seconds() > until
 
     def _goal(self) -> float:
         """Return what a better schedule has to be below."""
@@ -88,7 +87,7 @@ class Sequencing:
     def _run(self, program: Timeline, top: float, until: float) -> Outcome:
         found = program.least(top, lambda: self.over(until))
         if found.best is not None:
-            self._place(found.best, min(PLACE_SECONDS, until - clock.now()))
+            self._place(found.best, min(PLACE_SECONDS, until - self.progress.seconds()))
         return found
 
     def everything(self, until: float) -> bool:
@@ -111,7 +110,7 @@ class Sequencing:
             def make(prices: Sequence[Floats], choices: Sequence[Choices] = some) -> Timeline:
                 return Timeline(self.jobs, self.items, prices, choices)
 
-            began = clock.now()
+            began = self.progress.seconds()
             program = make(self.repricing.kept)
             if not self.choosing:
                 found = self._run(program, top, until)
@@ -131,7 +130,7 @@ class Sequencing:
                     return True
             rest.pop(0)
             if rest:
-                now = clock.now()
+                now = self.progress.seconds()
                 further = low + rest[0] * (self._goal() - low)
                 most = REPRICING[0] + REPRICING[1] * (now - began)
                 end = now + min(most, REPRICING_SHARE * (until - now))
@@ -153,7 +152,7 @@ class Sequencing:
                 return False
             if self.items.settle(path.lists) or refuted(path, self.items):
                 continue
-            how = self._place(path, until - clock.now())
+            how = self._place(path, until - self.progress.seconds())
             if how == "infeasible":  # from here on it is CP-SAT's word, too
                 self.by = Implementation.CP_SAT
                 continue

@@ -11,11 +11,12 @@ import numpy as np
 from optsched.engine.colgen import Column
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
+from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks, oracle_steps
 from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY, Node, root
 from optsched.families.dmlrs.oracle.request import Request, Window
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.process import effort
 from optsched.scheduling.oracle.schedule import Machines
 
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
@@ -130,6 +131,7 @@ class NodeBlocks(ABC):
         if self.inst.earliest[i] is not None and first <= last:
             limits = np.stack((node.lower[i], node.upper[i], node.mode[i]))
             best = self.oracle.within(request, machines, Window(first, last, limits, *together))
+            effort.steps(oracle_steps(request, machines.free.shape))
         if best is None:
             return (0.0 if stay_out else -np.inf), None
         payoff = max(best.payoff, 0.0) if stay_out else best.payoff

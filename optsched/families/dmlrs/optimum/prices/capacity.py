@@ -12,13 +12,23 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.oracle.linked import oracle_for
-from optsched.families.dmlrs.oracle.request import requests
+from optsched.families.dmlrs.oracle.request import Request, requests
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
 from optsched.scheduling.board import book, over_slots
 from optsched.scheduling.oracle.schedule import Machines
 
+ANSWER_STEPS = 10_000  # of the oracle and what is made of its answer
+MACHINE_STEPS = 20  # of the oracle in a slot, for every class and resource
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
+
+
+def oracle_steps(request: Request, shape: tuple[int, ...]) -> float:
+    """Return about how many elementary steps the oracle takes on machines of shape (T, R, C)."""
+    slots, resources, classes = shape
+    each = classes * (MACHINE_STEPS * resources + request.most_outer)
+    return ANSWER_STEPS + (slots - request.arrival) * float(each)
 
 
 class CapacityBlocks:
@@ -61,6 +71,7 @@ class CapacityBlocks:
         for i, request in enumerate(self.requests):
             cutoff = max(0.0, float(duals[i]))
             found = self.oracle.best(request, machines, cutoff)
+            effort.steps(oracle_steps(request, self.shape))
             if found is None:
                 best[i] = cutoff  # no payoff is greater
                 continue

@@ -20,8 +20,11 @@ from optsched.families.dmlrs.optimum.prices.slot_packing import Slots, pack_slot
 from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
+
+PACKING_STEPS = 2_000  # elementary ones of a packing, for every job and slot
 
 
 class SlotBlocks(NodeBlocks):
@@ -140,6 +143,7 @@ class SlotBlocks(NodeBlocks):
         machines = (self.load, self.capacity, self.count)
         slots = Slots(value, charged, *machines, self.lower, self.upper)
         pack_slots(slots, best[self.jobs :], number, group)
+        effort.steps(PACKING_STEPS * int(np.count_nonzero(self.upper)))
         for t in np.flatnonzero(best[self.jobs :] > duals[self.jobs :]).tolist():
             if number[t].any():
                 columns.append(self.slot_column(t, number[t], group[t]))

@@ -18,10 +18,12 @@ from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
 
 SIDES = (0, 1)  # workers, PS
+LOAD_STEPS = 300  # elementary ones of a load of a machine, for every item
 PLENTY = 1e15  # of the two stand-in resources, whose prices are those of a worker and of a PS
 
 
@@ -169,6 +171,7 @@ class UnitBlocks(NodeBlocks):
             value, self.demand, self.capacity[self.host_class], self.upper
         )
         machine_loads.best_loads(hosts, top, out, self.scratch)
+        effort.steps(LOAD_STEPS * int(np.count_nonzero(self.upper)))
         best[self.jobs :] = top
         worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
         for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():

@@ -10,12 +10,17 @@ from optsched.engine.colgen import Column
 from optsched.engine.progress import Progress
 from optsched.engine.search import construct, improve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
-from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
+from optsched.families.dmlrs.optimum.prices.capacity import (
+    NEGLIGIBLE,
+    CapacityBlocks,
+    oracle_steps,
+)
 from optsched.families.dmlrs.oracle.linked import oracle_for
 from optsched.families.dmlrs.oracle.request import requests
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
+from optsched.process import effort
 from optsched.scheduling import board
 from optsched.scheduling.board import Plan, PlanBoard, load, over_slots, plan_of, planned_jobs
 from optsched.scheduling.oracle.schedule import Machines
@@ -31,6 +36,7 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (1.0, 1.0),
 )
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
+INSERTION = 0.05  # units of effort, beside the oracle's
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 
 
@@ -60,6 +66,8 @@ class SharedBoard(PlanBoard):
         """Insert job i by its best schedule at the prices times ``FACTORS[factor]``, if it pays."""
         request, machines = self.requests[i], self.machines[factor]
         best = self.oracle.best(request, machines)
+        effort.spend(INSERTION)
+        effort.steps(oracle_steps(request, machines.free.shape))
         if best is None:
             return False
         entries = self.oracle.places(request, machines, best)

@@ -7,11 +7,13 @@ split on, until what is forced is enough to show that it does not pack.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
 from optsched.engine.branch import Split
+from optsched.engine.budget import Budget, Limits
 from optsched.engine.colgen import Relaxation
 from optsched.engine.slot_tree import INTEGRAL, MOST_SPLITS, SlotBranching, Used
 from optsched.families.dmlrs.instance import DmlrsSchedule, Entry, JobSchedule
@@ -23,18 +25,26 @@ from optsched.families.dmlrs.optimum.tree.nodes import ANY, INNER_ONLY, OUTER_ON
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
 
+PACKING_SECONDS = 5.0  # for one slot; a failure only means that something else is split
+
 
 class Branching(SlotBranching, NodeBlocks):
-    """What is split where, whatever the prices are put on."""
+    """What is split where, whatever the prices are put on.
 
-    def __init__(self, capacity: CapacityBlocks) -> None:
+    ``limits`` says what a program may use that is given so many seconds.
+    """
+
+    def __init__(
+        self, capacity: CapacityBlocks, limits: Callable[[float], Limits] | None = None
+    ) -> None:
         super().__init__(capacity)
+        self.limits = limits or Budget().limits
         self.packed: dict[tuple[Wish, ...], Placed | None] = {}
 
     def pack(self, wishes: tuple[Wish, ...]) -> Placed | None:
         """Place wishes on single machines; None if no way was found."""
         if wishes not in self.packed:
-            self.packed[wishes] = pack(self.inst, wishes)
+            self.packed[wishes] = pack(self.inst, wishes, self.limits(PACKING_SECONDS))
         return self.packed[wishes]
 
     def number_of(self, amount: Ints) -> Ints:

@@ -9,9 +9,8 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from optsched import solvers
+from optsched.engine.budget import Limits
 from optsched.families.dmlrs.instance import DmlrsInstance
-
-PACKING_SECONDS = 5.0  # a failure only means that something else is split
 
 
 class Wish(NamedTuple):
@@ -26,7 +25,7 @@ Placed = dict[int, list[tuple[int, int, int]]]
 """Job -> rows (machine, workers, PS)."""
 
 
-def pack(inst: DmlrsInstance, wishes: Sequence[Wish]) -> Placed | None:
+def pack(inst: DmlrsInstance, wishes: Sequence[Wish], limits: Limits) -> Placed | None:
     """Place all ``wishes`` at once on the empty machines; None if no way was found."""
     if not wishes:
         return {}
@@ -81,8 +80,8 @@ def pack(inst: DmlrsInstance, wishes: Sequence[Wish]) -> Placed | None:
         np.zeros(len(most)),
         np.array(most),
         np.ones(len(most), bool),
-        time_limit=PACKING_SECONDS,
         gap=1.0,
+        **limits,
     )
     if result.x is None:
         return None

@@ -13,10 +13,13 @@ from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
+from optsched.process import effort
 from optsched.scheduling.board import over_slots, plan_entries
 from optsched.scheduling.oracle.schedule import Machines, Oracle, Request
 
 SIDES = (0, 1)  # workers, PS
+COLUMN_STEPS = 15_000  # of making a column
+SLOT_STEPS, WORK_STEPS = 5, 0.5  # of the oracle in a slot: by class and resource, by unit of work
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 
 
@@ -106,12 +109,20 @@ class CapacityBlocks:
         for i, request in enumerate(self.requests):
             cutoff = max(0.0, float(duals[i]))
             found = self.oracle.best(request, workers, ps, cutoff)
+            effort.steps(self.steps(request))
             if found is None:
                 best[i] = cutoff  # no payoff is greater
                 continue
             best[i] = found.payoff
             columns.append(self.column(i, found.completion, found.amount, workers, ps))
         return Pricing(best, columns)
+
+    def steps(self, request: Request) -> float:
+        """Return about how many elementary steps the oracle takes, and what follows it."""
+        slots = self.slots - request.arrival
+        amounts = sum(int(resources * classes) for _, resources, classes in self.shapes)
+        each = SLOT_STEPS * amounts + WORK_STEPS * request.work
+        return COLUMN_STEPS + slots * each
 
     def column(
         self, i: int, completion: int, amount: Ints, workers: Machines, ps: Machines

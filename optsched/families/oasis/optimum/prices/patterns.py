@@ -15,6 +15,8 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 STEPS = 60  # of the search for surrogate weights
+PATTERN_STEPS = 300  # elementary ones of a search for a pattern, for every job
+WINDOW_STEPS = 18  # the same for the cheapest work, for every slot and unit of work
 
 
 class Knapsacks(NamedTuple):
@@ -347,3 +349,13 @@ def windowed_backtrack(
             if found:
                 amount[t] = n
                 break
+
+
+def pattern_steps(upper: Ints) -> float:
+    """Return about how many elementary steps `best_patterns` takes, given the most workers."""
+    return PATTERN_STEPS * float(np.count_nonzero(upper) + len(upper))
+
+
+def window_steps(first: int, last: int, work: int) -> float:
+    """Return about how many elementary steps the cheapest work in a window takes."""
+    return WINDOW_STEPS * (last - first + 1.0) * (work + 1)

@@ -13,11 +13,13 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
+from optsched.engine.budget import Budget, Limits, Span
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES, CapacityBlocks
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import clock
+from optsched.process import effort
 
+WRITING = 10  # numbers that are handled for a nonzero of the program, until HiGHS has it
 ACCURACY = 1e-4  # of the interior point: more costs time, and its prices are a start only
 GAVE_UP = 0.05  # relative distance of primal and dual value from which on it has given up
 LEAST_JOB = 1e-4  # of what all jobs can earn, below which a job is left out
@@ -26,7 +28,9 @@ LEAST_UTILITY = (0.02, 1e-3, 0.0)
 program, the others are for programs that the interior point gives up on."""
 
 
-def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: float) -> Floats:
+def compact_prices(
+    problem: CapacityBlocks, *, threads: int = 1, span: Span | None = None
+) -> Floats:
     """Return prices of all rows from the linear relaxation of the compact program by classes.
 
     Solved by an interior point without crossover: its duals are not exact, which does not matter,
@@ -34,33 +38,31 @@ def compact_prices(problem: CapacityBlocks, *, threads: int = 1, time_limit: flo
     slot t or later; workers and PS by job, slot and class.
     """
     prices = np.zeros(problem.rhs.size)  # if no job can finish, nothing is worth anything
-    until = clock.now() + time_limit
+    span = span or Budget().span()
     for least in LEAST_UTILITY:
         program = _Matrix(problem, least=least)
         if program.columns:
-            left = until - clock.now()
-            duals, _, sound = solve_program(program, threads=threads, time_limit=left)
+            duals, _, sound = solve_program(program, threads=threads, limits=span.limits())
             prices = program.prices(duals)
-            if not sound and clock.now() < until:
+            if not sound and not span.over():
                 continue
         break
     return prices
 
 
-def solve_program(
-    program: _Matrix, *, threads: int, time_limit: float
-) -> tuple[Floats, Floats, bool]:
+def solve_program(program: _Matrix, *, threads: int, limits: Limits) -> tuple[Floats, Floats, bool]:
     """Return the duals of the rows and the columns' values, as an interior point leaves them.
 
     The third is False if it gave up on the program, and its duals are worth little.
     """
-    h = solvers.highs(threads=threads, time_limit=max(0.0, time_limit))
+    h = solvers.highs(threads=threads, time_limit=limits["time_limit"])
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
     h.setOptionValue("ipm_optimality_tolerance", ACCURACY)
     matrices = program.matrices()
     solvers.load(h, *matrices)
-    solvers.run(h)
+    effort.spend(effort.HANDLED * WRITING * matrices[1].nnz)
+    solvers.run(h, effort=limits["effort"])
     duals = np.maximum(-solvers.row_duals(h), 0.0)
     value = -float(h.getInfo().objective_function_value)
     sound = abs(duals @ matrices[3] - value) <= GAVE_UP * abs(value)

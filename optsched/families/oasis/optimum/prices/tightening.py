@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.engine.budget import Limits, Span
 from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
 from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
 from optsched.families.oasis.optimum.prices.patterns import (
@@ -23,6 +24,8 @@ from optsched.families.oasis.optimum.prices.patterns import (
     Knapsacks,
     Window,
     best_patterns,
+    pattern_steps,
+    window_steps,
     windowed_costs,
 )
 from optsched.families.oasis.optimum.prices.relaxation import (
@@ -34,7 +37,7 @@ from optsched.families.oasis.optimum.prices.relaxation import (
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import clock
+from optsched.process import effort
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
 TOO_FAST = 1e-2  # the same for speed, relative to the job's work
@@ -42,6 +45,7 @@ SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
 LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
 ACTIVE = 1e-6  # an inequality of smaller dual is dropped
 REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
+CUTTING = 10_000  # steps of `packing_cut` for a job
 ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
 
 
@@ -139,16 +143,15 @@ class Tightening:
         self.done = False
         self.level = 0  # of `LEAST_UTILITY`
 
-    def round(self, time_limit: float) -> None:
+    def round(self, span: Span) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
-        until = clock.now() + time_limit
         while True:
-            found = self.relax(self.whole, until - clock.now(), self.jobs)
+            found = self.relax(self.whole, span.limits(), self.jobs)
             if found is None:
                 self.done = True
                 return
             last = self.level == len(LEAST_UTILITY) - 1
-            if found.sound or last or clock.now() > until:
+            if found.sound or last or span.over():
                 break
             self.level += 1
         program, x = found.program, found.x
@@ -172,7 +175,7 @@ class Tightening:
         self.speeds += speeds
         self.done = not packings and not speeds and near <= known
 
-    def relax(self, node: Node, time_limit: float, jobs: set[int] | None = None) -> Relaxed | None:
+    def relax(self, node: Node, limits: Limits, jobs: set[int] | None = None) -> Relaxed | None:
         """Solve the program with all inequalities for the completions that ``node`` allows.
 
         ``jobs`` are those that take part, by default all that can earn something; None if none is
@@ -186,7 +189,7 @@ class Tightening:
         rows = self._add(program)
         for i, there in program.where.items():
             self._restrict(program, there, int(node.first[i]), int(node.last[i]))
-        duals, x, sound = solve_program(program, threads=self.threads, time_limit=time_limit)
+        duals, x, sound = solve_program(program, threads=self.threads, limits=limits)
         prices = self.within(self._prices(program, duals, rows), node)
         bound, payoffs = self.evaluate(prices, node)
         completed = self._completed(program, x)
@@ -282,6 +285,7 @@ class Tightening:
             worker, ps = (np.ascontiguousarray(p[i]) for p in prices)
             window = Window(worker, ps, blocks.needed[i], lower, upper, work)
             windowed_costs(window, a, last, blocks.table, blocks.ending)
+            effort.steps(window_steps(a, last, work))
             utility = blocks.arrays.utility[i, first : last + 1]
             out[i] = (utility - blocks.ending[first : last + 1]).max()
         return out
@@ -297,6 +301,7 @@ class Tightening:
         best, out = np.empty(len(value)), np.zeros(upper.shape, np.int64)
         asked = Knapsacks(value, blocks.demand[side], capacity, np.zeros_like(upper), upper)
         best_patterns(asked, best, out, NODES, STEPS)
+        effort.steps(pattern_steps(upper))
         return float(np.tile(problem.count[side], slots) @ best)
 
     def _completed(self, program: _Matrix, x: Floats) -> Floats:
@@ -318,6 +323,7 @@ class Tightening:
                 if self.stop():
                     return found
                 weight = np.zeros(self.problem.jobs)
+                effort.steps(CUTTING * int(np.count_nonzero(hosted[t, c])))
                 packing_cut(
                     hosted[t, c],
                     self.blocks.demand[side],

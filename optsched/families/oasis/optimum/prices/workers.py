@@ -21,11 +21,14 @@ from optsched.families.oasis.optimum.prices.patterns import (
     Knapsacks,
     Window,
     best_patterns,
+    pattern_steps,
+    window_steps,
     windowed_backtrack,
     windowed_costs,
 )
 from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.process import effort
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place
@@ -186,6 +189,7 @@ class UnitBlocks:
         utility = self.arrays.utility[i]
         job = Window(lam, sig, self.needed[i], node.lower[i], node.upper[i], inst.work[i])
         windowed_costs(job, arrival, last, self.table, self.ending)
+        effort.steps(window_steps(arrival, last, inst.work[i]))
         payoff = utility[first : last + 1] - self.ending[first : last + 1]
         best = float(payoff.max())
         if not np.isfinite(best):
@@ -232,6 +236,7 @@ class UnitBlocks:
             top = np.zeros(len(mine))
             asked = Knapsacks(value, self.demand[side], capacity, lower, upper)
             best_patterns(asked, top, out, NODES, STEPS)
+            effort.steps(pattern_steps(upper))
             for k, b in enumerate(mine):
                 block = self.jobs + b
                 best[block] = top[k]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.engine.progress import Progress
-from optsched.engine.search import construct, improve
+from optsched.engine.search import MOVE, construct, improve
 from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import requests
@@ -21,6 +21,7 @@ from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
+from optsched.process import effort
 from optsched.scheduling import board
 from optsched.scheduling.board import Plan, load, plan_of, planned_jobs
 
@@ -127,6 +128,7 @@ class Neighbourhood:
             key = self.rigid if rng.random() < 0.6 else self.earned
             key = key * np.exp(rng.normal(0, NOISE[1], jobs))
             factor = int(rng.choice(self.builders))
+            effort.spend(MOVE)
             for i in list(self.board.plans):
                 self.board.remove(i)
             order = self._jobs(np.lexsort((-key, -share)))

@@ -12,14 +12,17 @@ import numpy as np
 from scipy.sparse import coo_array
 
 from optsched import solvers
+from optsched.engine.budget import Limits
 from optsched.engine.colgen import Column
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Host
 from optsched.numbers.arrays import Ints
+from optsched.process import effort
 
 Key = tuple[str, int, int]
+WRITING = 10  # numbers that are handled for an entry of the matrix
 
 
 class PatternProgram:
@@ -129,10 +132,11 @@ class PatternProgram:
             due = [(("v", i, u), float(work)) for u in slots[: k + 1]]
             self._row([*due, *done], 0.0)  # work done by t >= W if completed by t
 
-    def solve(self, *, time_limit: float, threads: int, seed: int) -> OasisSchedule | None:
+    def solve(self, *, limits: Limits, threads: int, seed: int) -> OasisSchedule | None:
         """Return the best schedule that HiGHS finds in time."""
         if not self.pairs:
             return None
+        effort.spend(effort.HANDLED * WRITING * len(self.entries))
         rows, cols, values = zip(*self.entries, strict=True)
         matrix = coo_array((values, (rows, cols)), shape=(len(self.upper), len(self.cost)))
         result = solvers.solve_mip(
@@ -143,9 +147,9 @@ class PatternProgram:
             np.zeros(len(self.cost)),
             np.array(self.most, float),
             np.ones(len(self.cost), bool),
-            time_limit=time_limit,
             threads=threads,
             seed=seed,
+            **limits,
         )
         return None if result.x is None else self._schedule(result.x.astype(np.int64))
 

@@ -22,6 +22,7 @@ from optsched.families.oasis.optimum.search.repacking import (
     slot_rooms,
 )
 from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
 from optsched.scheduling.board import Plan, book, over_slots
 from optsched.scheduling.oracle.schedule import (
     Machines,
@@ -34,6 +35,9 @@ from optsched.scheduling.oracle.schedule import (
 USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
 CONTENT = 0.995  # share of the most it can earn with which a job is content without repacking
 TRIES = 2  # to pack a slot
+INSERTION = 0.05  # units of effort, beside the steps of kernels
+SLOT_STEPS = 4  # of an insertion in a slot, by machine and resource
+REPACKING = 20  # times as many where slots are packed anew
 LITTLE = 0.02  # of the highest price: what the largest worker counts for on top of its price
 
 
@@ -91,6 +95,7 @@ class PackedBoard:
         self._last = [_last_useful(r) for r in requests]
         self._one, self._count = np.ones(1), np.ones(1, np.int64)
         compile_kernels()
+        self._steps = sum(capacity[side].size for side in (0, 1)) * SLOT_STEPS
         work = max((r.work for r in requests), default=1)
         self._scratch = new_scratch(slots, 1, int(most[:, 0].max(initial=1)), work)
 
@@ -117,12 +122,15 @@ class PackedBoard:
     def insert(self, i: int, factor: int) -> bool:
         """Insert job i by its best schedule at the prices times a factor, if it pays."""
         request, last = self.requests[i], self._last[i]
+        effort.spend(INSERTION)
+        effort.steps(self._steps * (last - request.arrival + 1))
         for side in self.sides:
             slot_rooms(i, request.arrival, last, side)
         completion = self._best(i, factor)
         if self.factors[factor][1] and self.hopeful[i] and not self._content(i, completion):
             until = last if completion < 0 else completion
             if completion >= 0 or self._hope(i, until):
+                effort.steps(REPACKING * self._steps * (until - request.arrival + 1))
                 for side in self.sides:
                     make_room(i, request.arrival, until, side, TRIES)
                 completion = self._best(i, factor)
@@ -183,6 +191,7 @@ class PackedBoard:
 
     def remove(self, i: int) -> Plan:
         """Take job i out and return its plan."""
+        effort.spend(INSERTION)
         plan = self.plan(i)
         del self.plans[i]
         self._book(i, plan, 1)

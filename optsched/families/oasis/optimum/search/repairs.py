@@ -7,12 +7,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
 
+from optsched.engine.budget import Span
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.numbers.streams import Streams
-from optsched.process import clock
 
 SHARE = 0.4  # of the time at most
 STALLED = 0.3, 0.8  # part of the time without a better bound, and the same share from then on
@@ -82,14 +82,11 @@ class Repairs:
     def work(self) -> Iterator[OasisSchedule]:
         """Work until the share of the time is used up, if no thread does; yield schedules."""
         while self.pool is None:
-            seconds = min(
-                self._share() * self.progress.seconds() - self.spent, self.progress.left()
-            )
-            if seconds <= 0 or self.progress.stop():
+            span = self.progress.span(self._share() * self.progress.seconds() - self.spent)
+            if span.whole <= 0 or self.progress.stop():
                 return
-            began = clock.now()
-            there, schedule = self._step(seconds)
-            self.spent += clock.now() - began
+            there, schedule = self._step(span)
+            self.spent += span.passed()
             if not there:
                 return
             if schedule is not None:
@@ -106,13 +103,13 @@ class Repairs:
     def _run(self) -> None:
         while not self._ended():
             self.news.clear()
-            there, schedule = self._step(min(TURN, self.progress.left()))
+            there, schedule = self._step(self.progress.span(TURN))
             if schedule is not None:
                 self.schedules.put(schedule)
             if not there and not self.ended.is_set():
                 self.news.wait(WAIT)
 
-    def _step(self, seconds: float) -> tuple[bool, OasisSchedule | None]:
+    def _step(self, span: Span) -> tuple[bool, OasisSchedule | None]:
         """Go on with what earns the most; return whether there was any, and a schedule."""
         target = self.target()
         with self.lock:
@@ -120,7 +117,7 @@ class Repairs:
             if not self.open:
                 return False, None
             repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
-        schedule = repair.now.work(seconds, self._ended)
+        schedule = repair.now.work(span, self._ended)
         if schedule is not None and repair.now is repair.first:
             with self.lock:
                 self.open.remove(repair)  # nothing more to find
@@ -140,9 +137,7 @@ class Repairs:
 
     def _share(self) -> float:
         """Return what part of the time repairs may take: most of it, where the tree is stuck."""
-        history = self.progress.history
-        found = next((p.seconds for p in history if p.bound == history[-1].bound), 0.0)
-        long = found < (1 - STALLED[0]) * self.progress.seconds()
+        long = self.progress.tightened < (1 - STALLED[0]) * self.progress.seconds()
         return STALLED[1] if long else SHARE
 
     def _worth(self, completions: Mapping[int, int]) -> float:

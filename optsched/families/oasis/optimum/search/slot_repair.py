@@ -27,13 +27,15 @@ from scipy.sparse import (
 )
 
 from optsched import solvers
+from optsched.engine.budget import Span
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import clock
+from optsched.process import effort
 
-PROGRAM_SECONDS = 2.0  # for one program
+PROGRAM_SECONDS, LEAST_SECONDS = 2.0, 0.1  # for one program, at most and at least
+PROGRAM = 3.0  # units of effort of writing one down
 FEWEST, MOST = 2, 5  # slots that one program re-plans
 WIDER = 4  # programs without success after which they re-plan one slot more
 PATIENCE = 20  # programs without success until the search counts as stuck
@@ -136,18 +138,15 @@ class SlotRepair:
             missing[self.active[t]] -= self._numbers(0, t)
         return missing
 
-    def work(
-        self, seconds: float, ended: Callable[[], bool] = lambda: False
-    ) -> OasisSchedule | None:
-        """Search for ``seconds``, until stuck or ended; return a schedule if nothing is missing."""
-        until = clock.now() + seconds
-        if not self.begun and not self._begin(until, ended):
+    def work(self, span: Span, ended: Callable[[], bool] = lambda: False) -> OasisSchedule | None:
+        """Search for a span, until stuck or ended; return a schedule if nothing is missing."""
+        if not self.begun and not self._begin(span, ended):
             return None
         self.begun = True
         while (short := np.maximum(self.missing(), 0)).any():
-            if clock.now() > until or self.stuck or ended():
+            if span.over() or self.stuck or ended():
                 return None
-            self._plan(self._choose(short), self.missing(), until)
+            self._plan(self._choose(short), self.missing(), span)
             self._learn()
         return self._schedule()
 
@@ -162,17 +161,17 @@ class SlotRepair:
             self.weight[short > 0] *= HEAVIER
             self.weight = np.maximum(self.weight / self.weight.max(), LIGHTEST)
 
-    def _begin(self, until: float, ended: Callable[[], bool]) -> bool:
+    def _begin(self, span: Span, ended: Callable[[], bool]) -> bool:
         """Plan slot by slot, each takes its share of what is missing; say whether all are."""
         for k, t in list(enumerate(self.slots))[self.planned :]:
-            if clock.now() > until or ended():
+            if span.over() or ended():
                 return False
             missing = self.missing()
             later = np.zeros(self.problem.jobs)
             for u in self.slots[k:]:
                 later[self.active[u]] += 1
             wanted = np.ceil(missing / np.maximum(later, 1)).astype(np.int64)
-            self._plan([t], wanted, until)
+            self._plan([t], wanted, span)
             self.planned += 1
         return True
 
@@ -185,7 +184,7 @@ class SlotRepair:
         more = min(len(others), int(self.rng.integers(FEWEST, most + 1)) - 1)
         return sorted([first, *map(int, self.rng.choice(others, size=more, replace=False))])
 
-    def _plan(self, slots: Sequence[int], missing: Ints, until: float) -> None:
+    def _plan(self, slots: Sequence[int], missing: Ints, span: Span) -> None:
         """Re-plan ``slots`` so that as little as possible is missing; ``missing``: before that."""
         jobs = sorted({i for t in slots for i in self.active[t]})
         wanted = missing.copy()
@@ -204,6 +203,7 @@ class SlotRepair:
                 hstack([-done, -eye_array(len(jobs))]),
             ]
         )
+        effort.spend(PROGRAM + effort.HANDLED * matrix.nnz)
         start = np.concatenate([self._point(t) for t in slots])
         lacking = np.maximum(wanted - done @ start, 0)
         result = solvers.solve_mip(
@@ -215,7 +215,7 @@ class SlotRepair:
             np.concatenate([*(block.upper for block in blocks), wanted.astype(float)]),
             np.concatenate([np.ones(width, bool), np.zeros(len(jobs), bool)]),
             start=np.concatenate([start, lacking]),
-            time_limit=min(PROGRAM_SECONDS, max(0.1, until - clock.now())),
+            **span.budget.limits(min(PROGRAM_SECONDS, max(LEAST_SECONDS, span.left()))),
         )
         if result.x is None:
             return

@@ -14,6 +14,7 @@ from scipy.sparse import block_diag, eye_array, hstack, vstack
 
 from optsched import solvers
 from optsched.engine.branch import Split
+from optsched.engine.budget import Budget, Limits
 from optsched.engine.colgen import Relaxation
 from optsched.engine.slot_tree import INTEGRAL, SlotBranching, Used
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
@@ -28,12 +29,14 @@ PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is sp
 class UnitTree(SlotBranching, UnitBlocks):
     """The decomposition as a problem for `branch.BranchAndPrice`.
 
-    ``left`` says how many seconds there are for programs.
+    ``limits`` says what a program may use that is given so many seconds.
     """
 
-    def __init__(self, inst: OasisInstance, left: Callable[[], float] = lambda: np.inf) -> None:
+    def __init__(
+        self, inst: OasisInstance, limits: Callable[[float], Limits] | None = None
+    ) -> None:
         super().__init__(inst)
-        self.left = left
+        self.limits = limits or Budget().limits
 
     def completions(self, relaxation: Relaxation) -> dict[int, int] | None:
         """Return the completion slots of the jobs if all are whole, else None."""
@@ -53,7 +56,7 @@ class UnitTree(SlotBranching, UnitBlocks):
                 number = self.numbers(used, side, t)
                 if not number.any():
                     continue
-                hosted = pack(self, side, t, number, self.left())
+                hosted = pack(self, side, t, number)
                 if hosted is None:
                     return None
                 for h, i in zip(*np.nonzero(hosted), strict=True):
@@ -96,7 +99,7 @@ class UnitTree(SlotBranching, UnitBlocks):
         for side in SIDES:
             for t in range(self.slots):
                 number = self.numbers(used, side, t)
-                if number.any() and pack(self, side, t, number, self.left()) is None:
+                if number.any() and pack(self, side, t, number) is None:
                     yield side, t
 
     def numbers(self, used: Used, side: int, t: int) -> Ints:
@@ -132,9 +135,7 @@ class UnitTree(SlotBranching, UnitBlocks):
         return (side, t, machine), i, (least + most) // 2 if most > least else least
 
 
-def pack(
-    problem: UnitBlocks, side: int, t: int, number: Ints, seconds: float = PACKING_SECONDS
-) -> Ints | None:
+def pack(problem: UnitTree, side: int, t: int, number: Ints) -> Ints | None:
     """Place ``number`` workers (or PS) of every job on the single machines of a slot, if they fit.
 
     Returns numbers by machine and job, shape (H, I); respects the node's limits on machines.
@@ -163,8 +164,8 @@ def pack(
         lower.ravel(),
         upper.ravel(),
         np.ones(h * j, bool),
-        time_limit=min(PACKING_SECONDS, seconds),
         gap=1.0,
+        **problem.limits(PACKING_SECONDS),
     )
     if result.x is None:
         return None

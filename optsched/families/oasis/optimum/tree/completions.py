@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from optsched.engine.budget import Span
 from optsched.engine.slot_tree import Completion
 from optsched.families.oasis.optimum.prices.tightening import Prices, Tightening
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats
-from optsched.process import clock
 
 MOST_LEAVES = 16  # each costs time to check, and room in a certificate
 PROBES = 3  # splits of the root that are tried
@@ -76,24 +76,22 @@ class CompletionTree:
         """The greatest of the leaves."""
         return max(0.0, *(leaf.bound for leaf in self.root.leaves()))
 
-    def grow(self, seconds: float, stop: Callable[[], bool]) -> Iterator[float]:
+    def grow(self, span: Span, stop: Callable[[], bool]) -> Iterator[float]:
         """Split until the time is up; yield the bound after each split."""
-        until = clock.now() + seconds
         first = True
         while not stop():
             leaves = list(self.root.leaves())
             worst = max(leaves, key=lambda leaf: leaf.bound)
             splits = self._splits(worst)
-            left = until - clock.now()
-            if not splits or len(leaves) == MOST_LEAVES or left < 2 * self.seconds:
+            if not splits or len(leaves) == MOST_LEAVES or span.left() < 2 * self.seconds:
                 return
             probes = PROBES if first else 1
             best: tuple[Completion, Part, Part] | None = None
             for what, worth in splits[:probes]:
-                spent = clock.now() - (until - seconds)
-                if best is not None and spent + 2 * self.seconds > PROBING * seconds:
+                after = span.passed() + 2 * self.seconds
+                if best is not None and after > PROBING * span.whole:
                     break
-                tried = self._try(worst, what, until)
+                tried = self._try(worst, what, span)
                 lower = worst.bound - max(part.bound for part in tried)
                 self.gain[what.job] = lower / worth
                 if best is None or lower > worst.bound - max(p.bound for p in best[1:]):
@@ -128,15 +126,15 @@ class CompletionTree:
         order = np.lexsort((-most, -hope))
         return [(Completion(int(i), int(slot[i])), float(most[i])) for i in order if most[i] > 0]
 
-    def _try(self, part: Part, what: Completion, until: float) -> tuple[Part, Part]:
+    def _try(self, part: Part, what: Completion, span: Span) -> tuple[Part, Part]:
         left, right = part.node.at_completion(what.job, what.slot)
-        return self._part(part, left, until), self._part(part, right, until)
+        return self._part(part, left, span), self._part(part, right, span)
 
-    def _part(self, above: Part, node: Node, until: float) -> Part:
+    def _part(self, above: Part, node: Node, span: Span) -> Part:
         """Bound a part; where its own prices make no better bound, by the prices above."""
-        began = clock.now()
+        began = span.passed()
         tightening = self.tightening
-        found = tightening.relax(node, max(0.0, until - began), self.jobs)
+        found = tightening.relax(node, span.limits(), self.jobs)
         completed = np.zeros_like(above.completed) if found is None else found.completed
         if found is not None and found.bound <= above.bound:
             bound, prices = found.bound, found.prices
@@ -144,5 +142,5 @@ class CompletionTree:
             prices = tightening.within(above.prices, node)
             # cut-off searches for the dearest loads may make it greater, by next to nothing
             bound = min(above.bound, tightening.evaluate(prices, node)[0])
-        self.seconds = max(self.seconds, clock.now() - began)
+        self.seconds = max(self.seconds, span.passed() - began)
         return Part(node, bound, prices, completed)

@@ -1,0 +1,116 @@
+"""What a solve may use: seconds on the clock, or units of effort, in one vocabulary.
+
+Methods speak of seconds. Under a limit of effort these are not the clock's but those that the work
+so far stands for (see `process.effort`), so that every decision is the same on any machine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypedDict
+
+from optsched.process import clock, effort, interrupts
+
+
+class Limits(TypedDict):
+    """What a solver may use, see `solvers`: seconds on the clock, and units of effort."""
+
+    time_limit: float
+    effort: float
+
+
+class Budget:
+    """The limits of a solve, and what has been used.
+
+    Parameters
+    ----------
+    time_limit : float
+        Seconds on the clock.
+    units : float, optional
+        Of effort; where there are any, methods do not see the clock, which still ends the solve.
+    ended : callable
+        Whether nothing is left whatever the limits say; by default after a signal.
+    """
+
+    def __init__(
+        self,
+        time_limit: float = math.inf,
+        units: float | None = None,
+        ended: Callable[[], bool] = lambda: interrupts.asked() is not None,
+    ) -> None:
+        self.units, self.ended = units, ended
+        self.began = clock.now()
+        self._deadline = self.began + time_limit
+        self._start = effort.done()
+
+    def elapsed(self) -> float:
+        """Return seconds on the clock since the start: to be shown, never to decide by."""
+        return clock.now() - self.began
+
+    def spent(self) -> float:
+        """Return the units of effort since the start."""
+        return effort.done() - self._start
+
+    def seconds(self) -> float:
+        """Return seconds since the start, of the clock or of effort."""
+        return self.elapsed() if self.units is None else self.spent() * effort.UNIT
+
+    def late(self) -> bool:
+        """Whether the time limit is over."""
+        return clock.now() >= self._deadline
+
+    def left(self) -> float:
+        """Return seconds that are left, of the clock or of effort."""
+        if self.ended():
+            return 0.0
+        if self.units is None:
+            return max(0.0, self._deadline - clock.now())
+        return 0.0 if self.late() else max(0.0, (self.units - self.spent()) * effort.UNIT)
+
+    def span(self, seconds: float = math.inf) -> Span:
+        """Return a part of what is left: at most so many seconds."""
+        return Span(self, seconds)
+
+    def limits(self, seconds: float = math.inf) -> Limits:
+        """Return what a solver may use: at most so many seconds, and what is left."""
+        seconds = min(seconds, self.left())
+        if self.units is None:
+            return Limits(time_limit=seconds, effort=math.inf)
+        on_clock = max(0.0, self._deadline - clock.now())
+        return Limits(time_limit=on_clock, effort=seconds / effort.UNIT)
+
+
+class Span:
+    """A part of what is left, from now on.
+
+    Attributes
+    ----------
+    whole : float
+        Its seconds.
+    """
+
+    def __init__(self, budget: Budget, seconds: float) -> None:
+        self.budget = budget
+        self.began = budget.seconds()
+        self.whole = min(seconds, budget.left())
+
+    def passed(self) -> float:
+        """Return how many of the seconds have passed."""
+        return self.budget.seconds() - self.began
+
+    def left(self) -> float:
+        """Return how many are left; none after a signal."""
+        return max(0.0, min(self.whole - self.passed(), self.budget.left()))
+
+    def over(self) -> bool:
+        """Whether none are left."""
+        return self.left() <= 0
+
+    def share(self) -> float:
+        """Return the part that has passed, 1 when it is over; a closed gap does not end it."""
+        return 1.0 if self.over() else self.passed() / self.whole
+
+    def limits(self, seconds: float = math.inf) -> Limits:
+        """Return what a solver may use: at most so many seconds, and what is left."""
+        return self.budget.limits(min(seconds, self.left()))

@@ -1,0 +1,50 @@
+"""Effort: work that is counted, for limits that repeat on any machine and under any load.
+
+A second on the clock holds as much work as the machine and its load allow; a unit of effort always
+holds the same work. One unit is about what a core of a typical laptop does in a millisecond, so
+that 10 000 of them take the ten seconds or so that a time limit of 10 would: the prices below say
+so. They were measured once, on a core of an AMD EPYC at 2.7 GHz, and are part of what makes results
+repeat: whoever changes one of them changes what a given effort finds.
+
+Who works says so with :func:`spend`, from estimates that depend on the work alone: sizes,
+iterations, nodes, moves. The count belongs to the thread, as solves in different threads are
+different solves.
+"""
+
+from __future__ import annotations
+
+import threading
+
+UNIT = 1e-3  # seconds of a typical core
+QUESTION = 1e-3  # of asking whether to stop: a loop that asks comes to an end, whatever it does
+CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
+STEP = 2e-6  # of an elementary step of a compiled kernel: 2 ns
+HANDLED = 1e-4  # of a number that Python and numpy put into a program or an array: 100 ns
+
+# Solvers count what they do themselves, in units of their own.
+SIMPLEX_ITERATION = 0.01, 4e-6  # of HiGHS: for each, and for each nonzero of the matrix
+INTERIOR_ITERATION = 0.05, 3e-4  # of HiGHS and Clarabel, the same
+MIP_LOOK = 0.1, 4e-4  # of HiGHS between two questions whether to stop, several at a node; the same
+DETERMINISTIC_SECOND = 1000.0  # of CP-SAT, whose unit of work is about a second
+
+
+class _Count(threading.local):
+    units = 0.0
+
+
+_count = _Count()
+
+
+def spend(units: float) -> None:
+    """Count work that has been done."""
+    _count.units += units
+
+
+def steps(number: float) -> None:
+    """Count a call of a compiled kernel that takes so many elementary steps."""
+    _count.units += CALL + STEP * number
+
+
+def done() -> float:
+    """Return the units that this thread has spent so far."""
+    return _count.units

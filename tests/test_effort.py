@@ -1,0 +1,289 @@
+"""Limits of effort: what they end repeats on any machine, under any load, in any process."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import pairwise
+from pathlib import Path
+
+import efforts
+import numpy as np
+import pytest
+from oasis_brute import random_instance
+from patience import LONG, until
+
+import optsched
+from optsched import InputError, Optimum, solve, solvers
+from optsched.engine.budget import Budget
+from optsched.engine.progress import Progress
+from optsched.families.oasis import FAMILY
+from optsched.process import blas, effort
+
+PACKAGE = Path(optsched.__file__).parent
+CLOCKS = {  # who may ask the clock, of those that search
+    "engine/budget",  # the one place that tells seconds from effort
+    "solvers/convex",  # what a time limit leaves for a second attempt
+    "solvers/linear",  # how long it took
+    "solvers/modelling",  # what a time limit leaves after writing a program down
+}
+
+
+# --- counting ---
+
+
+def test_a_budget_counts_work_and_not_the_clock():
+    budget = Budget(units=100.0)
+    half, whole = budget.span(0.05), budget.span()
+    effort.spend(30.0)
+    assert budget.spent() == pytest.approx(30.0)
+    assert budget.seconds() == pytest.approx(0.03)
+    assert budget.left() == pytest.approx(0.07)
+    assert half.share() == pytest.approx(0.6)
+    assert whole.limits(0.5) == {"time_limit": math.inf, "effort": pytest.approx(70.0)}
+    effort.spend(25.0)
+    assert half.over()
+    assert half.share() == 1.0
+    assert whole.left() == pytest.approx(0.045)
+    assert half.limits()["effort"] == 0.0
+
+
+def test_a_budget_of_seconds_knows_no_effort():
+    budget = Budget(LONG)
+    effort.spend(1e9)
+    assert budget.left() > LONG / 2
+    assert budget.limits(3.0) == {"time_limit": 3.0, "effort": math.inf}
+    assert not budget.span(LONG / 4).over()
+
+
+def test_of_two_limits_the_first_ends_it():
+    assert Budget(0.0, 1e9).left() == 0
+    assert Budget(LONG, 0.0).left() == 0
+    assert Budget(LONG, 5.0).left() == pytest.approx(0.005)
+    assert Budget(LONG, 5.0).limits(1.0)["time_limit"] > LONG / 2
+    found = solve(random_instance(0), time_limit=0.0, effort=1e9)
+    assert found.effort < 1e3
+
+
+def test_a_signal_leaves_nothing():
+    asked = []
+    budget = Budget(units=10.0, ended=lambda: bool(asked))
+    span = budget.span()
+    assert span.left() > 0
+    asked.append(True)
+    assert budget.left() == span.left() == 0.0
+
+
+def test_asking_whether_to_stop_comes_to_an_end():
+    progress = Progress(FAMILY, random_instance(0), units=1.0, gap=0.0)
+    asked = 0
+    while not progress.stop():
+        asked += 1
+    assert asked <= 1 / effort.QUESTION
+    assert progress.left() == 0
+
+
+def test_waiting_for_a_thread_costs_nothing():
+    progress = Progress(FAMILY, random_instance(0), units=1.0, gap=0.0)
+    assert not any(progress.called_off() for _ in range(5000))
+    progress.end()
+    assert progress.called_off()
+
+
+# --- solvers ---
+
+
+def hard_program():
+    """Return an integer program that takes long: many knapsacks."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(1, 60, (8, 50)).astype(float)
+    n = a.shape[1]
+    return -a.sum(axis=0) / 8, a, np.full(8, -np.inf), a.sum(axis=1) // 2, np.zeros(n), np.ones(n)
+
+
+def test_effort_ends_an_integer_program_at_the_same_place():
+    program = hard_program()
+    whole = np.ones(50, bool)
+    before = effort.done()
+    first = solvers.solve_mip(*program, whole, effort=20.0)
+    spent = effort.done() - before
+    again = solvers.solve_mip(*program, whole, effort=20.0)
+    assert first.status == "feasible"
+    assert 20 < spent < 100
+    assert effort.done() - before == pytest.approx(2 * spent)
+    assert (first.objective, first.bound) == (again.objective, again.bound)
+    assert np.array_equal(first.x, again.x)
+
+
+def test_effort_ends_an_integer_program_before_it_begins():
+    found = solvers.solve_mip(*hard_program(), np.ones(50, bool), effort=0.05)
+    assert (found.status, found.x, found.bound) == ("unknown", None, None)
+
+
+@pytest.mark.parametrize("solver", ["simplex", "ipm"])
+def test_effort_ends_a_linear_program(solver):
+    h = solvers.highs()
+    h.setOptionValue("solver", solver)
+    h.setOptionValue("presolve", "off")
+    solvers.load(h, *hard_program())
+    before = effort.done()
+    solvers.run(h, effort=0.1)
+    assert h.modelStatusToString(h.getModelStatus()) == "Iteration limit reached"
+    assert 0 < effort.done() - before < 5
+
+
+def test_effort_ends_constraint_programs():
+    cost, rows, _, limits, _, _ = hard_program()
+    model = solvers.cp_program()
+    x = [model.new_bool_var("") for _ in cost]
+    for row, limit in zip(rows.astype(int).tolist(), limits.tolist(), strict=True):
+        model.add(solvers.cp_dot(zip(row, x, strict=True)) <= int(limit))
+    model.minimize(solvers.cp_dot(zip((8 * cost).astype(int).tolist(), x, strict=True)))
+    seen = []
+    for _ in range(2):
+        solver, before = solvers.cp_solver(effort=30.0), effort.done()
+        assert solvers.run_cp(solver, model) == "feasible"
+        assert 30 < effort.done() - before < 300
+        seen.append(
+            (solver.objective_value, solvers.cp_bound(solver), list(solver.response_proto.solution))
+        )
+    assert seen[0] == seen[1]
+
+
+def test_effort_ends_convex_programs():
+    import cvxpy as cp
+
+    x = cp.Variable(30)
+    problem = cp.Problem(cp.Maximize(cp.sum(cp.log(x))), [cp.sum(x) <= 1.0, x[0] >= 2 * x[1]])
+    before = effort.done()
+    outcome = solvers.solve_cvxpy(problem, effort=0.2)
+    assert outcome.inaccurate
+    assert 0 < effort.done() - before < 200
+    assert solvers.solve_cvxpy(problem).status == "optimal"
+
+
+def test_linear_algebra_uses_one_thread_inside():
+    def threads():
+        return [
+            getattr(library, name.format("get_num_threads"))() for library, name in blas.libraries()
+        ]
+
+    before = threads()
+    with blas.one_thread(), blas.one_thread():
+        assert set(threads()) <= {1}
+    assert threads() == before
+
+
+# --- solve ---
+
+
+@contextmanager
+def busy() -> Iterator[None]:
+    """Keep two cores busy."""
+    with ExitStack() as stack:
+        for _ in range(2):
+            loop = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
+            stack.callback(loop.kill)
+        yield
+
+
+def test_the_same_effort_finds_the_same_in_another_process_under_load():
+    here = {  # in another order: what was solved before makes no difference
+        name: solve(case.instance(), effort=case.effort)
+        for name, case in reversed(efforts.CASES.items())
+    }
+    for found in here.values():
+        assert found.gap > 1e-6, "this one is meant to stay open"
+        assert found.proved is not None
+    environment = {"PYTHONHASHSEED": "17", "OPENBLAS_NUM_THREADS": "3"}
+    with busy():
+        ran = subprocess.run(
+            [sys.executable, efforts.__file__],
+            env=os.environ | environment,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
+    assert json.loads(ran.stdout) == {n: efforts.repeated(found) for n, found in here.items()}
+
+
+@pytest.mark.parametrize("name", efforts.CASES)
+def test_little_effort_finds_a_schedule_and_a_bound_and_more_no_worse_ones(name):
+    case = efforts.CASES[name]
+    inst, family = case.instance(), optsched.get_family(name)
+    found = [solve(inst, effort=units) for units in (1, case.effort, 3 * case.effort)]
+    for one in found:
+        assert family.verify(inst, one.schedule).value == one.value
+        assert family.check(inst, one.certificate) == one.proved
+        assert family.sign * (one.proved - one.value) >= -1e-9 * abs(one.value)
+    for less, more in pairwise(found):
+        assert family.sign * (more.value - less.value) >= 0
+        assert family.sign * (less.bound - more.bound) >= 0
+
+
+@pytest.mark.parametrize("method", ["compact", "cpsat"])
+def test_no_program_is_written_down_that_takes_more_than_is_left(method):
+    inst = efforts.CASES["dmlrs"].instance()
+    found = solve(inst, method=method, effort=5)
+    assert found.value == 0
+    assert found.effort < 1
+    assert found.proved is not None
+
+
+def test_nothing_is_asked_of_other_threads():
+    case = efforts.CASES["oasis"]
+    found = [solve(case.instance(), effort=20, threads=n) for n in (1, 3)]
+    assert efforts.repeated(found[0]) == efforts.repeated(found[1])
+
+
+def test_who_watches_ends_a_search_of_much_effort():
+    case = efforts.CASES["oasis"]
+    found = solve(case.instance(), effort=1e9, watch=until(lambda p: p.value is not None))
+    assert found.effort < 1e4
+
+
+def test_an_optimum_says_what_it_took():
+    found = solve(random_instance(0), time_limit=LONG)
+    assert found.effort > 0
+    again = Optimum.model_validate_json(found.model_dump_json())
+    assert again == found
+    assert found.summary()["effort"] == found.effort
+    content = found.model_dump(mode="json")
+    del content["effort"]  # as files of old
+    assert Optimum.model_validate(content).effort is None
+
+
+@pytest.mark.parametrize("wrong", [-1, math.inf, math.nan])
+def test_an_effort_is_a_number(wrong):
+    with pytest.raises(InputError, match="expected a number of units >= 0"):
+        solve(random_instance(0), effort=wrong)
+
+
+# --- the source ---
+
+
+def searching() -> Iterator[Path]:
+    """Yield the modules that search."""
+    for room in ("engine", "solvers", "scheduling", *PACKAGE.glob("families/*/optimum")):
+        yield from sorted((PACKAGE / room).rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (name.name for name in node.names)
+
+
+def test_who_searches_does_not_ask_the_clock():
+    asking = {
+        path.relative_to(PACKAGE).with_suffix("").as_posix()
+        for path in searching()
+        if {"clock", "time", "datetime"} & set(imported(path))
+    }
+    assert asking == CLOCKS
