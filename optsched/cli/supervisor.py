@@ -78,12 +78,12 @@ class _Watch:
 
     def end(self, number: int, _frame: FrameType | None) -> None:
         """Ask the worker to end, or kill it: where it does not listen, or at a second signal."""
-        if self.signal is None and self.board.listens:
+        first, self.signal = self.signal is None, self.signal or number  # the next may come within
+        if first and self.board.listens:
             signal.setitimer(signal.ITIMER_REAL, GRACE)
             self._send(os.kill, number)
         else:
             self.kill()
-        self.signal = self.signal or number
 
     def kill(self, *_: object) -> None:
         """Kill the worker and all that it has started."""
