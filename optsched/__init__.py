@@ -7,6 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
+    from optsched.campaigns.campaign import Campaign, campaign
     from optsched.files.envelope import load_instance, save_instance
     from optsched.optimum import Optimum, solve
     from optsched.policies.knowledge import statistic
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Campaign",
     "InputError",
     "Instance",
     "Optimum",
@@ -35,6 +37,7 @@ __all__ = [
     "Run",
     "Schedule",
     "Verdict",
+    "campaign",
     "compare",
     "get_family",
     "load_instance",
@@ -45,6 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "campaigns.campaign": ("Campaign", "campaign"),
     "files.envelope": ("load_instance", "save_instance"),
     "policies.knowledge": ("statistic",),
     "optimum": ("Optimum", "solve"),

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from optsched import problem
 from optsched.cli.app import app
 from optsched.cli.console import out, show_ratios
-from optsched.cli.inputs import open_input
 from optsched.families.oasis import FAMILY
+from optsched.inputs import open_input
 from optsched.optimum import solve
 from optsched.problem import InputError, Window
 from optsched.ratios import compare

@@ -20,7 +20,7 @@ FLOORS = [
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
     {"families/*", "models"},
-    {"ratios", "reports", "intervals", "simulation", "optimum", "results"},
+    {"ratios", "reports", "intervals", "simulation", "optimum", "results", "inputs"},
     {"campaigns"},
 ]
 TOP = len(FLOORS)  # cli, reproduce, papers, and whatever else nobody may import
@@ -128,6 +128,11 @@ def test_solvers_are_reached_in_one_place(name):
         return
     found = {x.split(".")[0] for x in imported(MODULES[name])} & SOLVERS
     assert not found, f"{name} imports {', '.join(sorted(found))}, expected optsched.solvers"
+
+
+def test_plain_pools_of_processes_are_made_in_one_place():
+    named = [n for n, path in MODULES.items() if "ProcessPoolExecutor" in path.read_text("utf-8")]
+    assert named == ["reproduce"], "expected optsched.campaigns, which outlives a dead process"
 
 
 def test_the_rules_see_what_they_forbid():

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from optsched.cli.commands import computing, looking, making
+from optsched.cli.commands import campaign, computing, looking, making
 from optsched.problem import InputError, PolicyError
 from optsched.process.talk import say
 
@@ -43,6 +43,7 @@ for command in (
     *(looking.verify, making.export, computing.reproduce, looking.info),
 ):
     app.command()(command)
+app.add_typer(campaign.commands, name="campaign")
 
 
 def _print_version(asked: bool) -> None:

@@ -118,15 +118,19 @@ def _with_options(
     return command
 
 
+OWN = ("source", "window", "instance")  # what INPUT becomes
+
+
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`talks`.
 
-    The command is called with ``instance``, and with the path as ``source`` if it asks for it.
+    The command is called with ``instance``, and if it asks for them with the path as ``source`` and
+    the options of a trace as ``window``.
     """
     asked = inspect.signature(command).parameters
     keyword = inspect.Parameter.KEYWORD_ONLY
     source = inspect.Parameter("source", keyword, annotation=Source)
-    own = [p.replace(kind=keyword) for p in asked.values() if p.name not in ("source", "instance")]
+    own = [p.replace(kind=keyword) for p in asked.values() if p.name not in OWN]
     family = inspect.Parameter(
         "family",
         keyword,
@@ -143,15 +147,16 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(*, source: Path, family: str, **given: Any) -> None:
-        from optsched.cli.inputs import open_input  # traces need a library of tables
+        from optsched.inputs import open_input  # traces need a library of tables
 
         if given.get("output") is not None:
             writable(given["output"])  # or else nobody need begin
         said = {name: given.pop(name) for name in WINDOW}
         profiles = said.pop("profile")
         window = Window(**said, profiles=tuple(profiles) if profiles else None)
-        if "source" in asked:
-            given["source"] = source
+        for name, value in (("source", source), ("window", window)):
+            if name in asked:
+                given[name] = value
         command(instance=open_input(source, family, window), **given)
 
     return talks(_with_options(wrapper, [source, *own, *options]))

@@ -80,7 +80,8 @@ class _Watch:
         """Ask the worker to end, or kill it: where it does not listen, or at a second signal."""
         first, self.signal = self.signal is None, self.signal or number  # the next may come within
         if first and self.board.listens:
-            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            if not self.board.patient:
+                signal.setitimer(signal.ITIMER_REAL, GRACE)
             self._send(os.kill, number)
         else:
             self.kill()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,8 +15,10 @@ from optsched.policies.trouble import explain
 from optsched.problem import Family, Information, InputError, Policy, PolicyError
 
 
-def get_policy(family: Family, name: str) -> Policy:
+def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     """Return a new policy: one of the family's own, an entry point, or ``module:Class``.
+
+    It is made with the ``parameters``.
 
     Raises
     ------
@@ -25,20 +28,20 @@ def get_policy(family: Family, name: str) -> Policy:
         Its own code fails.
     """
     if name in family.policies:
-        return family.policies[name]()
+        return _with(family.policies[name], name, parameters)
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
         with _explained(f"policy {name!r}"):
             factory = plugged[name].load()
-        return _made(factory, name)
+        return _made(factory, name, parameters)
     module, _, attribute = name.partition(":")
     found = import_beside(module, f"policy {name!r}")
     if not hasattr(found, attribute):
         raise InputError(
             f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
         )
-    return _made(getattr(found, attribute), name)
+    return _made(getattr(found, attribute), name, parameters)
 
 
 def known_or_refused(family: Family, policy: Policy | str) -> None:
@@ -91,11 +94,20 @@ def _explained(what: str) -> Iterator[None]:
         raise PolicyError(f"{what} cannot be loaded: {explain(err)}") from err
 
 
-def _made(factory: Callable[[], Policy], name: str) -> Policy:
+def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
+    """Make a policy, and refuse parameters that it does not have."""
+    try:
+        inspect.signature(factory).bind(**parameters)
+    except TypeError as err:
+        raise InputError(f"policy {name!r}: {err}") from err
+    return factory(**parameters)
+
+
+def _made(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
     if not callable(factory):
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
     with _explained(f"policy {name!r}"):
-        return checked_policy(factory(), name)
+        return checked_policy(_with(factory, name, parameters), name)
 
 
 def checked_policy(policy: Any, name: str) -> Policy:

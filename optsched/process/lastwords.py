@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # `typing` takes longer to import than all of this
 if TYPE_CHECKING:
     from typing import Any
 
-HEAD = 2
+HEAD = 3
 HALF = 1 << 17  # bytes of one notice
 
 
@@ -26,8 +26,9 @@ class Board:
     """A page of memory where the worker leaves word, which can be read when it is dead.
 
     Every notice replaces the one before it. There is room for two, and a byte says which one is
-    whole, so that a kill in the middle of writing does no harm. Another byte says whether the
-    worker looks at signals: whoever handles a signal can read no more than that.
+    whole, so that a kill in the middle of writing does no harm. Two more bytes say whether the
+    worker looks at signals, and how long it may take to end: whoever handles a signal can read no
+    more than that.
     """
 
     def __init__(self) -> None:
@@ -44,6 +45,15 @@ class Board:
     def listens(self) -> bool:
         """Whether signals are looked at."""
         return self._page[1] == 1
+
+    def be_patient(self) -> None:
+        """Say that the end may take long: only a second signal cuts it short."""
+        self._page[2] = 1
+
+    @property
+    def patient(self) -> bool:
+        """Whether a second signal is to be waited for."""
+        return self._page[2] == 1
 
     def put(self, **words: Any) -> None:
         """Add ``words`` to the notice, or replace them; None takes a word away."""
@@ -97,6 +107,13 @@ def listen_to_signals() -> None:
     """Tell the supervisor that signals are looked at: there is time to end by oneself."""
     if _board is not None:
         _board.listen()
+
+
+def finish_what_is_begun() -> None:
+    """Tell the supervisor that signals are looked at, and that what is begun will be finished."""
+    if _board is not None:
+        _board.listen()
+        _board.be_patient()
 
 
 def is_watched() -> bool:

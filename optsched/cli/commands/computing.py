@@ -27,7 +27,7 @@ from optsched.cli.options import (
 )
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import writable_folder
-from optsched.problem import Level, family_of
+from optsched.problem import InputError, Level, Window, family_of
 from optsched.process import interrupts, lastwords
 
 if TYPE_CHECKING:
@@ -130,6 +130,8 @@ def run(
 @takes_input
 def ratio(
     instance: "Instance",
+    source: Path,
+    window: Window,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
@@ -152,6 +154,12 @@ def ratio(
     gap: Gap = CLOSED,
     threads: Threads = 1,
     seed: Seed = 0,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=2, max=MOST, help="Draw what a trace does not say so many times: means, intervals."
+        ),
+    ] = None,
     sealed: Sealed = False,
     statistics: Statistics = None,
     output: Output = None,
@@ -164,8 +172,22 @@ def ratio(
     A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
     status 1: no schedule was found, or a policy of your own failed.
 
+    With `--seeds 20`, a campaign of 20 instances; `-o` keeps its store.
+
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """
+    if seeds is not None:
+        from optsched.cli.commands.campaign import drawn, ratio_over_seeds
+
+        for option, given in (("schedule", schedule), ("optimum", optimum), ("plot", plot)):
+            if given is not None:
+                raise InputError(f"--{option} is about one instance, expected it without --seeds")
+        search = {"method": method, "time_limit": time_limit, "gap": gap, "seed": seed}
+        asked = policy or family_of(instance).policies
+        policies = [{"name": name, "sealed": sealed} for name in asked]
+        block = {"family": instance.family, **drawn(source, window, seeds)}
+        plan = {"instances": [block], "policies": policies, "reference": search}
+        ratio_over_seeds(plan, output, as_json)
     from optsched.cli.console import out, show_ratios
     from optsched.cli.ticker import Rows, Ticker
     from optsched.ratios import compare, name_of, turns

@@ -1,4 +1,4 @@
-"""INPUT of the command line: an instance file, or a trace with the options of `optsched trace`."""
+"""INPUT: an instance file, or a trace with the options of `optsched trace`."""
 
 from __future__ import annotations
 

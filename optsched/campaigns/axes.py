@@ -1,0 +1,305 @@
+"""What a campaign's cells are made of: instances, policies, references, and their keys.
+
+A key is the beginning of the SHA-256 of a content's canonical JSON. It depends on the content
+alone: not on the order of a plan, the folder, the machine, or the other cells.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from optsched.files.disk import open_file
+from optsched.inputs import SAMPLE, open_input
+from optsched.problem import Family, InputError, Instance, Level, Window, get_family
+
+KEY = 16  # bytes of a key
+FILES = ("machines", "profiles", "shapes")  # fields of Window that name files
+Content = dict[str, Any]
+
+
+def key_of(content: Any) -> bytes:
+    """Return the key of what JSON can say.
+
+    >>> key_of({"a": 1, "b": [2]}) == key_of({"b": (2,), "a": 1}) != key_of({"a": 1})
+    True
+    """
+    return hashlib.sha256(canonical(content).encode()).digest()[:KEY]
+
+
+def canonical(content: Any) -> str:
+    """Return the one JSON text of a content."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def grid(axes: Mapping[str, Sequence[Any]]) -> Iterator[Content]:
+    """Yield every point of a grid, the last axis first.
+
+    >>> list(grid({"jobs": [5, 10], "slots": [8]}))
+    [{'jobs': 5, 'slots': 8}, {'jobs': 10, 'slots': 8}]
+    """
+    for point in product(*axes.values()):
+        yield dict(zip(axes, point, strict=True))
+
+
+def tuples(value: Any) -> Any:
+    """Return ``value`` with tuples in the place of lists: what generators take."""
+    return tuple(map(tuples, value)) if isinstance(value, list | tuple) else value
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where instances come from, but for the seed: a generator, or a window of a trace."""
+
+    family: str
+    parameters: Content  # of the generator (its preset included), or of the window
+    trace: str | None = None  # a file, as the plan names it
+    folder: str = "."  # where files are looked for
+    digests: Mapping[str, str] | None = None  # SHA-256 of the files, by name
+
+    @cached_property
+    def content(self) -> Content:
+        """What the key is made of: files count by what is in them."""
+        said: Content = {"family": self.family, "parameters": self.parameters}
+        if self.trace is not None:
+            named = {
+                name: (self.digests or {}).get(str(file), file)
+                for name, file in [("trace", self.trace), *self._files()]
+            }
+            rest = {k: v for k, v in self.parameters.items() if k not in FILES}
+            said = {"family": self.family, "files": named, "window": rest}
+        return said
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the content."""
+        return key_of(self.content)
+
+    @property
+    def label(self) -> str:
+        """The source in a phrase, as in tables.
+
+        >>> Source("oasis", {"preset": "small", "jobs": 4}).label
+        'oasis small jobs=4'
+        """
+        said = {k: v for k, v in self.parameters.items() if k != "preset"}
+        words = [self.family, self.trace or self.parameters.get("preset")]
+        return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in said.items())])
+
+    def _files(self) -> Iterator[tuple[str, str]]:
+        for name in FILES:
+            found = self.parameters.get(name)
+            for k, file in enumerate([found] if isinstance(found, str) else found or ()):
+                yield (name if isinstance(found, str) else f"{name} {k}"), file
+
+    def files(self) -> list[str]:
+        """Return all files that it reads, as the plan names them; not the samples."""
+        if self.trace is None or self.trace == SAMPLE:
+            return []
+        return [self.trace, *(file for _, file in self._files())]
+
+    def check(self, seed: int) -> None:
+        """Refuse a parameter that the generator, or the window, does not have.
+
+        ``seed`` is one for which a generator is tried that says itself what it takes.
+
+        Raises
+        ------
+        InputError
+            Names the parameter and those that there are.
+        """
+        family = get_family(self.family)
+        taken = inspect.signature(family.generate).parameters.values()
+        if self.trace is not None:
+            known = [f.name for f in fields(Window) if f.name != "draw_seed"]
+        elif any(p.kind is p.VAR_KEYWORD for p in taken):
+            self.make(seed)
+            return
+        else:
+            known = [p.name for p in taken if p.name != "seed"]
+            preset = self.parameters["preset"]
+            if preset not in family.presets:
+                raise InputError(
+                    f"{self.family}: unknown preset {preset!r}, "
+                    f"expected one of: {', '.join(family.presets)}"
+                )
+        for name in self.parameters:
+            if name not in known:
+                raise InputError(
+                    f"{self.family}: unknown parameter {name!r}, "
+                    f"expected one of: {', '.join(known)}"
+                )
+
+    def make(self, seed: int) -> Instance:
+        """Return the instance of a seed.
+
+        Raises
+        ------
+        InputError
+            A parameter has a value that is none.
+        """
+        given = {name: tuples(value) for name, value in self.parameters.items()}
+        if self.trace is None:
+            return get_family(self.family).generate(**given, seed=seed)
+        folder = Path(self.folder)
+        for name in FILES:
+            if name in given:
+                found = given[name]
+                single = isinstance(found, str)
+                given[name] = folder / found if single else tuple(folder / f for f in found)
+        path = Path(self.trace) if self.trace == SAMPLE else folder / self.trace
+        return open_input(path, self.family, Window(**given, draw_seed=seed))
+
+
+def _short(value: Any) -> str:
+    return ":".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy with its parameters."""
+
+    name: str
+    parameters: Content
+    sealed: bool = False
+    digest: str | None = None  # of the file of a policy from outside
+
+    @cached_property
+    def content(self) -> Content:
+        """What the key is made of."""
+        said: Content = {"policy": self.name}
+        if self.parameters:
+            said["parameters"] = self.parameters
+        if self.sealed:
+            said["sealed"] = True
+        if self.digest is not None:
+            said["file_sha256"] = self.digest
+        return said
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the content."""
+        return key_of(self.content)
+
+    @property
+    def label(self) -> str:
+        """The policy in a phrase, as in tables.
+
+        >>> Contender("fifo", {"workers": 3}).label
+        'fifo(workers=3)'
+        """
+        said = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
+        return f"{self.name}({said})" if said else self.name
+
+    def serves(self, family: Family) -> bool:
+        """Whether the family has a policy of this name, or it comes from outside."""
+        return ":" in self.name or self.name in family.policies
+
+
+def file_of_policy(name: str, folder: Path) -> Path | None:
+    """Return the file in which MODULE:CLASS is written, None where there is none to read.
+
+    ``folder`` is looked into first, as when a command is run there.
+    """
+    if ":" not in name or name.startswith("exec:"):
+        return None
+    module = name.partition(":")[0]
+    sys.path.insert(0, str(folder))
+    try:
+        found = importlib.util.find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    finally:
+        sys.path.remove(str(folder))
+    if found is None or found.origin is None or not Path(found.origin).is_file():
+        return None
+    return Path(found.origin)
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    digest = hashlib.sha256()
+    with open_file(path) as f:
+        while part := f.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How the optimum is looked for."""
+
+    method: str = "auto"
+    time_limit: float | None = 60.0
+    effort: int | None = None
+    gap: float = 1e-6
+    seed: int = 0
+    check: str = Level.CERTIFIED
+
+    @cached_property
+    def content(self) -> Content:
+        """What the key is made of."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    @cached_property
+    def key(self) -> bytes:
+        """The key of the content."""
+        return key_of(self.content)
+
+    @property
+    def limit(self) -> str:
+        """What ends the search for an open optimum: only work repeats."""
+        return "time" if self.effort is None else "effort"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy on one instance with one seed."""
+
+    key: bytes
+    contender: Contender
+    seed: int  # of the policy: the same for all policies of an instance
+    replication: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """One instance, its reference and its cells."""
+
+    key: bytes  # of the instance
+    source: Source
+    seed: int
+    reference: Reference
+    cells: tuple[Cell, ...]
+
+
+def instance_key(source: Source, seed: int) -> bytes:
+    """Return the key of an instance."""
+    return hashlib.sha256(source.key + str(seed).encode()).digest()[:KEY]
+
+
+def cells_of(
+    instance: bytes, reference: Reference, contenders: Sequence[Contender], replications: int
+) -> Iterator[Cell]:
+    """Yield the cells of an instance; all policies get the same random numbers."""
+    for replication in range(replications):
+        drawn = hashlib.sha256(instance + str(replication).encode()).digest()
+        seed = int.from_bytes(drawn[:4], "big") >> 1
+        for contender in contenders:
+            whole = instance + reference.key + contender.key + str(replication).encode()
+            yield Cell(hashlib.sha256(whole).digest()[:KEY], contender, seed, replication)

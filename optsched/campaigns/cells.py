@@ -1,0 +1,223 @@
+"""Computing one cell, or the optimum of one instance: a pure function of what it is asked for.
+
+So the optimum starts from nothing that a policy has found: one more policy in the plan must not
+change it. What policies find is taken into account when the ratios are read (see `statistics`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+from pydantic import ValidationError
+
+from optsched.campaigns.axes import KEY, Contender, Reference, Source
+from optsched.campaigns.store import Best, Row, State
+from optsched.engine.progress import CLOSED
+from optsched.files.envelope import first_error
+from optsched.files.provenance import solver_versions, versions
+from optsched.intervals import Ratio
+from optsched.optimum import refuted, solve
+from optsched.policies.plugins import get_policy
+from optsched.policies.trouble import explain
+from optsched.problem import Family, Frozen, InputError, Instance, Policy, Status, get_family
+from optsched.process import interrupts
+from optsched.simulation import Run, simulate
+
+LONGEST = 600  # characters of a message
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a worker is asked for: an optimum, or a cell."""
+
+    instance: bytes  # key
+    source: Source
+    seed: int
+    reference: Reference
+    cell: bytes | None = None  # key; None: the optimum
+    contender: Contender | None = None
+    policy_seed: int = 0
+    replication: int = 0
+    best: Best | None = None  # what is known of the optimum, where it is known already
+    solved: Mapping[bytes, Best] | None = None  # optima by digest: the instance may be among them
+
+    @property
+    def kind(self) -> tuple[bytes, bytes]:
+        """What takes about as long: tasks of one source and policy."""
+        return self.source.key, b"" if self.contender is None else self.contender.key
+
+
+class _Memory(threading.local):
+    """What a worker remembers: the instance it works on, and its optimum."""
+
+    instance: tuple[bytes, Instance] | None = None
+    best: tuple[tuple[bytes, bytes], Best] | None = None
+
+
+_memory = _Memory()
+
+
+@cache
+def all_versions() -> dict[str, str]:
+    """Return the versions of all packages that can change a number; programs are left out."""
+    solvers = {name: v for name, v in solver_versions().items() if "/" not in v}
+    return versions() | solvers
+
+
+def compute_all(tasks: Iterable[Task]) -> list[Best | Row]:
+    """Return the results of several tasks."""
+    return list(map(compute, tasks))
+
+
+def compute(task: Task) -> Best | Row:
+    """Return what comes of a task; whatever goes wrong is a result too.
+
+    Raises
+    ------
+    MemoryError
+        The limit is reached: this process is of no further use.
+    KeyboardInterrupt
+        What is half done is no result.
+    """
+    began, digest = time.perf_counter(), None
+    kind = Best if task.contender is None else Row
+    try:
+        instance, digest = _instance(task)
+        if task.contender is not None:
+            found: Best | Row = _row(task, instance)
+        else:
+            found = (task.solved or {}).get(digest) or _best(task, instance)
+        interrupts.raise_if_asked()
+    except (Exception, SystemExit) as err:
+        _memory.instance = None
+        if _out_of_memory(err):
+            raise MemoryError from err
+        return kind(digest, State.ERROR, message=told(err), wall=time.perf_counter() - began)
+    fields: dict[str, Any] = {name: getattr(found, name) for name in kind.__slots__}
+    made = kind(**fields | {"digest": digest, "wall": time.perf_counter() - began})
+    if isinstance(made, Best):
+        _memory.best = (task.instance, task.reference.key), made
+    return made
+
+
+def _out_of_memory(err: BaseException | None) -> bool:
+    """Whether memory was missing, whoever has told it in other words since."""
+    while err is not None and not isinstance(err, MemoryError):
+        err = err.__cause__
+    return err is not None
+
+
+def told(err: BaseException) -> str:
+    """Return what went wrong in one line."""
+    if isinstance(err, ValidationError):
+        said = first_error(err)
+    else:
+        said = str(err) if isinstance(err, InputError) else explain(err)
+    return " ".join(said.split())[:LONGEST]
+
+
+def _instance(task: Task) -> tuple[Instance, bytes]:
+    if _memory.instance is None or _memory.instance[0] != task.instance:
+        _memory.instance = task.instance, task.source.make(task.seed)
+    made = _memory.instance[1]
+    return made, bytes.fromhex(made.digest())
+
+
+def _best(task: Task, instance: Instance) -> Best:
+    """Look for the optimum."""
+    asked = task.reference
+    limit: dict[str, Any] = (
+        {"time_limit": asked.time_limit} if asked.effort is None else {"effort": asked.effort}
+    )
+    found = solve(
+        instance, method=asked.method, gap=asked.gap, seed=asked.seed, check=asked.check, **limit
+    )
+    settled = found.status in (Status.OPTIMAL, Status.INFEASIBLE) or (
+        found.gap is not None and found.gap <= asked.gap
+    )
+    return Best(
+        digest=None,
+        status=State.DONE if settled else State.LIMIT,
+        value=found.value,
+        bound=found.bound,
+        level=found.bound_level,
+        certified=found.proved,
+        effort=getattr(found, "effort", None),
+        seconds=found.seconds,
+        schedule=fingerprint(found.schedule),
+        certificate=fingerprint(found.certificate),
+    )
+
+
+def _row(task: Task, instance: Instance) -> Row:
+    """Run a policy and compare it with what is known of the optimum.
+
+    Raises
+    ------
+    RuntimeError
+        It beats a certified bound, or what theory guarantees: a defect of this package.
+    """
+    assert task.contender is not None
+    family = get_family(task.source.family)
+    chosen: Policy | str = task.contender.name
+    if task.contender.parameters:
+        chosen = get_policy(family, task.contender.name, **task.contender.parameters)
+    run = simulate(instance, chosen, seed=task.policy_seed, sealed=task.contender.sealed)
+    known = _known(family, instance, run)
+    best = task.best
+    if best is None and _memory.best is not None:
+        key, found = _memory.best
+        best = found if key == (task.instance, task.reference.key) else None
+    low, high = (None, None) if best is None else _ends(family, instance, run, known, best)
+    promised = None if task.contender.parameters else run.guarantee
+    if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
+        raise RuntimeError(
+            f"policy {run.policy} has ratio {low}, beyond the {promised} that theory guarantees"
+        )
+    return Row(
+        digest=None,
+        status=State.DONE,
+        value=run.value,
+        known=known,
+        low=low,
+        high=high,
+        seconds=run.seconds,
+        schedule=fingerprint(run.schedule),
+    )
+
+
+def _known(family: Family, instance: Instance, run: Run) -> float | None:
+    """Return what a run is worth as a schedule of the model; None where it is none."""
+    if not run.obeys:
+        return None
+    kept = run.schedule if family.trim is None else family.trim(instance, run.schedule)
+    return family.verify(instance, kept).value
+
+
+def _ends(
+    family: Family, instance: Instance, run: Run, known: float | None, best: Best
+) -> tuple[float | None, float | None]:
+    """Return the ends of the ratio to what is known of the optimum; None where nothing is."""
+    bound = best.proved
+    if bound is not None and refuted(family, instance, known, bound):
+        if best.certified is not None:
+            raise RuntimeError(f"policy {run.policy} reaches {known}, beyond the certified {bound}")
+        bound = None
+    if best.value is None:
+        return None, None
+    measure = None if family.measure is None else partial(family.measure, instance)
+    ratio = Ratio.of(family.sense, run.value, best.value, bound, None, measure)
+    return ratio.low, ratio.high
+
+
+def fingerprint(data: Frozen | None) -> bytes | None:
+    """Return the beginning of the SHA-256 of a schedule or a certificate."""
+    if data is None:
+        return None
+    return hashlib.sha256(data.model_dump_json().encode()).digest()[:KEY]

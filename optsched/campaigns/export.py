@@ -1,0 +1,176 @@
+"""What leaves a store: a row per cell, a table for a paper, the worst instances."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+from optsched.campaigns.axes import Reference, canonical
+from optsched.campaigns.campaign import Campaign
+from optsched.campaigns.statistics import (
+    Cell,
+    Statistics,
+    contender_of,
+    ecdf,
+    rated,
+    samples,
+    source_of,
+    statistics,
+)
+from optsched.campaigns.store import LEVELS, State, Store
+from optsched.files.disk import write_whole
+from optsched.files.envelope import save_instance
+from optsched.problem import InputError
+
+COLUMNS = [
+    *("key", "family", "source", "instance_seed", "instance_sha256", "policy", "replication"),
+    *("seed", "status", "value", "ratio_low", "ratio_high", "best", "optimum", "bound"),
+    *("bound_level", "certified_bound", "method", "limited_by", "limit", "effort", "seconds"),
+    *("optimum_seconds", "schedule_sha256", "optimum_schedule_sha256", "certificate_sha256"),
+    *("versions", "optimum_versions", "message"),
+]
+
+
+def cells(path: Path) -> list[list[Any]]:
+    """Return the rows of the table, in the order of `COLUMNS`, by key.
+
+    Digests of schedules and certificates are the first 16 bytes. Ratios are those of the
+    statistics: to the best schedule that is known.
+    """
+    with Store.open(path) as store:
+        found = list(rated(*store.view()))
+    return [_row(cell) for cell in sorted(found, key=lambda cell: cell["key"])]
+
+
+def _row(cell: Cell) -> list[Any]:
+    family, label = source_of(cell["source"])
+    asked = Reference(**json.loads(cell["reference"]))
+    low, high = cell["ratio"] or (None, None)
+    level = cell["bound_level"]
+    spent = cell["optimum_micros"]
+    return [
+        *(cell["key"].hex(), family, label, cell["instance_seed"], cell["instance_sha256"]),
+        *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
+        *(State(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
+        *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
+        *(cell["certified_bound"], asked.method, asked.limit),
+        *(asked.time_limit if asked.effort is None else asked.effort, cell["effort"]),
+        *(cell["micros"] / 1e6, None if spent is None else spent / 1e6),
+        *(cell["schedule"], cell["optimum_schedule"], cell["certificate"]),
+        *(cell["versions"], cell["optimum_versions"], cell["message"]),
+    ]
+
+
+def save_csv(path: Path, target: Path) -> None:
+    """Write a row per cell; infinite ratios are "inf"."""
+    _write_csv(target, COLUMNS, cells(path))
+
+
+def save_parquet(path: Path, target: Path) -> None:
+    """Write a row per cell.
+
+    Raises
+    ------
+    InputError
+        pyarrow is not installed.
+    """
+    table = Campaign(path).table()
+    try:
+        data = table.to_parquet(None, engine="pyarrow", index=False)
+    except ImportError as err:
+        raise InputError(
+            "Parquet needs pyarrow, expected: pip install 'optsched[parquet]'"
+        ) from err
+    write_whole(target, data)
+
+
+def save_ecdf(path: Path, target: Path) -> None:
+    """Write the distribution of the ratios of every policy as a table of its steps."""
+    rows = [
+        [sample.group, sample.policy, *map(float, step)]
+        for sample in Campaign(path).samples()
+        for step in zip(*ecdf(sample).values(), strict=True)
+    ]
+    _write_csv(target, ["source", "policy", "ratio", "share_at_least", "share_at_most"], rows)
+
+
+def _write_csv(target: Path, head: list[str], rows: list[list[Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    write_whole(target, text.getvalue())
+
+
+def save_latex(path: Path, target: Path) -> None:
+    """Write the table of the means, to be used with the package booktabs."""
+    write_whole(target, latex(Campaign(path).statistics()))
+
+
+def latex(found: Statistics) -> str:
+    """Return the means as a table of LaTeX; what cannot be told apart stands below it."""
+    lines = [
+        r"\begin{tabular}{llrrrrrr}",
+        r"\toprule",
+        r"instances & policy & $n$ & open & mean ratio & 95\,\% interval & median & worst \\",
+        r"\midrule",
+    ]
+    for s in found.summaries:
+        inside = "--" if s.interval is None else "{}--{}".format(*map(_tex_number, s.interval))
+        ends = _tex_number(s.low)
+        if s.high > s.low * (1 + 1e-6):
+            ends += f"--{_tex_number(s.high)}"
+        numbers = [str(s.instances), str(s.open), ends, inside]
+        numbers += [_tex_number(s.median), _tex_number(s.worst)]
+        lines.append(" & ".join([_tex(s.group), _tex(s.policy), *numbers]) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [f"% {flag}" for flag in found.flags()]
+    lines += [
+        f"% {s.group}, {s.policy}: {s.errors} cells have no ratio"
+        for s in found.summaries
+        if s.errors
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _tex_number(value: float) -> str:
+    return r"$\infty$" if value == float("inf") else f"{value:.4g}"
+
+
+def _tex(text: str) -> str:
+    special = {c: f"\\{c}" for c in "&%$#_{}"}
+    special |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(special.get(c, c) for c in text)
+
+
+def save_worst(path: Path, folder: Path) -> list[Path]:
+    """Write the instance on which each policy is worst, to be replayed; return the files.
+
+    Raises
+    ------
+    InputError
+        It cannot be made again: a file of its trace, or a version, has changed.
+    """
+    with Store.open(path) as store:
+        columns, rows = store.view()
+    plan = Campaign(path).plan()
+    sources = {canonical(case.source.content): case.source for case in plan.cases()}
+    by_digest = {
+        (row[columns.index("instance_sha256")]): row[columns.index("source")] for row in rows
+    }
+    made = []
+    for k, s in enumerate(statistics(samples(columns, rows)).summaries):
+        source = sources[by_digest[s.worst_sha256]]
+        instance = source.make(s.worst_seed)
+        if instance.digest() != s.worst_sha256:
+            raise InputError(
+                f"seed {s.worst_seed} of {source.label} makes another instance than when it was "
+                "computed; have versions changed?"
+            )
+        name = "".join(c if c.isalnum() else "-" for c in f"{s.group} {s.policy}")[:80]
+        made.append(folder / f"{k:02}-{name}.json")
+        save_instance(instance, made[-1])
+    return made

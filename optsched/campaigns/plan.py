@@ -1,0 +1,336 @@
+"""The plan of a campaign: a TOML file, or the same from Python, and the cells that it asks for."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import BeforeValidator, Field, NonNegativeInt, PositiveInt, model_validator
+
+from optsched.campaigns.axes import (
+    Case,
+    Contender,
+    Reference,
+    Source,
+    canonical,
+    cells_of,
+    digest_of,
+    file_of_policy,
+    grid,
+    instance_key,
+)
+from optsched.engine.progress import CLOSED
+from optsched.files.disk import read_limited
+from optsched.files.envelope import checked, valid
+from optsched.policies.plugins import get_policy, known_or_refused
+from optsched.problem import Frozen, InputError, Level, get_family
+
+LARGEST = 1 << 24  # bytes of a plan
+MOST = 10_000_000  # cells of a plan
+JsonTable = dict[str, Any]
+
+
+def _seeds(value: Any) -> Any:
+    """Read 20 as 0 .. 19, and "5..8" as 5, 6, 7, 8."""
+    if isinstance(value, bool):
+        raise ValueError(f"is {value}, expected how many, 'first..last', or a list")
+    if isinstance(value, int):
+        return tuple(range(value))
+    if isinstance(value, str):
+        ends = re.fullmatch(r"(\d{1,15})\.\.(\d{1,15})", value.replace(" ", ""))
+        if ends is None:
+            raise ValueError(f"is {value!r}, expected how many, 'first..last', or a list")
+        if int(ends[2]) - int(ends[1]) >= MOST:
+            raise ValueError(f"is {value!r}, expected at most {MOST} seeds")
+        return tuple(range(int(ends[1]), int(ends[2]) + 1))
+    return value
+
+
+Seeds = Annotated[tuple[NonNegativeInt, ...], BeforeValidator(_seeds), Field(min_length=1)]
+Axes = dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]]
+
+
+class Search(Frozen):
+    """How optima are looked for: by work, which repeats, or by time, which does not."""
+
+    method: str = "auto"
+    time_limit: float | None = Field(default=None, ge=0, description="seconds")
+    effort: PositiveInt | None = Field(default=None, description="units of work of the method")
+    gap: float = Field(default=CLOSED, ge=0)
+    seed: NonNegativeInt = 0
+    check: Level = Level.CERTIFIED
+
+    @model_validator(mode="after")
+    def _one_limit(self) -> Self:
+        from optsched.optimum import solve
+
+        if self.effort is not None and self.time_limit is not None:
+            raise ValueError("effort and time_limit are both given, expected one of them")
+        if self.effort is not None and "effort" not in inspect.signature(solve).parameters:
+            raise ValueError("effort is given, but no method counts its work; expected time_limit")
+        return self
+
+    def reference(self, family: str) -> Reference:
+        """Return the reference; without a limit it has 60 seconds.
+
+        Raises
+        ------
+        InputError
+            The family has no such method.
+        """
+        methods = get_family(family).methods
+        if self.method not in methods:
+            raise InputError(
+                f"{family}: unknown method {self.method!r}, expected one of: {', '.join(methods)}"
+            )
+        limit = 60.0 if self.effort is None and self.time_limit is None else self.time_limit
+        return Reference(self.method, limit, self.effort, self.gap, self.seed, str(self.check))
+
+
+class Instances(Frozen):
+    """A generator or a trace, with a grid over any of its parameters, and seeds."""
+
+    family: str
+    preset: str | None = None
+    trace: str | None = Field(default=None, description="a file, or the word sample")
+    seeds: Seeds = (0,)
+    parameters: JsonTable = Field(default={})
+    grid: Axes = Field(default={})
+    reference: Search | None = Field(default=None, description="else the plan's")
+
+    @model_validator(mode="after")
+    def _one_origin(self) -> Self:
+        get_family(self.family)
+        if self.trace is not None and self.preset is not None:
+            raise ValueError("trace and preset are both given, expected one of them")
+        twice = [n for n in self.grid if n in self.parameters or (n == "preset" and self.preset)]
+        if twice:
+            raise ValueError(f"{twice[0]} is fixed and an axis of the grid, expected one of them")
+        for name in ("seed", "draw_seed"):
+            if name in self.parameters or name in self.grid:
+                raise ValueError(f"{name} is no parameter here, expected it in seeds")
+        return self
+
+    def sources(self, digests: Mapping[str, str], folder: str) -> Iterator[Source]:
+        """Yield a source for every point of the grid."""
+        fixed = self.parameters if self.preset is None else {"preset": self.preset}
+        for point in grid(self.grid):
+            given = {**fixed, **self.parameters, **point}
+            if self.trace is None and "preset" not in given:
+                given = {"preset": get_family(self.family).presets[0], **given}
+            yield Source(self.family, given, self.trace, folder, digests)
+
+
+class Policies(Frozen):
+    """A policy, with a grid over its parameters."""
+
+    name: str = Field(description="of the family's, an entry point, MODULE:CLASS or exec:COMMAND")
+    family: str | None = Field(default=None, description="else every family that has it")
+    parameters: JsonTable = Field(default={})
+    grid: Axes = Field(default={})
+    sealed: bool = False
+
+    @model_validator(mode="after")
+    def _made_here(self) -> Self:
+        sealed = self.sealed or self.name.startswith("exec:")
+        if sealed and (self.parameters or self.grid):
+            raise ValueError(f"{self.name} is sealed, and made without parameters; expected none")
+        return self
+
+    def contenders(self, digests: Mapping[str, str]) -> Iterator[Contender]:
+        """Yield a policy for every point of the grid."""
+        for point in grid(self.grid):
+            given = {**self.parameters, **point}
+            yield Contender(self.name, given, self.sealed, digests.get(self.name))
+
+
+class Limits(Frozen):
+    """What a worker may use. No part of any key: a cell within its limits is the same."""
+
+    cell_seconds: float = Field(
+        default=600.0, gt=0, description="after which a cell counts as hung, beside a time limit"
+    )
+    memory_gb: float | None = Field(
+        default=None, gt=0, description="for the cells of a worker; None: its share of the machine"
+    )
+
+
+class Plan(Frozen):
+    """What a campaign computes."""
+
+    name: str = "campaign"
+    instances: tuple[Instances, ...] = Field(min_length=1)
+    policies: tuple[Policies, ...] = Field(default=(), description="none: all of the families")
+    replications: PositiveInt = Field(default=1, description="seeds of the policies per instance")
+    reference: Search = Search()
+    limits: Limits = Limits()
+    folder: str = Field(default=".", description="where files are looked for")
+    digests: dict[str, str] = Field(default={}, description="SHA-256 of files, by name")
+
+    def content(self) -> JsonTable:
+        """Return what decides about the cells: neither the limits nor the folder."""
+        return self.model_dump(mode="json", exclude={"limits", "folder", "name"})
+
+    def cases(self) -> Iterator[Case]:
+        """Yield every instance with its cells; an instance that is named twice comes once.
+
+        Raises
+        ------
+        InputError
+            A family without a policy, or an unknown name.
+        """
+        seen: set[bytes] = set()
+        for block in self.instances:
+            reference = (block.reference or self.reference).reference(block.family)
+            contenders = self._contenders(block.family)
+            for source in block.sources(self.digests, self.folder):
+                for seed in block.seeds:
+                    key = instance_key(source, seed)
+                    cells = tuple(cells_of(key, reference, contenders, self.replications))
+                    if cells[0].key not in seen:
+                        seen.add(cells[0].key)
+                        yield Case(key, source, seed, reference, cells)
+
+    def keys(self) -> set[bytes]:
+        """Return the keys of all cells."""
+        return {cell.key for case in self.cases() for cell in case.cells}
+
+    def _try(self, family: str) -> None:
+        """Make every policy of the family's own that has parameters: they may be none."""
+        own = get_family(family).policies
+        for contender in self._contenders(family):
+            if contender.name in own and contender.parameters:
+                with valid(contender.label):
+                    try:
+                        get_policy(get_family(family), contender.name, **contender.parameters)
+                    except ValueError as err:
+                        raise InputError(str(err)) from err
+
+    def _contenders(self, family: str) -> list[Contender]:
+        known = get_family(family)
+        if not self.policies:
+            return [Contender(name, {}) for name in known.policies]
+        found = {
+            contender.key: contender
+            for block in self.policies
+            if block.family in (None, family)
+            for contender in block.contenders(self.digests)
+            if block.family is not None or contender.serves(known)
+        }
+        if not found:
+            raise InputError(
+                f"{family}: no policy of the plan belongs to it, "
+                f"expected one of: {', '.join(known.policies)}"
+            )
+        return list(found.values())
+
+    def settled(self, folder: Path) -> Plan:
+        """Return the plan with all names checked, and the digests of its files.
+
+        Parameters
+        ----------
+        folder : Path
+            Where its files are looked for.
+
+        Raises
+        ------
+        InputError
+            An unknown family, preset, parameter, policy or method; a file that cannot be read; or
+            too many cells.
+        """
+        digests: dict[str, str] = {}
+        count = 0
+        families = {block.family for block in self.instances}
+        for policy in self.policies:
+            if policy.family is not None:
+                known_or_refused(get_family(policy.family), policy.name)
+            elif not any(policy.name in get_family(f).policies for f in families):
+                known_or_refused(get_family(min(families)), policy.name)
+            file = file_of_policy(policy.name, Path.cwd())
+            if file is not None:
+                digests[policy.name] = digest_of(file)
+        for block in self.instances:
+            (block.reference or self.reference).reference(block.family)
+            self._try(block.family)
+            settings = len(self._contenders(block.family)) * self.replications
+            for source in block.sources({}, str(folder)):
+                source.check(block.seeds[0])
+                for named in source.files():
+                    digests[named] = digest_of(folder / named)
+                count += len(block.seeds) * settings
+                if count > MOST:
+                    raise InputError(f"the plan asks for more than {MOST} cells, expected fewer")
+        return self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan, checked, with the digests of the files that it names.
+
+    Raises
+    ------
+    InputError
+        One line says where, what is there and what would be right.
+    """
+    try:
+        content = tomllib.loads(read_limited(path, LARGEST).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
+        raise InputError(f"{path}: is no TOML: {err}") from err
+    made = _named(content, path.stem, str(path))
+    try:
+        return made.settled(path.parent)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
+
+
+def _named(content: JsonTable, name: str, place: str) -> Plan:
+    for own in ("digests", "folder"):
+        if own in content:
+            raise InputError(f"{place}: {own} is no key of a plan, expected it to be left out")
+    return checked(Plan, {"name": name} | content, place)
+
+
+def make_plan(content: Mapping[str, Any], folder: Path) -> Plan:
+    """Return the plan that a mapping describes, as a TOML file would; files are in ``folder``."""
+    return _named(dict(content), "campaign", "plan").settled(folder)
+
+
+def stored_plan(content: JsonTable) -> Plan:
+    """Return a plan that a store holds: its files need not be there any more."""
+    return Plan.model_validate(content)
+
+
+def difference(there: Any, here: Any, place: str = "") -> str | None:
+    """Return the first key in which two contents differ, with both values; None: they are equal.
+
+    >>> difference({"a": {"b": 1}}, {"a": {"b": 2}})
+    'a.b is 2, but 1 in the store'
+    """
+    if isinstance(there, dict) and isinstance(here, dict):
+        for name in sorted({*there, *here}):
+            inner = f"{place}.{name}" if place else name
+            found = difference(there.get(name), here.get(name), inner)
+            if found:
+                return found
+        return None
+    if _rows(there) and _rows(here) and len(there) == len(here):
+        for k, (a, b) in enumerate(zip(there, here, strict=True)):
+            found = difference(a, b, f"{place}[{k}]")
+            if found:
+                return found
+        return None
+    if canonical(there) == canonical(here):
+        return None
+    return f"{place} is {_brief(here)}, but {_brief(there)} in the store"
+
+
+def _rows(value: Any) -> bool:
+    return isinstance(value, Sequence) and bool(value) and all(isinstance(x, dict) for x in value)
+
+
+def _brief(value: Any) -> str:
+    text = canonical(value)
+    return text if len(text) <= 60 else f"{text[:40]} ... {text[-15:]}"

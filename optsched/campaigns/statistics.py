@@ -1,0 +1,449 @@
+"""What a campaign says: ratios are intervals, and stay intervals in every statistic.
+
+The unit is the instance: what a policy does with several seeds is averaged first. The rules:
+
+- The best schedule that is known of an instance is the best of the search's and of all policies'
+  that keep to the model.
+- A ratio is infinite where something could be earned and nothing was; 0/0 is 1. Both are counted,
+  and an infinite ratio makes the mean infinite: it is never dropped.
+- An instance without a bound has no upper end, and so has the mean.
+- A cell that ended in an error has no ratio. It is counted, and the statistics are those of the
+  instances that have one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from optsched.campaigns.axes import Contender, Source
+from optsched.campaigns.store import State
+from optsched.numbers.arrays import Floats
+from optsched.problem import Extended, Frozen, get_family
+
+RESAMPLES = 1999
+FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
+BATCH = 1 << 21  # numbers drawn at a time
+LEVEL = 0.05
+SAME = 1e-9  # policies whose ratios differ by less have done the same
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The ratios of one policy on the instances of one source (averaged over its seeds)."""
+
+    group: str
+    policy: str
+    instances: tuple[tuple[int, str], ...]  # seed and digest of each
+    low: Floats  # (n,)
+    high: Floats  # (n,), infinite where there is no bound
+    open: int  # instances whose optimum is not closed
+    errors: int  # cells without a ratio
+    nothing: int  # ratios 0/0
+    least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
+
+    @property
+    def count(self) -> int:
+        """How many instances have a ratio."""
+        return len(self.low)
+
+
+class Summary(Frozen):
+    """What is said of one policy on one source."""
+
+    group: str
+    policy: str
+    instances: int = Field(description="with a ratio")
+    open: int = Field(description="instances whose optimum is not closed")
+    errors: int = Field(description="cells without a ratio")
+    infinite: int = Field(description="instances with an infinite ratio")
+    nothing: int = Field(description="cells with 0/0, which counts as 1")
+    unbounded: int = Field(description="instances without a bound")
+    low: Extended = Field(description="mean of the low ends")
+    high: Extended = Field(description="mean of the high ends")
+    interval: tuple[Extended, Extended] | None = Field(
+        description="holds the mean ratio with 95 % confidence; None with one instance"
+    )
+    median: Extended = Field(description="of the low ends")
+    quantile90: Extended = Field(description="of the low ends")
+    worst: Extended = Field(description="the largest low end")
+    worst_seed: int
+    worst_sha256: str
+
+    @property
+    def mean(self) -> str:
+        """The mean, as short as in a table."""
+        if self.high <= self.low * (1 + 1e-6):
+            return f"{self.low:.4g}"
+        if math.isinf(self.high):
+            return f">= {self.low:.4g}" if math.isfinite(self.low) else "inf"
+        return f"{self.low:.4g} .. {self.high:.4g}"
+
+
+class Pair(Frozen):
+    """Two policies on the same instances."""
+
+    group: str
+    first: str
+    second: str
+    instances: int
+    better: int = Field(description="instances on which the first is better")
+    worse: int = Field(description="instances on which the first is worse")
+    median: Extended = Field(description="of the first's ratio over the second's")
+    p: float = Field(description="Wilcoxon's signed-rank test, before Holm's correction")
+    holm: float = Field(description="the same, corrected for all pairs of the group")
+
+    @property
+    def differ(self) -> bool:
+        """Whether the two can be told apart."""
+        return self.holm <= LEVEL
+
+    def __str__(self) -> str:
+        said = "differ" if self.differ else "cannot be told apart"
+        return (
+            f"{self.group}: {self.first} and {self.second} {said} (p = {self.holm:.2g} after Holm; "
+            f"{self.first} better on {self.better} of {self.instances} instances, worse on "
+            f"{self.worse})"
+        )
+
+
+class Statistics(Frozen):
+    """What a campaign says."""
+
+    summaries: tuple[Summary, ...]
+    pairs: tuple[Pair, ...]
+
+    def flags(self) -> list[str]:
+        """Return what must be said beside the table, group by group."""
+        found = []
+        for group in dict.fromkeys(s.group for s in self.summaries):
+            pairs = [pair for pair in self.pairs if pair.group == group]
+            alike = [f"{p.first}/{p.second}" for p in pairs if not p.differ]
+            if pairs and len(alike) == len(pairs):
+                found.append(f"{group}: cannot tell policies apart")
+            elif alike:
+                found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
+        return found
+
+
+def samples(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Sample]:
+    """Return the ratios in the cells of a store (see `Store.view`), by source and policy."""
+    return [
+        _sample(group, policy, cells)
+        for group, by_policy in _grouped(columns, rows).items()
+        for policy, cells in by_policy.items()
+    ]
+
+
+Cell = dict[str, Any]
+
+
+def rated(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Cell]:
+    """Yield the cells of a store with ``best``, ``ratio`` (low, high) or None, and ``group``."""
+    by_instance: dict[tuple[Any, str], list[Cell]] = {}
+    for row in rows:
+        cell = dict(zip(columns, row, strict=True))
+        by_instance.setdefault((cell["instance"], cell["reference"]), []).append(cell)
+    names: dict[tuple[str, str], tuple[str, str]] = {}
+    references = {reference for _, reference in by_instance}
+    for (_, reference), cells in by_instance.items():
+        content = cells[0]["source"]
+        if (content, reference) not in names:
+            family, label = source_of(content)
+            names[content, reference] = family, _group_name(label, reference, references)
+        family, group = names[content, reference]
+        _rate(family, cells)
+        for cell in cells:
+            yield cell | {"group": group}
+
+
+def _grouped(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]]
+) -> dict[str, dict[str, list[Cell]]]:
+    """Return the cells with their ratios by source and policy, in a fixed order."""
+    labels: dict[str, str] = {}
+    found: dict[str, dict[str, list[Cell]]] = {}
+    for cell in rated(columns, rows):
+        content = cell["policy"]
+        if content not in labels:
+            labels[content] = contender_of(content)
+        found.setdefault(cell["group"], {}).setdefault(labels[content], []).append(cell)
+    return {g: dict(sorted(by.items())) for g, by in sorted(found.items())}
+
+
+def _group_name(label: str, reference: str, references: set[str]) -> str:
+    """Name a group; by its reference too where the label alone would not tell."""
+    if len(references) == 1:
+        return label
+    asked = json.loads(reference)
+    limit = f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']} units"
+    return f"{label} [{asked['method']}, {limit}]"
+
+
+def source_of(content: str) -> tuple[str, str]:
+    """Return family and label of a source as it is stored."""
+    said = json.loads(content)
+    if "window" in said:
+        trace = str(said["files"]["trace"])
+        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
+        label = Source(said["family"], said["window"], short).label
+    else:
+        label = Source(said["family"], said["parameters"]).label
+    return said["family"], label
+
+
+def contender_of(content: str) -> str:
+    """Return the label of a policy as it is stored."""
+    said = json.loads(content)
+    label = Contender(said["policy"], said.get("parameters", {})).label
+    return f"{label} sealed" if said.get("sealed") else label
+
+
+def _rate(family: str, cells: list[Cell]) -> None:
+    """Put the ratios ``ratio`` = (low, high) into the cells of one instance, and ``best``.
+
+    Where a policy has found more than the search, the low ends are those to its schedule.
+    """
+    made = get_family(family)
+    best, sign = cells[0]["optimum"], made.sign
+    known = [cell["known"] for cell in cells if cell["known"] is not None]
+    top = max(known, key=lambda x: sign * x, default=None)
+    ahead = top is not None and (best is None or sign * (top - best) > 0)
+    bound = cells[0]["certified_bound"]
+    bound = cells[0]["bound"] if bound is None else bound
+    refuted = any(c["low"] is not None and c["high"] is None for c in cells)
+    factor = min((c["low"] for c in cells if c["known"] is not None and c["low"]), default=1.0)
+    for cell in cells:
+        cell["best"] = top if ahead else best
+        low, high = cell["low"], cell["high"]
+        earned = cell["value"]
+        if earned is None or (low is None and made.measure is not None):
+            cell["ratio"] = None
+            continue
+        if ahead and made.measure is None:
+            low = quotient(made.sense, earned, cell["best"])
+        elif ahead:
+            low = low / min(factor, 1.0)
+        elif low is None:  # neither the search nor a policy has a schedule
+            cell["ratio"] = None
+            continue
+        if refuted or bound is None or high is None:
+            high = math.inf
+        cell["ratio"] = low, max(low, high)
+
+
+def quotient(sense: str, earned: float, best: float) -> float:
+    """Return how much worse than the best it is, by the rules at the top.
+
+    >>> quotient("max", 0.0, 2.0), quotient("max", 0.0, 0.0), quotient("min", 4.0, 2.0)
+    (inf, 1.0, 2.0)
+    """
+    if sense == "max":
+        if earned <= 0 < best:
+            return math.inf
+        above, below = best, earned
+    else:
+        above, below = earned, best
+    if below == 0:
+        return 1.0 if above == 0 else math.inf
+    return above / below
+
+
+def _sample(group: str, policy: str, cells: Sequence[Cell]) -> Sample:
+    """Average over the seeds of a policy on each instance."""
+    by_instance: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        by_instance.setdefault(cell["instance"], []).append(cell)
+    low, high, names = [], [], []
+    for found in by_instance.values():
+        ratios = [cell["ratio"] for cell in found if cell["ratio"] is not None]
+        if ratios:
+            low.append(sum(r[0] for r in ratios) / len(ratios))
+            high.append(sum(r[1] for r in ratios) / len(ratios))
+            names.append((found[0]["instance_seed"], found[0]["instance_sha256"]))
+    order = sorted(range(len(names)), key=names.__getitem__)
+    return Sample(
+        group=group,
+        policy=policy,
+        instances=tuple(names[k] for k in order),
+        low=np.array([low[k] for k in order], dtype=float),
+        high=np.array([high[k] for k in order], dtype=float),
+        open=sum(found[0]["status"] == State.LIMIT for found in by_instance.values()),
+        errors=sum(cell["ratio"] is None or cell["status"] == State.ERROR for cell in cells),
+        nothing=sum(
+            cell["ratio"] is not None and cell["value"] == 0 and cell["best"] == 0 for cell in cells
+        ),
+        least=float(all(c["known"] is not None for c in cells if c["ratio"] is not None)),
+    )
+
+
+def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:
+    """Return means with intervals, and all pairs of policies of a group.
+
+    Parameters
+    ----------
+    found : sequence of Sample
+    seed : int
+        Of the bootstrap.
+    """
+    groups: dict[str, list[Sample]] = {}
+    for sample in found:
+        groups.setdefault(sample.group, []).append(sample)
+    return Statistics(
+        summaries=tuple(summary(s, seed=seed) for s in found if s.count),
+        pairs=tuple(pair for inside in groups.values() for pair in pairs(inside)),
+    )
+
+
+def summary(sample: Sample, *, seed: int = 0) -> Summary:
+    """Return what is said of one policy."""
+    worst = int(np.argmax(sample.low))
+    low, high = sample.low, sample.high
+    return Summary(
+        group=sample.group,
+        policy=sample.policy,
+        instances=sample.count,
+        open=sample.open,
+        errors=sample.errors,
+        infinite=int(np.isinf(low).sum()),
+        nothing=sample.nothing,
+        unbounded=int((np.isinf(high) & np.isfinite(low)).sum()),
+        low=float(low.mean()),
+        high=float(high.mean()),
+        interval=mean_interval(low, high, least=sample.least, seed=seed),
+        median=float(np.quantile(low, 0.5, method="inverted_cdf")),
+        quantile90=float(np.quantile(low, 0.9, method="inverted_cdf")),
+        worst=float(low[worst]),
+        worst_seed=sample.instances[worst][0],
+        worst_sha256=sample.instances[worst][1],
+    )
+
+
+def mean_interval(
+    low: Floats, high: Floats, *, least: float = 0.0, seed: int = 0
+) -> tuple[float, float] | None:
+    """Return an interval that holds the mean ratio with 95 % confidence.
+
+    It begins where the bootstrap's interval of the mean low end begins, and ends where that of the
+    mean high end does. The bootstrap is that of Student's statistic: ratios are skewed, and plain
+    percentiles would be too narrow at some ten instances.
+
+    Parameters
+    ----------
+    low, high : array, shape (n,)
+    least : float
+        No ratio is below.
+    seed : int
+
+    Returns
+    -------
+    (float, float) or None
+        None with one instance.
+    """
+    if len(low) < 2:
+        return None
+    first = _student(low, seed)[0] if np.isfinite(low).all() else math.inf
+    last = _student(high, seed)[1] if np.isfinite(high).all() else math.inf
+    return max(least, first), last
+
+
+def _student(x: Floats, seed: int) -> tuple[float, float]:
+    n, mean = len(x), float(x.mean())
+    error = float(x.std(ddof=1)) / math.sqrt(n)
+    if error <= 1e-12 * abs(mean):
+        return mean, mean
+    rng = np.random.default_rng(seed)
+    drawn: list[Floats] = []
+    size = max(1, BATCH // n)
+    for begun in range(0, RESAMPLES, size):
+        part = x[rng.integers(n, size=(min(size, RESAMPLES - begun), n))]
+        away, spread = part.mean(axis=1) - mean, part.std(axis=1, ddof=1) / math.sqrt(n)
+        # where a sample has no spread at all it is as far away as can be
+        far = np.abs(away) >= FURTHEST * spread
+        safe = np.where(far, 1.0, spread)
+        drawn.append(np.where(far, FURTHEST * np.sign(away), away / safe))
+    ends = np.quantile(np.concatenate(drawn), [LEVEL / 2, 1 - LEVEL / 2], method="inverted_cdf")
+    return mean - float(ends[1]) * error, mean - float(ends[0]) * error
+
+
+def pairs(inside: Sequence[Sample]) -> Iterator[Pair]:
+    """Compare all policies of a group by instance; Holm's correction over all pairs.
+
+    Which schedule is the best does not matter for that: it cancels in the quotient of two ratios.
+    So policies are told apart as well where optima are open.
+    """
+    found = [(a, b, *_signed(a, b)) for a, b in combinations(inside, 2)]
+    p = [p for *_, p in found]
+    for (a, b, differences, alone), corrected in zip(found, holm(p), strict=True):
+        middle = float(np.median(differences)) if len(differences) else 0.0
+        yield Pair(
+            group=a.group,
+            first=a.policy,
+            second=b.policy,
+            instances=len(differences),
+            better=int((differences < 0).sum()),
+            worse=int((differences > 0).sum()),
+            median=math.exp(middle) if middle < 700 else math.inf,
+            p=alone,
+            holm=corrected,
+        )
+
+
+def _signed(a: Sample, b: Sample) -> tuple[Floats, float]:
+    """Return the logarithms of a's ratios over b's on common instances, and the test's p."""
+    from scipy.stats import wilcoxon  # here, since it takes a second to import
+
+    place = {name: k for k, name in enumerate(b.instances)}
+    common = [(k, place[name]) for k, name in enumerate(a.instances) if name in place]
+    if not common:
+        return np.zeros(0), 1.0
+    mine, theirs = a.low[[k for k, _ in common]], b.low[[k for _, k in common]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        differences = np.log(mine) - np.log(theirs)
+    differences = np.where(mine == theirs, 0.0, differences)  # both infinite: the same
+    differences[np.abs(differences) <= SAME] = 0.0
+    ranked = differences[differences != 0]
+    if not len(ranked):
+        return differences, 1.0
+    finite = np.abs(ranked[np.isfinite(ranked)])
+    most = float(finite.max()) + 1.0 if len(finite) else 1.0
+    return differences, float(wilcoxon(np.clip(ranked, -most, most)).pvalue)
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Return the p-values with Holm's correction, in their order.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    order = sorted(range(len(p)), key=p.__getitem__)
+    found, least = [0.0] * len(p), 0.0
+    for rank, k in enumerate(order):
+        least = max(least, min(1.0, p[k] * (len(p) - rank)))
+        found[k] = least
+    return found
+
+
+def ecdf(sample: Sample) -> Mapping[str, Floats]:
+    """Return the share of instances with a ratio of at most x, as an interval.
+
+    Returns
+    -------
+    mapping
+        ``ratio``: x; ``at_least``, ``at_most``: the shares, by the high and the low ends.
+    """
+    x = np.unique(np.concatenate([sample.low, sample.high]))
+    x = x[np.isfinite(x)]
+    n = max(1, sample.count)
+    return {
+        "ratio": x,
+        "at_least": np.searchsorted(np.sort(sample.high), x, side="right") / n,
+        "at_most": np.searchsorted(np.sort(sample.low), x, side="right") / n,
+    }

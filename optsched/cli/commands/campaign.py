@@ -1,0 +1,294 @@
+"""`optsched campaign run`, `resume`, `status`, `merge` and `export`."""
+
+import re
+import tempfile
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from optsched.cli.commands.ending import ending_well, report
+from optsched.cli.options import Json, talks
+from optsched.files.disk import writable, writable_folder
+from optsched.problem import InputError, Window
+from optsched.process import interrupts, lastwords, talk
+
+if TYPE_CHECKING:
+    from optsched.campaigns.campaign import Campaign
+    from optsched.campaigns.plan import Plan
+
+commands = typer.Typer(
+    help="Run many policies on many instances; stop and go on; say what the numbers tell.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+StoreFile = Annotated[Path, typer.Argument(metavar="STORE", help="What `campaign run` has made.")]
+Workers = Annotated[int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")]
+Dask = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Compute on a running Dask cluster.")
+]
+Shard = Annotated[
+    str | None, typer.Option(metavar="K/N", help="Only part K of N, 1 <= K <= N; see `merge`.")
+]
+Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
+
+
+@talks
+def run(
+    plan: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (TOML).")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The store; default: PLAN with the ending .sqlite."),
+    ] = None,
+    workers: Workers = None,
+    dask: Dask = None,
+    shard: Shard = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many cells there are, and how long.")
+    ] = False,
+    retry_errors: Again = False,
+    as_json: Json = False,
+) -> None:
+    """Compute the cells of a plan that the store does not hold yet.
+
+    Ctrl-C ends after the cells in flight, and a killed run loses nothing but them: the same command
+    goes on. More seeds or policies in the plan run the new cells alone. Exit status 1: a cell
+    failed.
+
+    Example:  optsched campaign run plan.toml
+    """
+    from optsched.campaigns.campaign import forecast
+    from optsched.campaigns.plan import read_plan
+
+    part = _part(shard)
+    asked = read_plan(plan)
+    ending = "" if part is None else f"-{part[0]}of{part[1]}"
+    store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
+    if dry_run:
+        found = forecast(asked, store)
+        report(vars(found), None, as_json)
+        if not as_json:
+            print(found)
+        return
+    how = _How(workers, dask, part, retry_errors)
+    _run(asked, store, how, as_json=as_json)
+
+
+@talks
+def resume(
+    store: StoreFile,
+    workers: Workers = None,
+    dask: Dask = None,
+    shard: Shard = None,
+    retry_errors: Again = False,
+    as_json: Json = False,
+) -> None:
+    """Go on with a campaign: its store holds its plan.
+
+    Example:  optsched campaign resume plan.sqlite
+    """
+    from optsched.campaigns.campaign import Campaign
+
+    plan = Campaign(store).plan()
+    current = plan.settled(Path(plan.folder))  # a trace or a policy may have been changed
+    how = _How(workers, dask, _part(shard), retry_errors)
+    _run(current, store, how, as_json=as_json)
+
+
+@dataclass(frozen=True)
+class _How:
+    """Who computes, and what."""
+
+    workers: int | None = None
+    dask: str | None = None
+    shard: tuple[int, int] | None = None
+    retry_errors: bool = False
+
+
+def _run(
+    plan: "Plan", store: Path, how: _How | None = None, *, as_json: bool, kept: bool = True
+) -> None:
+    """Run a campaign and show what came of it; ``kept``: the store stays."""
+    from optsched.campaigns.campaign import campaign
+    from optsched.campaigns.run import Progress
+    from optsched.cli.ticker import Ticker
+
+    with ending_well():
+        lastwords.finish_what_is_begun()
+        with Ticker(f"campaign {plan.name}") as ticker:
+
+            def tell(progress: Progress) -> None:
+                ending = "ending after the cells in flight; " if progress.ended else ""
+                ticker.say(ending + str(progress))
+
+            made = campaign(plan, store, tell=tell, **vars(how or _How()))
+    number = interrupts.asked()
+    if number is not None:
+        further = f"; `optsched campaign resume {store}` goes on" if kept else ""
+        talk.say(f"ended: {made.progress}{further}")
+        lastwords.leave_word(said=True)
+        raise typer.Exit(128 + number)
+    _show(made, as_json)
+    if kept:
+        talk.remark(f"the cells are in {store}")
+    raise typer.Exit(1 if made.progress is not None and made.progress.errors else 0)
+
+
+@talks
+def status(store: StoreFile, as_json: Json = False) -> None:
+    """Say how much of a campaign is done; also while it runs.
+
+    Example:  optsched campaign status plan.sqlite
+    """
+    from optsched.campaigns.campaign import status as look
+
+    found = look(store)
+    report(found.summary(), None, as_json)
+    if not as_json:
+        print(found.head)
+        for name, by in found.by_source.items():
+            said = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
+            print(talk.printable(f"  {name}: {said}"))
+        for remark in found.remarks():
+            print(talk.printable(remark))
+
+
+@talks
+def merge(
+    output: Annotated[Path, typer.Argument(metavar="STORE", help="The store to be made.")],
+    parts: Annotated[list[Path], typer.Argument(metavar="PART...", help="Stores of one plan.")],
+    as_json: Json = False,
+) -> None:
+    """Put stores of one plan together, such as those of `run --shard`.
+
+    Example:  optsched campaign merge all.sqlite plan-1of2.sqlite plan-2of2.sqlite
+    """
+    from optsched.campaigns.campaign import merge as together
+
+    found = together(output, parts).status()
+    report(found.summary(), None, as_json)
+    if not as_json:
+        print(found.head)
+
+
+@talks
+def export(
+    store: StoreFile,
+    csv: Annotated[Path | None, typer.Option(help="A row per cell.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="The same for tools that like it.")] = None,
+    latex: Annotated[Path | None, typer.Option(help="The table of the means.")] = None,
+    ecdf: Annotated[Path | None, typer.Option(help="Distributions of the ratios, CSV.")] = None,
+    worst: Annotated[
+        Path | None, typer.Option(help="Folder for the instances on which policies are worst.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print the means with their intervals; write what was asked for.
+
+    Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
+    """
+    from optsched.campaigns import export as files
+    from optsched.campaigns.campaign import Campaign
+
+    for target, save in (
+        (csv, files.save_csv),
+        (parquet, files.save_parquet),
+        (latex, files.save_latex),
+        (ecdf, files.save_ecdf),
+    ):
+        if target is not None:
+            save(store, writable(target))
+            talk.remark(f"{target} written")
+    if worst is not None:
+        for path in files.save_worst(store, writable_folder(worst)):
+            talk.remark(f"{path} written")
+    _show(Campaign(store), as_json)
+
+
+for command in (run, resume, status, merge, export):
+    commands.command()(command)
+
+
+def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
+    """Return the instances of a trace that so many seeds draw, as a plan says it.
+
+    Raises
+    ------
+    InputError
+        An instance file: nothing of it is drawn.
+    """
+    if source.name.endswith(".json"):
+        raise InputError(
+            f"{source}: is one instance, of which nothing is drawn; expected a trace, or a plan "
+            "for `optsched campaign run`"
+        )
+    said = {field.name: getattr(window, field.name) for field in fields(window)}
+    first = said.pop("draw_seed") or 0
+    return {
+        "trace": str(source),
+        "seeds": list(range(first, first + seeds)),
+        "parameters": {name: _plain(value) for name, value in said.items() if value is not None},
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [*map(str, value)]
+    return str(value) if isinstance(value, Path) else value
+
+
+def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -> None:
+    """Run a campaign that has no file: its store is ``output``, or gone when it is shown."""
+    from optsched.campaigns.plan import make_plan
+
+    with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
+        store = output or Path(folder) / "ratio.sqlite"
+        _run(make_plan(plan, Path.cwd()), store, as_json=as_json, kept=output is not None)
+
+
+def _part(shard: str | None) -> tuple[int, int] | None:
+    if shard is None:
+        return None
+    found = re.fullmatch(r"(\d{1,9})/(\d{1,9})", shard)
+    if found is None:
+        raise InputError(f"--shard is {shard!r}, expected K/N, such as 3/64")
+    return int(found[1]), int(found[2])
+
+
+def _show(made: "Campaign", as_json: bool) -> None:
+    """Print a row per policy, and what must be said beside the table."""
+    from optsched.cli.console import out, tables
+
+    found, state = made.statistics(), made.status()
+    if as_json:
+        report(state.summary() | {"statistics": found.model_dump(mode="json")}, None, as_json)
+        return
+    console = out()
+    console.print(state.head, markup=False)
+    rows = [
+        {
+            "instances": s.group,
+            "policy": s.policy,
+            "n": str(s.instances),
+            "open": str(s.open),
+            "errors": str(s.errors),
+            "inf": str(s.infinite),
+            "mean ratio": s.mean,
+            "95 % interval": "-" if s.interval is None else "{:.4g} .. {:.4g}".format(*s.interval),
+            "median": f"{s.median:.4g}",
+            "worst": f"{s.worst:.4g}",
+        }
+        for s in found.summaries
+    ]
+    if not talk.verbose:
+        empty = [n for n in ("open", "errors", "inf") if all(row[n] == "0" for row in rows)]
+        rows = [{n: cell for n, cell in row.items() if n not in empty} for row in rows]
+    for table in tables(rows, console):
+        console.print(table)
+    for line in [*found.flags(), *state.remarks()]:
+        console.print(line, markup=False)
+    if talk.verbose:
+        for pair in found.pairs:
+            console.print(str(pair), markup=False)

@@ -1,0 +1,156 @@
+"""`optsched campaign`: what it prints, writes and refuses; Ctrl-C."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from poison import numbers
+
+from optsched.campaigns.campaign import status
+from optsched.files.envelope import load_instance, save_instance
+from optsched.problem import get_family
+
+HELPERS = Path(__file__).parents[1] / "helpers"
+PLAN = """
+[[instances]]
+family = "bot"
+preset = "small"
+seeds = 8
+
+[[policies]]
+name = "fifo"
+[[policies]]
+name = "local-share"
+
+[reference]
+time_limit = 20
+"""
+
+
+def optsched(*words):
+    command = [sys.executable, "-m", "optsched", "campaign", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    path = tmp_path_factory.mktemp("campaign")
+    (path / "plan.toml").write_text(PLAN)
+    done = optsched("run", path / "plan.toml", "--workers", 1)
+    assert done.returncode == 0, done.stderr
+    assert "16 of 16 cells done" in done.stdout
+    assert "local-share" in done.stdout
+    return path
+
+
+def test_status_counts(folder):
+    said = json.loads(optsched("status", folder / "plan.sqlite", "--json").stdout)
+    assert (said["cells"], said["done"], said["missing"]) == (16, 16, 0)
+    assert said["sources"] == {"bot small": {"done": 16, "limit": 0, "error": 0}}
+    assert optsched("status", folder / "plan.sqlite").stdout.startswith("16 of 16 cells done\n")
+
+
+def test_a_second_run_has_nothing_to_do_and_more_seeds_have(folder, tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN.replace("seeds = 8", "seeds = 9"))
+    store = folder / "plan.sqlite"
+    said = optsched("run", tmp_path / "plan.toml", "-o", store, "--dry-run").stdout
+    assert said.startswith("18 cells on 9 instances, 16 of them done; the others take about")
+    again = optsched("resume", store)
+    assert again.returncode == 0
+    assert "16 of 16 cells done" in again.stdout
+
+
+def test_exports(folder, tmp_path):
+    files = [tmp_path / name for name in ("cells.csv", "table.tex", "ecdf.csv", "worst")]
+    options = ("--csv", files[0], "--latex", files[1], "--ecdf", files[2], "--worst", files[3])
+    done = optsched("export", folder / "plan.sqlite", *options, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(files[0].open()))
+    assert len(rows) == 16
+    by_policy = [float(r["ratio_low"]) for r in rows if r["policy"] == "local-share"]
+    found = {s["policy"]: s for s in json.loads(done.stdout)["statistics"]["summaries"]}
+    mine = found["local-share"]
+    assert mine["low"] == pytest.approx(sum(by_policy) / 8)
+    assert mine["interval"][0] < mine["low"] <= mine["high"] < mine["interval"][1]
+    assert r"bot small & local-share & 8 & 0 &" in files[1].read_text()
+    steps = [r for r in csv.DictReader(files[2].open()) if r["policy"] == "local-share"]
+    assert float(steps[-1]["share_at_most"]) == 1.0
+    worst = load_instance(files[3] / "01-bot-small-local-share.json")
+    assert worst.digest() == mine["worst_sha256"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "no.toml"), "no.toml: cannot be read"),
+        (("status", "no.sqlite"), "no.sqlite: there is no such store"),
+        (("run", "PLAN", "--shard", "3"), "--shard is '3', expected K/N"),
+        (("run", "PLAN", "--shard", "0/3"), "shard 0/3, expected k/n"),
+        (("merge", "STORE", "STORE"), "is the store to be made"),
+    ],
+)
+def test_what_is_wrong_is_one_line(folder, words, said):
+    names = {"PLAN": folder / "plan.toml", "STORE": folder / "plan.sqlite"}
+    found = optsched(*(names.get(word, word) for word in words))
+    assert found.returncode == 2
+    assert said in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
+    plan = PLAN.replace('"fifo"', '"poison:Counts"').replace("seeds = 8", "seeds = 400")
+    (tmp_path / "plan.toml").write_text(plan)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--workers", "1"],
+        env=os.environ | {"PYTHONPATH": str(HELPERS)},
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
+    counted = tmp_path / "counted"
+    while not counted.exists() or len(counted.read_text().splitlines()) < 5:
+        time.sleep(0.1)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert process.returncode == 130
+    assert "`optsched campaign resume plan.sqlite` goes on" in said
+    found = status(tmp_path / "plan.sqlite")
+    assert 5 <= found.done < found.cells == 800
+    begun = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "poison:Counts"]
+    assert len(begun) == len(counted.read_text().splitlines())  # all are stored
+    assert not (tmp_path / "plan.sqlite.lock").exists()
+
+
+def test_a_ratio_over_seeds_is_a_campaign(tmp_path):
+    words = ["ratio", "sample", "--jobs", "4", "--slots", "5", "--seeds", "3", "-p", "fifo"]
+    done = subprocess.run(
+        [sys.executable, "-m", "optsched", *words, "--draw-seed", "5", "--json", "-o", "store"],
+        capture_output=True,
+        cwd=tmp_path,
+        check=True,
+    )
+    (mine,) = json.loads(done.stdout)["statistics"]["summaries"]
+    assert (mine["policy"], mine["instances"]) == ("fifo", 3)
+    assert 1 <= mine["interval"][0] < mine["low"] < mine["interval"][1]
+    assert {row["instance_seed"] for row in numbers(tmp_path / "store")} == {5, 6, 7}
+
+
+def test_seeds_of_what_is_not_drawn_are_refused(tmp_path):
+    save_instance(get_family("bot").generate("small", seed=1), tmp_path / "one.json")
+    done = subprocess.run(
+        [sys.executable, "-m", "optsched", "ratio", tmp_path / "one.json", "--seeds", "3"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "is one instance, of which nothing is drawn; expected a trace" in done.stderr

@@ -1,0 +1,193 @@
+"""Plans: what they ask for, their keys, and what is wrong with them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from optsched.campaigns.axes import Contender, Reference, Source, cells_of, instance_key
+from optsched.campaigns.plan import difference, make_plan, read_plan, stored_plan
+from optsched.problem import InputError
+
+TOML = """
+[[instances]]
+family = "bot"
+preset = "small"
+seeds = 2
+grid = { applications = [2, 3] }
+
+[[instances]]
+family = "bipartite"
+preset = "small"
+seeds = "3..5"
+parameters = { slots = 4 }
+
+[[policies]]
+name = "fifo"
+[[policies]]
+name = "drf"
+[[policies]]
+name = "fairness"
+family = "bipartite"
+grid = { among = ["jobs", "all"] }
+
+[reference]
+time_limit = 5
+"""
+
+
+def plan(**changes):
+    usual = {"instances": [{"family": "bot", "preset": "small", "seeds": 3}]}
+    return make_plan(usual | changes, Path())
+
+
+def test_a_file_asks_for_the_grid(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text(TOML)
+    cases = list(read_plan(path).cases())
+    said = [(c.source.label, c.seed, [cell.contender.label for cell in c.cells]) for c in cases]
+    policies = ["drf", "fairness(among=jobs)", "fairness(among=all)"]
+    assert said == [
+        *(("bot small applications=2", seed, ["fifo"]) for seed in (0, 1)),
+        *(("bot small applications=3", seed, ["fifo"]) for seed in (0, 1)),
+        *(("bipartite small slots=4", seed, policies) for seed in (3, 4, 5)),
+    ]
+    assert {case.reference for case in cases} == {Reference(time_limit=5.0)}
+
+
+def test_without_policies_all_of_the_family_run():
+    names = [cell.contender.name for cell in next(plan().cases()).cells]
+    assert names == ["adaptive", "naive", "local-share", "fifo"]
+
+
+def test_keys_are_known_for_good():
+    # stores are read by later versions: these numbers must never change
+    source = Source("bot", {"preset": "small"})
+    key = instance_key(source, 7)
+    (cell,) = cells_of(key, Reference(time_limit=5.0), [Contender("fifo", {})], 1)
+    assert key.hex() == "68310c08e6fa2e093f493fcce033f336"
+    assert cell.key.hex() == "babaea98e9c386731166c78ee3f7cc32"
+    assert cell.seed == 938329571
+
+
+def test_keys_do_not_depend_on_hashing():
+    code = (
+        "from pathlib import Path; from optsched.campaigns.plan import make_plan;"
+        "p = make_plan({'instances': [{'family': 'bot', 'seeds': 2, 'grid': {'alpha': [1, 2]}}]},"
+        "Path('.')); print([c.key.hex() for case in p.cases() for c in case.cells])"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={"PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+
+
+def test_seeds_of_policies_are_common_and_differ_between_instances():
+    seeds = [{cell.seed for cell in case.cells} for case in plan().cases()]
+    assert [len(s) for s in seeds] == [1, 1, 1]
+    assert len(set.union(*seeds)) == 3
+
+
+def test_more_seeds_keep_the_cells_that_were_there():
+    more = plan(instances=[{"family": "bot", "preset": "small", "seeds": 5}], replications=2)
+    assert plan().keys() < more.keys()
+
+
+def test_limits_and_names_are_in_no_key():
+    assert plan().keys() == plan(limits={"cell_seconds": 3}, name="other").keys()
+    assert plan().content() == plan(limits={"cell_seconds": 3}, name="other").content()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reference": {"time_limit": 3}},
+        {"reference": {"time_limit": 60, "seed": 1}},
+        {"instances": [{"family": "bot", "seeds": 3}]},
+        {"instances": [{"family": "bot", "preset": "small", "parameters": {"alpha": 2}}]},
+        {"policies": [{"name": "adaptive", "parameters": {"iterations": 5}}]},
+        {"policies": [{"name": "adaptive", "sealed": True}]},
+    ],
+)
+def test_what_changes_a_number_changes_the_key(changes):
+    assert not plan().keys() & plan(**changes).keys()
+
+
+def test_a_policy_of_ones_own_counts_by_its_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    keys = []
+    for text in ("class P: pass\n", "class P:\n    x = 1\n"):
+        (tmp_path / "campaign_own.py").write_text(text)
+        keys.append(plan(policies=[{"name": "campaign_own:P"}]).keys())
+    assert not keys[0] & keys[1]
+
+
+def test_a_trace_counts_by_what_is_in_it(tmp_path):
+    keys = []
+    for folder, text in (("a", "1"), ("b", "1"), ("c", "2")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "jobs.csv").write_text(text)
+        block = {"family": "oasis", "trace": "jobs.csv", "grid": {"start": ["0", "1h"]}}
+        keys.append(make_plan({"instances": [block]}, tmp_path / folder).keys())
+    assert keys[0] == keys[1]
+    assert not keys[0] & keys[2]
+
+
+def test_windows_of_the_sample_become_instances():
+    block = {"family": "oasis", "trace": "sample", "parameters": {"jobs": 5, "slots": 5}}
+    first, second = make_plan({"instances": [block | {"seeds": 2}]}, Path()).cases()
+    made = [case.source.make(case.seed) for case in (first, second)]
+    assert len(made[0].jobs) == 5
+    assert made[0].digest() != made[1].digest()
+
+
+def test_a_stored_plan_is_the_plan():
+    assert stored_plan(plan().model_dump(mode="json")).keys() == plan().keys()
+
+
+def test_instances_that_are_named_twice_come_once():
+    block = {"family": "bot", "preset": "small", "seeds": 2}
+    assert len(list(plan(instances=[block, block | {"seeds": 3}]).cases())) == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"instances": [{"family": "bott"}]}, "instances.0: unknown family 'bott'"),
+        ({"instances": [{"family": "bot", "preset": "tiny"}]}, "unknown preset 'tiny', expected"),
+        ({"instances": [{"family": "bot", "parameters": {"jobs": 1}}]}, "parameter 'jobs'"),
+        ({"instances": [{"family": "bot", "seeds": "1-3"}]}, "'1-3', expected how many"),
+        ({"instances": [{"family": "bot", "seeds": 0}]}, "instances.0.seeds"),
+        ({"instances": [{"family": "bot", "grid": {"alpha": []}}]}, "instances.0.grid.alpha"),
+        ({"policies": [{"name": "drf"}]}, "unknown policy 'drf', expected one of: adaptive"),
+        ({"policies": [{"name": "drf", "family": "oasis"}]}, "bot: no policy of the plan"),
+        ({"reference": {"method": "x"}}, "bot: unknown method 'x', expected one of: auto"),
+        ({"reference": {"effort": 5, "time_limit": 5}}, "expected one of them"),
+        ({"refrence": {}}, "refrence"),
+        ({"digests": {}}, "digests is no key of a plan"),
+        ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x is sealed"),
+        ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),
+        ({"instances": [{"family": "bot", "seeds": "0..9999999"}]}, "more than 10000000 cells"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(changes, said):
+    with pytest.raises(InputError) as caught:
+        plan(**changes)
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_difference_is_named_by_its_key():
+    there, here = plan().content(), plan(reference={"time_limit": 3}).content()
+    assert difference(there, here) == "reference.time_limit is 3.0, but null in the store"
+    fewer = plan(instances=[{"family": "bot", "preset": "small", "seeds": 2}]).content()
+    assert difference(there, fewer) == "instances[0].seeds is [0,1], but [0,1,2] in the store"

@@ -1,0 +1,191 @@
+"""Statistics: intervals stay intervals, cover the truth, and tell no more than they know."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap, false_discovery_control
+
+from optsched.campaigns.statistics import (
+    Sample,
+    ecdf,
+    holm,
+    mean_interval,
+    pairs,
+    quotient,
+    samples,
+    statistics,
+    summary,
+)
+from optsched.intervals import Ratio
+
+COLUMNS = (
+    *("instance", "reference", "source", "policy", "status", "value", "known", "low", "high"),
+    *("optimum", "bound", "certified_bound", "instance_seed", "instance_sha256"),
+)
+
+
+def cell(instance, policy, value, *, optimum=10.0, bound=10.0, known=True, family="oasis"):
+    """Return a row of a store; the policy was compared with the search's optimum."""
+    ratio = None if optimum is None else Ratio.of("max", value, optimum, bound)
+    found = {
+        "instance": instance,
+        "reference": '{"method":"auto"}',
+        "source": f'{{"family":"{family}","parameters":{{"preset":"small"}}}}',
+        "policy": f'{{"policy":"{policy}"}}',
+        "status": 0 if optimum == bound else 1,
+        "value": value,
+        "known": value if known else None,
+        "low": None if ratio is None else ratio.low,
+        "high": None if ratio is None else ratio.high,
+        "optimum": optimum,
+        "bound": bound,
+        "certified_bound": bound,
+        "instance_seed": instance,
+        "instance_sha256": f"{instance:x}",
+    }
+    return tuple(found[name] for name in COLUMNS)
+
+
+def sample(low, high=None, policy="a"):
+    low = np.asarray(low, dtype=float)
+    names = tuple((k, str(k)) for k in range(len(low)))
+    high = low if high is None else np.asarray(high, dtype=float)
+    return Sample("group", policy, names, low, high, 0, 0, 0)
+
+
+def test_the_ratio_of_a_row_is_the_one_of_the_comparison():
+    for sense in ("max", "min"):
+        for earned in (0.0, 1.0, 4.0):
+            for best in (0.0, 1.0, 4.0):
+                assert quotient(sense, earned, best) == Ratio.of(sense, earned, best, None).low
+
+
+def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by():
+    rows = [
+        cell(0, "good", 9.0, optimum=8.0, bound=12.0),
+        cell(0, "bad", 4.0, optimum=8.0, bound=12),
+    ]
+    bad, good = samples(COLUMNS, rows)
+    assert (bad.policy, bad.low[0], bad.high[0]) == ("bad", 9 / 4, 12 / 4)
+    assert (good.low[0], good.high[0]) == (1.0, pytest.approx(12 / 9))
+    assert good.open == 1
+
+
+def test_a_policy_that_leaves_the_model_sets_no_standard():
+    rows = [cell(0, "free", 20.0, known=False), cell(0, "bad", 5.0)]
+    bad, free = samples(COLUMNS, rows)
+    assert bad.low[0] == 2.0
+    assert free.low[0] == 0.5
+    assert (bad.least, free.least) == (1.0, 0.0)
+
+
+def test_infinite_ratios_and_nothing_to_gain_are_counted():
+    rows = [
+        cell(0, "p", 0.0),
+        cell(1, "p", 0.0, optimum=0.0, bound=0.0),
+        cell(2, "p", 5.0),
+        cell(3, "p", 5.0, bound=None),
+    ]
+    found = summary(*samples(COLUMNS, rows))
+    assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
+    assert found.low == found.high == math.inf
+    assert found.interval == (math.inf, math.inf)
+    assert (found.median, found.worst, found.worst_seed) == (2.0, math.inf, 0)
+
+
+def test_cells_without_a_ratio_are_counted():
+    failed = list(cell(1, "p", 5.0))
+    failed[COLUMNS.index("status")], failed[COLUMNS.index("value")] = 2, None
+    (found,) = samples(COLUMNS, [cell(0, "p", 5.0), tuple(failed)])
+    assert (found.count, found.errors) == (1, 1)
+    assert summary(found).interval is None
+
+
+def test_seeds_of_a_policy_are_averaged_first():
+    (found,) = samples(COLUMNS, [cell(0, "p", 5.0), cell(0, "p", 2.5), cell(1, "p", 10.0)])
+    assert found.low.tolist() == [3.0, 1.0]
+
+
+def test_the_interval_holds_both_means():
+    rng = np.random.default_rng(0)
+    low = 1 + rng.exponential(0.3, 40)
+    high = low * 1.2
+    first, last = mean_interval(low, high)
+    assert first < low.mean() < high.mean() < last
+    exact = mean_interval(low, low)
+    assert (exact[0], last) == (first, mean_interval(high, high)[1])
+    assert mean_interval(low, high) == (first, last)
+
+
+def test_the_interval_is_near_that_of_scipy_where_ratios_are_not_skewed():
+    x = 1 + np.random.default_rng(1).random(400)
+    theirs = bootstrap((x,), np.mean, rng=np.random.default_rng(0)).confidence_interval
+    assert mean_interval(x, x) == pytest.approx((theirs.low, theirs.high), rel=0.003)
+
+
+def test_equal_ratios_have_an_interval_without_width():
+    assert mean_interval(np.full(9, 1.5), np.full(9, 1.5)) == (1.5, 1.5)
+
+
+@pytest.mark.parametrize("open_share", [0.0, 0.3, 0.6])
+def test_the_interval_covers_the_truth(open_share):
+    # ratios 1 + Exp(0.3), optima open by up to 20 %: the whole table is benchmarks' business
+    rng = np.random.default_rng(int(10 * open_share))
+    repetitions, covered = 300, 0
+    for k in range(repetitions):
+        truth = 1 + rng.exponential(0.3, 15)
+        is_open = rng.random(15) < open_share
+        low = np.where(is_open, np.maximum(1, truth * (1 - 0.2 * rng.random(15))), truth)
+        high = np.where(is_open, truth * (1 + 0.2 * rng.random(15)), truth)
+        first, last = mean_interval(low, high, least=1.0, seed=k)
+        covered += first <= 1.3 <= last
+    assert covered >= 0.93 * repetitions - 2.5 * math.sqrt(repetitions * 0.05 * 0.95)
+
+
+def test_policies_that_are_equal_are_rarely_told_apart():
+    rng = np.random.default_rng(5)
+    repetitions, told = 400, 0
+    for _ in range(repetitions):
+        common = 1 + rng.exponential(0.5, 20)  # some instances are hard for everybody
+        rows = [sample(common * np.exp(0.1 * rng.standard_normal(20)), policy=p) for p in "abc"]
+        told += any(pair.differ for pair in pairs(rows))
+    assert told <= 0.05 * repetitions + 2.5 * math.sqrt(repetitions * 0.05 * 0.95)
+
+
+def test_policies_that_differ_are_told_apart_though_optima_are_open():
+    low = 1 + np.random.default_rng(2).exponential(0.5, 20)
+    (pair,) = pairs([sample(low, low * 9), sample(1.05 * low, low * 9, policy="b")])
+    assert pair.differ
+    assert (pair.better, pair.worse) == (20, 0)
+    assert pair.median == pytest.approx(1 / 1.05)
+
+
+def test_what_cannot_be_told_apart_is_said():
+    low = np.array([1.0, 1.2, 1.5])
+    found = statistics([sample(low), sample(low, policy="b")])
+    assert found.flags() == ["group: cannot tell policies apart"]
+    many = 1 + np.random.default_rng(3).exponential(0.5, 20)
+    three = [sample(many), sample(many, policy="b"), sample(many * 2, policy="c")]
+    assert statistics(three).flags() == ["group: cannot tell apart: a/b"]
+
+
+def test_infinite_ratios_can_be_compared():
+    many = [2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]
+    (pair,) = pairs([sample([*many, math.inf]), sample([math.inf] * 8, policy="b")])
+    assert (pair.better, pair.worse, pair.differ) == (7, 0, True)
+
+
+def test_holm_is_no_milder_than_the_control_of_false_discoveries():
+    p = np.random.default_rng(0).random(9) / 20
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert np.all(np.array(holm(list(p))) >= false_discovery_control(p) - 1e-12)
+
+
+def test_the_distribution_is_an_interval_too():
+    found = ecdf(sample([1.0, 2.0], [1.5, math.inf]))
+    assert found["ratio"].tolist() == [1.0, 1.5, 2.0]
+    assert found["at_least"].tolist() == [0.0, 0.5, 0.5]
+    assert found["at_most"].tolist() == [0.5, 0.5, 1.0]
