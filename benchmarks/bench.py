@@ -1,8 +1,8 @@
 """What the benchmarks share: rows that survive an interruption, targets, tables.
 
-A benchmark is a list of cells (settings of one measurement) and a function that measures one. Its
-file is written after every cell. Started again, an unfinished benchmark takes up the cells that it
-finds there, if they were measured with the same code, versions and machine.
+A benchmark is a campaign of calls: cells (settings of one measurement each) and a function that
+measures one. Its file is written after every cell. Started again, an unfinished benchmark takes up
+the cells that it finds there, if they were measured with the same code, versions and machine.
 """
 
 from __future__ import annotations
@@ -13,29 +13,25 @@ import math
 import statistics
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from render import markdown, number
 
 import optsched
+from optsched.campaigns.calls import Row, call_all, stored_rows
 from optsched.files.disk import write_whole
 from optsched.files.envelope import plain
-from optsched.files.provenance import machine, solver_versions
-from optsched.files.provenance import versions as package_versions
+from optsched.files.provenance import all_versions, machine
 from optsched.problem import InputError
 from optsched.process import interrupts
 
 RESULTS = Path(__file__).parent / "results"
 
 SIZES = ("jobs", "slots", "machines")
-
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -117,15 +113,18 @@ class Benchmark:
         earlier = _read(path)
         kept = [row for row in earlier.get("rows", ()) if keep(row)]
         usable = _usable(earlier, resume=options.resume)
-        rows = [next((r for r in usable if _is(r, cell)), None) for cell in cells]
+
+        rows = stored_rows(cells, usable)
         if any(rows):
             print(f"{path.name}: goes on after {sum(map(bool, rows))} of {len(cells)}", flush=True)
-        todo = [k for k, row in enumerate(rows) if row is None]
-        for k, figures in _measured(measure, {k: cells[k] for k in todo}, processes):
-            row = cells[k] | figures | {"code": code(), "command": options.command}
-            rows[k] = json.loads(json.dumps(plain(row), allow_nan=False))
+
+        def keep_row(k: int, row: Row) -> None:
+            rows[k] = row | {"code": code(), "command": options.command}
             self._store(path, [*kept, *filter(None, rows)], len(kept) + len(cells))
             print(f"{k + 1} of {len(cells)}: {_brief(rows[k])}", flush=True)
+
+        todo = {k: cells[k] for k, row in enumerate(rows) if row is None}
+        call_all(measure, todo, keep=keep_row, workers=processes)
         done = [*kept, *filter(None, rows)]
         content = self._store(path, done, len(done))
         print(f"\n{markdown(content)}\n{path.name} is stored in {path.parent}", flush=True)
@@ -141,7 +140,7 @@ class Benchmark:
             "methods": dict(self.methods),
             "commands": list(dict.fromkeys(row["command"] for row in rows)),
             "machine": machine(),
-            "versions": versions(),
+            "versions": all_versions(),
             "complete": len(rows) == cells,
             "targets": [t.content() for t in summary.targets],
             "figures": dict(summary.figures),
@@ -151,25 +150,6 @@ class Benchmark:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, json.dumps(plain(content), indent=1, allow_nan=False) + "\n")
         return content
-
-
-def _measured(
-    measure: Callable[[Row], Row], cells: Mapping[int, Row], processes: int
-) -> Iterator[tuple[int, Row]]:
-    """Yield the figures of every cell, as they come."""
-    if processes == 1:
-        for k, cell in cells.items():
-            figures = measure(cell)
-            interrupts.raise_if_asked()  # what Ctrl-C has cut short is no measurement
-            yield k, figures
-        return
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        waiting = {pool.submit(measure, cell): k for k, cell in cells.items()}
-        try:
-            for done in as_completed(waiting):
-                yield waiting[done], done.result()
-        finally:  # interrupted: what has not begun is not measured
-            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def parser(description: str | None, *, seeds: int = 10, **limits: float) -> ArgumentParser:
@@ -227,12 +207,6 @@ def code() -> str:
     return digest.hexdigest()[:12]
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of all packages that can change a figure, solvers included."""
-    solvers = {name: v for name, v in solver_versions().items() if "/" not in v}  # no programs
-    return package_versions() | solvers
-
-
 def _read(path: Path) -> Row:
     if not path.exists():
         return {}
@@ -253,16 +227,12 @@ def _instances(rows: Sequence[Row], *, halves: bool) -> str:
 
 def _usable(content: Row, *, resume: bool) -> list[Row]:
     """Return the stored rows that may be taken up."""
-    if content.get("versions") != versions() or content.get("machine") != machine():
+    if content.get("versions") != all_versions() or content.get("machine") != machine():
         return []
     rows: list[Row] = content["rows"]
     if resume:
         return rows
     return [] if content["complete"] else [row for row in rows if row["code"] == code()]
-
-
-def _is(row: Row, cell: Row) -> bool:
-    return all(name in row and row[name] == value for name, value in cell.items())
 
 
 def _brief(row: Row | None) -> str:

@@ -1,4 +1,4 @@
-"""Repeats a figure of a paper: cells in parallel, one JSON file, a picture, a verdict.
+"""Repeats a figure of a paper: a campaign of calls, one JSON file, a picture, a verdict.
 
 The file is written after every cell; a later call takes up what it finds there, if the versions and
 the time limit are the same.
@@ -6,25 +6,20 @@ the time limit are the same.
 
 from __future__ import annotations
 
-import json
-import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from optsched.campaigns.calls import call_all, stored_rows
 from optsched.drawing import save
-from optsched.files.envelope import plain, read_json, write_json
+from optsched.files.envelope import read_json, write_json
 from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
-from optsched.papers.experiment import Cell, Outcome, Row
+from optsched.papers.experiment import Outcome, Row
 from optsched.problem import InputError
 from optsched.process import interrupts
-
-LOOK = 0.2  # seconds between two looks at what a signal has left
 
 
 @dataclass(frozen=True)
@@ -119,7 +114,7 @@ def reproduce(
     limit = chosen.time_limit if time_limit is None else time_limit
     cells = list(chosen.cells(chosen.seeds if seeds is None else seeds))
     path = folder / f"{chosen.name}.json"
-    rows: list[Row | None] = _stored(path, cells, limit)
+    rows = stored_rows(cells, _stored(path, limit))
     head = {
         "name": chosen.name,
         "title": chosen.title,
@@ -136,13 +131,15 @@ def reproduce(
         write_json(path, "reproduction", chosen.family, content)
         return done
 
-    missing = [k for k, row in enumerate(rows) if row is None]
+    def keep(k: int, row: Row) -> None:
+        rows[k] = row
+        done = len(store())
+        if tell is not None:
+            tell(f"{done} of {len(cells)} cells")
+
+    missing = {k: cells[k] for k, row in enumerate(rows) if row is None}
     try:
-        for k, numbers in _run(chosen, cells, missing, limit, workers or os.cpu_count() or 1):
-            rows[k] = cells[k] | numbers
-            done = store()
-            if tell is not None:
-                tell(f"{len(done)} of {len(cells)} cells")
+        call_all(chosen.run, missing, limit, keep=keep, workers=workers or os.cpu_count() or 1)
     except KeyboardInterrupt:
         return Reproduction(chosen, len(store()), len(cells), None, path, None)
     summary = chosen.summarize(store())
@@ -152,62 +149,12 @@ def reproduce(
     return Reproduction(chosen, len(cells), len(cells), outcome, path, picture)
 
 
-def _stored(path: Path, cells: Sequence[Cell], limit: float) -> list[Row | None]:
-    """Return the rows that an earlier call has stored, by cell; None where there is none."""
+def _stored(path: Path, limit: float) -> list[Row]:
+    """Return the rows that an earlier call has stored with the same versions and limit."""
     if not path.exists():
-        return [None] * len(cells)
+        return []
     content = read_json(path, "reproduction")
     if content.get("versions") != versions() or content.get("time_limit") != limit:
-        return [None] * len(cells)
-    rows = content.get("rows", [])
-    names = list(cells[0]) if cells else []
-    known = {_key({n: row.get(n) for n in names}): row for row in rows}
-    return [known.get(_key(cell)) for cell in cells]
-
-
-def _key(cell: Cell) -> str:
-    return json.dumps(cell, sort_keys=True)
-
-
-def _run(
-    chosen: Experiment, cells: Sequence[Cell], missing: Sequence[int], limit: float, workers: int
-) -> Iterator[tuple[int, Row]]:
-    """Run the missing cells; yield each with its numbers, as JSON would hand them back."""
-    if workers == 1:
-        for k in missing:
-            interrupts.raise_if_asked()
-            numbers = chosen.run(cells[k], limit)
-            interrupts.raise_if_asked()  # what was cut short is no result
-            yield k, _plain(numbers)
-        return
-    with _pool(min(workers, max(1, len(missing)))) as pool:
-        futures = {pool.submit(chosen.run, cells[k], limit): k for k in missing}
-        while futures:
-            done, _ = wait(futures, LOOK, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield futures.pop(future), _plain(future.result())
-            interrupts.raise_if_asked()
-
-
-def _plain(row: Row) -> Row:
-    content: Row = json.loads(json.dumps(plain(row), allow_nan=False))
-    return content
-
-
-@contextmanager
-def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Hold a pool of fresh processes; whatever goes wrong, none of them outlives it."""
-    earlier = {p.pid for p in multiprocessing.active_children()}
-    context = multiprocessing.get_context("spawn")  # solvers run threads, which do not survive fork
-    pool = ProcessPoolExecutor(
-        workers, mp_context=context, initializer=interrupts.leave_to, initargs=(os.getpid(),)
-    )
-    try:
-        yield pool
-    except BaseException:
-        for process in multiprocessing.active_children():
-            if process.pid not in earlier:
-                process.terminate()
-        raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+        return []
+    rows: list[Row] = content.get("rows", [])
+    return rows

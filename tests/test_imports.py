@@ -130,9 +130,12 @@ def test_solvers_are_reached_in_one_place(name):
     assert not found, f"{name} imports {', '.join(sorted(found))}, expected optsched.solvers"
 
 
-def test_plain_pools_of_processes_are_made_in_one_place():
+def test_there_is_one_pool_of_processes():
     named = [n for n, path in MODULES.items() if "ProcessPoolExecutor" in path.read_text("utf-8")]
-    assert named == ["reproduce"], "expected optsched.campaigns, which outlives a dead process"
+    assert named == ["campaigns/crews/pool"], "expected the pool that outlives a dead process"
+    scripts = sorted((ROOT.parent / "benchmarks").glob("*.py"))
+    assert scripts
+    assert not [p.name for p in scripts if "ProcessPoolExecutor" in p.read_text("utf-8")]
 
 
 def test_the_rules_see_what_they_forbid():

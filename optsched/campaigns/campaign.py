@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.campaigns.axes import Reference
+from optsched.campaigns.crews.queue import Progress, duration
 from optsched.campaigns.plan import Plan, difference, make_plan, read_plan, stored_plan
-from optsched.campaigns.run import Progress, agree, duration, run
+from optsched.campaigns.run import agree, run
 from optsched.campaigns.statistics import (
     Sample,
     Statistics,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -20,7 +20,6 @@ from optsched.campaigns.axes import KEY, Contender, Reference, Source
 from optsched.campaigns.store import Best, Row, State
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import first_error
-from optsched.files.provenance import solver_versions, versions
 from optsched.intervals import Ratio
 from optsched.optimum import refuted, solve
 from optsched.policies.plugins import get_policy
@@ -52,6 +51,23 @@ class Task:
         """What takes about as long: tasks of one source and policy."""
         return self.source.key, b"" if self.contender is None else self.contender.key
 
+    @property
+    def mark(self) -> tuple[bytes, bytes, bytes | None]:
+        """Which task it is."""
+        return self.instance, self.reference.key, self.cell
+
+    def compute(self) -> Best | Row:
+        """Return what comes of it; whatever goes wrong is a result too.
+
+        Raises
+        ------
+        MemoryError
+            The limit is reached: this process is of no further use.
+        KeyboardInterrupt
+            What is half done is no result.
+        """
+        return _compute(self)
+
 
 class _Memory(threading.local):
     """What a worker remembers: the instance it works on, and its optimum."""
@@ -63,28 +79,7 @@ class _Memory(threading.local):
 _memory = _Memory()
 
 
-@cache
-def all_versions() -> dict[str, str]:
-    """Return the versions of all packages that can change a number; programs are left out."""
-    solvers = {name: v for name, v in solver_versions().items() if "/" not in v}
-    return versions() | solvers
-
-
-def compute_all(tasks: Iterable[Task]) -> list[Best | Row]:
-    """Return the results of several tasks."""
-    return list(map(compute, tasks))
-
-
-def compute(task: Task) -> Best | Row:
-    """Return what comes of a task; whatever goes wrong is a result too.
-
-    Raises
-    ------
-    MemoryError
-        The limit is reached: this process is of no further use.
-    KeyboardInterrupt
-        What is half done is no result.
-    """
+def _compute(task: Task) -> Best | Row:
     began, digest = time.perf_counter(), None
     kind = Best if task.contender is None else Row
     try:

@@ -7,7 +7,7 @@ import os
 import platform
 import shutil
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from importlib import metadata
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -41,6 +41,12 @@ def solver_versions() -> dict[str, str]:
         if path is not None:
             found.setdefault(program, path)
     return found
+
+
+@cache
+def all_versions() -> dict[str, str]:
+    """Return the versions of all packages that can change a number; programs are left out."""
+    return versions() | {name: v for name, v in solver_versions().items() if "/" not in v}
 
 
 def portable(argument: str) -> str:

@@ -86,12 +86,6 @@ def _remember_once(number: int, _frame: FrameType | None) -> None:
     _remember(number, None)
 
 
-def leave_to(parent: int) -> None:
-    """Leave Ctrl-C to the parent, and die with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    die_with(parent)
-
-
 def die_with(parent: int) -> None:
     """Have this process killed when its parent dies, where the system can."""
     if sys.platform == "linux":

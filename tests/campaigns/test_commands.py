@@ -9,12 +9,13 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from poison import numbers
 
-from optsched.campaigns.campaign import status
+from optsched.campaigns.campaign import campaign, status
 from optsched.files.envelope import load_instance, save_instance
 from optsched.problem import get_family
 
@@ -35,48 +36,51 @@ time_limit = 20
 """
 
 
-def optsched(*words):
-    command = [sys.executable, "-m", "optsched", "campaign", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("campaign")
     (path / "plan.toml").write_text(PLAN)
-    done = optsched("run", path / "plan.toml", "--workers", 1)
+    command = [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--workers", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=path)
     assert done.returncode == 0, done.stderr
     assert "16 of 16 cells done" in done.stdout
     assert "local-share" in done.stdout
     return path
 
 
-def test_status_counts(folder):
-    said = json.loads(optsched("status", folder / "plan.sqlite", "--json").stdout)
+def test_a_process_of_its_own_changes_nothing(folder, tmp_path):
+    with ThreadPoolExecutor(1) as executor:
+        campaign(folder / "plan.toml", tmp_path / "store", executor=executor)
+    assert numbers(folder / "plan.sqlite") == numbers(tmp_path / "store")
+
+
+def test_status_counts(call, folder):
+    said = json.loads(call("campaign", "status", folder / "plan.sqlite", "--json")[1])
     assert (said["cells"], said["done"], said["missing"]) == (16, 16, 0)
     assert said["sources"] == {"bot small": {"done": 16, "limit": 0, "error": 0}}
-    assert optsched("status", folder / "plan.sqlite").stdout.startswith("16 of 16 cells done\n")
+    _, out, _ = call("campaign", "status", folder / "plan.sqlite")
+    assert out.startswith("16 of 16 cells done\n")
 
 
-def test_a_second_run_has_nothing_to_do_and_more_seeds_have(folder, tmp_path):
+def test_a_second_run_has_nothing_to_do_and_more_seeds_have(call, folder, tmp_path):
     (tmp_path / "plan.toml").write_text(PLAN.replace("seeds = 8", "seeds = 9"))
     store = folder / "plan.sqlite"
-    said = optsched("run", tmp_path / "plan.toml", "-o", store, "--dry-run").stdout
-    assert said.startswith("18 cells on 9 instances, 16 of them done; the others take about")
-    again = optsched("resume", store)
-    assert again.returncode == 0
-    assert "16 of 16 cells done" in again.stdout
+    _, out, _ = call("campaign", "run", tmp_path / "plan.toml", "-o", store, "--dry-run")
+    assert out.startswith("18 cells on 9 instances, 16 of them done; the others take about")
+    status, out, _ = call("campaign", "resume", store)
+    assert status == 0
+    assert "16 of 16 cells done" in out
 
 
-def test_exports(folder, tmp_path):
+def test_exports(call, folder, tmp_path):
     files = [tmp_path / name for name in ("cells.csv", "table.tex", "ecdf.csv", "worst")]
     options = ("--csv", files[0], "--latex", files[1], "--ecdf", files[2], "--worst", files[3])
-    done = optsched("export", folder / "plan.sqlite", *options, "--json")
-    assert done.returncode == 0, done.stderr
+    status, out, err = call("campaign", "export", folder / "plan.sqlite", *options, "--json")
+    assert status == 0, err
     rows = list(csv.DictReader(files[0].open()))
     assert len(rows) == 16
     by_policy = [float(r["ratio_low"]) for r in rows if r["policy"] == "local-share"]
-    found = {s["policy"]: s for s in json.loads(done.stdout)["statistics"]["summaries"]}
+    found = {s["policy"]: s for s in json.loads(out)["statistics"]["summaries"]}
     mine = found["local-share"]
     assert mine["low"] == pytest.approx(sum(by_policy) / 8)
     assert mine["interval"][0] < mine["low"] <= mine["high"] < mine["interval"][1]
@@ -97,12 +101,12 @@ def test_exports(folder, tmp_path):
         (("merge", "STORE", "STORE"), "is the store to be made"),
     ],
 )
-def test_what_is_wrong_is_one_line(folder, words, said):
+def test_what_is_wrong_is_one_line(call, folder, words, said):
     names = {"PLAN": folder / "plan.toml", "STORE": folder / "plan.sqlite"}
-    found = optsched(*(names.get(word, word) for word in words))
-    assert found.returncode == 2
-    assert said in found.stderr
-    assert found.stderr.count("\n") == 1
+    status, _, err = call("campaign", *(names.get(word, word) for word in words))
+    assert status == 2
+    assert said in err
+    assert err.count("\n") == 1
 
 
 def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
@@ -130,27 +134,19 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     assert not (tmp_path / "plan.sqlite.lock").exists()
 
 
-def test_a_ratio_over_seeds_is_a_campaign(tmp_path):
-    words = ["ratio", "sample", "--jobs", "4", "--slots", "5", "--seeds", "3", "-p", "fifo"]
-    done = subprocess.run(
-        [sys.executable, "-m", "optsched", *words, "--draw-seed", "5", "--json", "-o", "store"],
-        capture_output=True,
-        cwd=tmp_path,
-        check=True,
-    )
-    (mine,) = json.loads(done.stdout)["statistics"]["summaries"]
-    assert (mine["policy"], mine["instances"]) == ("fifo", 3)
+def test_a_ratio_over_seeds_is_a_campaign(call, tmp_path):
+    store = tmp_path / "store"
+    words = ("sample", "--family", "bot", "--jobs", 2, "--draw-seed", 5, "--seeds", 3)
+    status, out, err = call("ratio", *words, "-p", "local-share", "--json", "-o", store)
+    assert status == 0, err
+    (mine,) = json.loads(out)["statistics"]["summaries"]
+    assert (mine["policy"], mine["instances"]) == ("local-share", 3)
     assert 1 <= mine["interval"][0] < mine["low"] < mine["interval"][1]
-    assert {row["instance_seed"] for row in numbers(tmp_path / "store")} == {5, 6, 7}
+    assert {row["instance_seed"] for row in numbers(store)} == {5, 6, 7}
 
 
-def test_seeds_of_what_is_not_drawn_are_refused(tmp_path):
+def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):
     save_instance(get_family("bot").generate("small", seed=1), tmp_path / "one.json")
-    done = subprocess.run(
-        [sys.executable, "-m", "optsched", "ratio", tmp_path / "one.json", "--seeds", "3"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 2
-    assert "is one instance, of which nothing is drawn; expected a trace" in done.stderr
+    status, _, err = call("ratio", tmp_path / "one.json", "--seeds", 3)
+    assert status == 2
+    assert "is one instance, of which nothing is drawn; expected a trace" in err

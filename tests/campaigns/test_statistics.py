@@ -134,7 +134,7 @@ def test_equal_ratios_have_an_interval_without_width():
 def test_the_interval_covers_the_truth(open_share):
     # ratios 1 + Exp(0.3), optima open by up to 20 %: the whole table is benchmarks' business
     rng = np.random.default_rng(int(10 * open_share))
-    repetitions, covered = 300, 0
+    repetitions, covered = 200, 0
     for k in range(repetitions):
         truth = 1 + rng.exponential(0.3, 15)
         is_open = rng.random(15) < open_share
@@ -147,7 +147,7 @@ def test_the_interval_covers_the_truth(open_share):
 
 def test_policies_that_are_equal_are_rarely_told_apart():
     rng = np.random.default_rng(5)
-    repetitions, told = 400, 0
+    repetitions, told = 200, 0
     for _ in range(repetitions):
         common = 1 + rng.exponential(0.5, 20)  # some instances are hard for everybody
         rows = [sample(common * np.exp(0.1 * rng.standard_normal(20)), policy=p) for p in "abc"]

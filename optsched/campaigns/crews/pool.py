@@ -1,11 +1,13 @@
 """A pool of processes, watched over: one that dies, hangs or takes all memory costs one cell.
 
 A pool tells after every task what came of it. So when a process is gone, the task that it was at is
-known, and only that one is tried again or given up; what it had not begun goes back.
+known, and only that one is tried again or given up; what it had not begun goes back. The pool of
+`concurrent.futures` (ProcessPoolExecutor) knows none of this: with one process all of it is gone.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import queue
@@ -19,62 +21,24 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
-from optsched.campaigns.cells import Task, compute
-from optsched.campaigns.store import Best, Row
+from optsched.campaigns.crews.crew import Done, Event, Lost, Task
+from optsched.policies.trouble import explain
 from optsched.problem import InputError
 from optsched.process import interrupts
 
 STARTS = 3  # processes in a row that may die before they have begun to listen
 LAST = 2000  # bytes of what a dead process has printed that are looked at
 READY, OUT_OF_MEMORY = "ready", "memory"  # what a process says of itself
-START = "from optsched.campaigns.pool import work; work()"
+START = "from optsched.campaigns.crews.pool import work; work()"
 
 
 @dataclass(frozen=True)
-class Done:
-    """A task and what came of it."""
+class _Failed:
+    """What a process says of a task that has raised."""
 
-    task: Task
-    found: Best | Row
-
-
-@dataclass(frozen=True)
-class Lost:
-    """A process is gone, or a chunk came to nothing."""
-
-    suspects: Sequence[Task]  # one of these did it
-    rest: Sequence[Task]  # not begun
     reason: str
-    again: bool = True  # whether trying again may help
-
-
-Event = Done | Lost
-
-
-class Crew(Protocol):
-    """Whoever computes chunks of tasks."""
-
-    size: int
-
-    def room(self) -> bool:
-        """Whether one more chunk would be begun soon."""
-
-    def submit(self, tasks: Sequence[Task]) -> None:
-        """Take a chunk."""
-
-    def poll(self, seconds: float) -> list[Event]:
-        """Return what has happened; wait for something at most so long."""
-
-    def busy(self) -> bool:
-        """Whether there is something that will still be told."""
-
-    def finish(self) -> None:
-        """Begin no further task; those in hand are still told."""
-
-    def close(self) -> None:
-        """End everything at once."""
 
 
 @dataclass
@@ -95,25 +59,21 @@ class Pool:
     ----------
     size : int
         How many.
-    memory : float or None
-        GB that the cells of each may take; None: its share of the machine.
-    patience : callable
+    memory : float, optional
+        GB that the tasks of each may take.
+    patience : callable, optional
         Task -> seconds after which it counts as hung.
-    folder : Path
-        Where policies from outside are looked for.
     """
 
     def __init__(
         self,
         size: int,
         *,
-        memory: float | None,
-        patience: Callable[[Task], float],
-        folder: Path,
+        memory: float | None = None,
+        patience: Callable[[Any], float] = lambda _task: math.inf,
     ) -> None:
         self.size = size
-        self._memory = _share(size) if memory is None else memory
-        self._patience, self._folder = patience, folder
+        self._memory, self._patience = memory, patience
         self._workers: list[_Worker] = []
         self._told: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self._finishing = False
@@ -174,7 +134,8 @@ class Pool:
         )
         made = _Worker(process, printed)
         with suppress(OSError):
-            pickle.dump((os.getpid(), self._memory, str(self._folder)), _stdin(made))
+            # modules are found where this process finds them, and policies where it is run
+            pickle.dump((os.getpid(), self._memory, [os.getcwd(), *sys.path]), _stdin(made))
         threading.Thread(target=self._listen, args=(made,), daemon=True).start()
         self._workers.append(made)
         return made
@@ -196,8 +157,9 @@ class Pool:
         elif said == OUT_OF_MEMORY:
             w.out_of_memory = True
         else:
-            w.since = time.monotonic()
-            return [Done(w.tasks.pop(0), said)]
+            w.since, task = time.monotonic(), w.tasks.pop(0)
+            failed = isinstance(said, _Failed)
+            return [Lost((task,), (), said.reason, False) if failed else Done(task, said)]
         return []
 
     def _bury(self, w: _Worker) -> list[Event]:
@@ -251,7 +213,7 @@ def _last_line(printed: IO[bytes]) -> str:
     return f"; it said: {''.join(c for c in lines[-1] if c.isprintable())[:200]}" if lines else ""
 
 
-def _share(size: int) -> float | None:
+def share_of_memory(size: int) -> float | None:
     """Return the memory of the machine divided by the number of processes, GB."""
     if not hasattr(os, "sysconf") or "SC_PHYS_PAGES" not in os.sysconf_names:
         return None
@@ -271,9 +233,8 @@ def work() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)  # standard error is a file: see `_start`
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it
-    parent, memory, folder = pickle.load(told)
+    parent, memory, sys.path[:] = pickle.load(told)
     interrupts.die_with(parent)
-    sys.path.insert(0, folder)
     _limit(memory)
     _answer(answers, READY)
     chunks: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
@@ -287,10 +248,12 @@ def work() -> None:
             if over.is_set():
                 break
             try:
-                _answer(answers, compute(task))
+                _answer(answers, task.compute())
             except MemoryError:
                 _answer(answers, OUT_OF_MEMORY)
                 os._exit(0)
+            except Exception as err:  # whatever it is: the process goes on
+                _answer(answers, _Failed(" ".join(explain(err).split())))
         _forget_what_was_printed()
     answers.close()
     os._exit(0)  # threads that a policy has left behind do not matter

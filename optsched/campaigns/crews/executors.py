@@ -12,11 +12,16 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from optsched.campaigns.cells import Task, all_versions, compute_all
-from optsched.campaigns.pool import Done, Event, Lost
+from optsched.campaigns.crews.crew import Done, Event, Found, Lost, Task
+from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
 PATIENCE = 10.0  # seconds for a scheduler to answer
+
+
+def compute_all(tasks: Sequence[Task]) -> list[Found]:
+    """Return what comes of several tasks."""
+    return [task.compute() for task in tasks]
 
 
 class Futures:

@@ -1,0 +1,141 @@
+"""A campaign of calls: one function on many cells, whose rows stand in a file of their own.
+
+Figures of papers and benchmarks are such campaigns. A cell is a mapping of plain JSON, its row has
+the same names and more; so rows that are stored tell by themselves which cells are done.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from optsched.campaigns.crews.crew import Crew, Here
+from optsched.campaigns.crews.pool import Pool
+from optsched.campaigns.crews.queue import Queue, steer
+from optsched.files.envelope import plain
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Answer:
+    row: Row
+    wall: float
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One cell; ``function`` is a name where another process is to find it."""
+
+    mark: int
+    function: Callable[..., Mapping[str, Any]] | tuple[str, str]
+    cell: Row
+    more: tuple[Any, ...]
+    kind = ""
+
+    def compute(self) -> _Answer:
+        began, function = time.perf_counter(), self.function
+        if isinstance(function, tuple):
+            function = getattr(import_module(function[0]), function[1])
+        row = self.cell | json_of(function(self.cell, *self.more))
+        return _Answer(row, time.perf_counter() - began)
+
+
+def json_of(row: Mapping[str, Any]) -> Row:
+    """Return a row as JSON would hand it back."""
+    content: Row = json.loads(json.dumps(plain(dict(row)), allow_nan=False))
+    return content
+
+
+def stored_rows(cells: Sequence[Mapping[str, Any]], known: Sequence[Row]) -> list[Row | None]:
+    """Return by cell the first of the known rows that is its own; None: there is none."""
+    asked = map(json_of, cells)
+    return [next((r for r in known if cell.items() <= r.items()), None) for cell in asked]
+
+
+class _Calls(Queue[_Call]):
+    """The calls that are to be made."""
+
+    def __init__(self, calls: Sequence[_Call], keep: Callable[[int, Row], None]) -> None:
+        super().__init__()
+        self._calls, self._keep = deque(calls), keep
+        self._left[""] = len(calls)
+
+    def is_empty(self) -> bool:
+        """Whether all were handed out."""
+        return not self._calls
+
+    def next(self) -> list[_Call]:
+        """Return the next call."""
+        return [self._calls.popleft()]
+
+    def take(self, task: _Call, found: _Answer) -> None:
+        """Keep a row."""
+        self._keep(task.mark, found.row)
+
+    def give_up(self, task: _Call, reason: str) -> None:
+        """Say what went wrong.
+
+        Raises
+        ------
+        RuntimeError
+            Names the cell.
+        """
+        raise RuntimeError(f"{task.cell}: {reason}")
+
+    def flush(self, *, now: bool = False) -> None:
+        """Do nothing: rows are kept at once."""
+
+
+def call_all(
+    function: Callable[..., Mapping[str, Any]],
+    cells: Mapping[int, Mapping[str, Any]],
+    *more: Any,
+    keep: Callable[[int, Row], None],
+    workers: int = 1,
+) -> None:
+    """Call a function on cells, and keep every row as soon as it is there.
+
+    Parameters
+    ----------
+    function : callable
+        (cell, *more) -> what the row has beside the cell. With several workers, it is a function
+        of a module, or of a script.
+    cells : mapping
+        Number -> plain JSON.
+    *more : object
+        Further arguments, the same for all.
+    keep : callable
+        Called with the number of a cell and its row.
+    workers : int
+        Processes; 1: this one.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        An end was asked for; what is in flight does not count.
+    RuntimeError
+        A call in another process has failed.
+    """
+    crew: Crew = Here() if workers == 1 else Pool(min(workers, max(1, len(cells))))
+    named = function if workers == 1 else _name(function)
+    calls = [_Call(k, named, json_of(cell), more) for k, cell in cells.items()]
+    try:
+        steer(_Calls(calls, keep), crew, None, patient=False)
+    finally:
+        crew.close()
+
+
+def _name(function: Callable[..., Any]) -> tuple[str, str]:
+    """Return module and name; a script is a module, too, once it does not run."""
+    module = function.__module__
+    if module == "__main__":
+        module = Path(str(sys.modules["__main__"].__file__)).stem
+    return module, function.__qualname__
