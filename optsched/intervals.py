@@ -11,13 +11,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from functools import partial
+from typing import Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from optsched.engine.progress import CLOSED
+from optsched.numbers.arrays import Floats
 from optsched.problem import Extended, Frozen, InputError, Sense
+
+LEVEL = 0.05  # of error
+RESAMPLES = 1999
+FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
+BATCH = 1 << 21  # numbers drawn at a time
 
 
 class Ratio(Frozen):
@@ -71,7 +78,7 @@ class Ratio(Frozen):
         between 1.25 and 1.5
         """
         if measure is None:
-            measure = _best_share if sense == "max" else _divide
+            measure = partial(quotient, sense)
         low = measure(earned, value)
         # Where the two sides differ by rounding alone, the schedule is right.
         high = None if bound is None else max(low, measure(earned, bound))
@@ -103,16 +110,23 @@ class Ratio(Frozen):
         return f"between {self.low:.4g} and {self.high:.4g}"
 
 
-def _best_share(earned: float, best: float) -> float:
-    """Return best / earned; infinite where something could be earned and nothing was."""
-    return math.inf if earned <= 0 < best else _divide(best, earned)
+def quotient(sense: str, earned: float, best: float) -> float:
+    """Return how much worse than the best it is.
 
+    It is infinite where something could be earned and nothing was; 0/0 is 1.
 
-def _divide(a: float, b: float) -> float:
-    """Return a / b, with 0/0 = 1 and a/0 = inf."""
-    if b == 0:
-        return 1.0 if a == 0 else math.inf
-    return a / b
+    >>> quotient("max", 0.0, 2.0), quotient("max", 0.0, 0.0), quotient("min", 4.0, 2.0)
+    (inf, 1.0, 2.0)
+    """
+    if sense == "max":
+        if earned <= 0 < best:
+            return math.inf
+        above, below = best, earned
+    else:
+        above, below = earned, best
+    if below == 0:
+        return 1.0 if above == 0 else math.inf
+    return above / below
 
 
 class MeanRatio(Frozen):
@@ -124,8 +138,8 @@ class MeanRatio(Frozen):
     low: Extended = Field(description="mean of the low ends")
     high: Extended | None = Field(description="mean of the high ends; None: one has no bound")
     interval: tuple[Extended, Extended] | None = Field(
-        description="95 % bootstrap interval: of the mean low end, its low; of the mean high end, "
-        "its high. None with one instance, a missing bound or an infinite ratio"
+        description="holds the mean with 95 % confidence; None with one instance, a missing bound "
+        "or an infinite ratio"
     )
     median: Extended = Field(description="of the low ends")
     quantile90: Extended = Field(description="of the low ends")
@@ -140,17 +154,15 @@ class MeanRatio(Frozen):
         )
 
 
-def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0, resamples: int = 9999) -> MeanRatio:
-    """Return the mean of ``ratios`` with a 95 % bootstrap interval (percentiles).
+def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0) -> MeanRatio:
+    """Return the mean of ``ratios`` with a 95 % interval.
 
     Parameters
     ----------
     ratios : sequence of Ratio
         At least one. An infinite ratio makes the mean infinite; it is never dropped.
     seed : int
-        Of the resampling.
-    resamples : int
-        Number of bootstrap samples.
+        Of the bootstrap.
     """
     if not ratios:
         raise InputError("a mean needs at least one ratio")
@@ -158,9 +170,8 @@ def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0, resamples: int = 9999)
     ends = [r.high for r in ratios if r.high is not None]
     high = np.array(ends) if len(ends) == len(ratios) else None
     interval = None
-    if high is not None and len(ratios) > 1 and np.isfinite(high).all():
-        outer = [_bootstrap(side, seed, resamples) for side in (low, high)]
-        interval = (outer[0][0], outer[1][1])
+    if high is not None and np.isfinite(high).all():
+        interval = mean_interval(low, high, least=min(1.0, float(low.min())), seed=seed)
     return MeanRatio(
         count=len(ratios),
         exact=sum(r.exact for r in ratios),
@@ -174,15 +185,60 @@ def mean_ratio(ratios: Sequence[Ratio], *, seed: int = 0, resamples: int = 9999)
     )
 
 
-def _bootstrap(sample: Any, seed: int, resamples: int) -> tuple[float, float]:
-    from scipy.stats import bootstrap  # here, since it takes a second to import
+def mean_interval(
+    low: Floats, high: Floats, *, least: float = 0.0, seed: int = 0
+) -> tuple[float, float] | None:
+    """Return an interval that holds the mean ratio with 95 % confidence.
 
-    found = bootstrap(
-        (sample,),
-        np.mean,
-        n_resamples=resamples,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    )
-    ci = found.confidence_interval
-    return float(ci.low), float(ci.high)
+    It begins where the interval of the mean low end begins, and ends where that of the mean high
+    end does.
+
+    Parameters
+    ----------
+    low, high : array, shape (n,)
+    least : float
+        No ratio is below.
+    seed : int
+        Of the bootstrap.
+
+    Returns
+    -------
+    (float, float) or None
+        None with one instance.
+    """
+    if len(low) < 2:
+        return None
+    first = student(low, seed)[0] if np.isfinite(low).all() else math.inf
+    last = student(high, seed)[1] if np.isfinite(high).all() else math.inf
+    return max(least, first), last
+
+
+def student(x: Floats, seed: int = 0) -> tuple[float, float]:
+    """Return an interval that holds the mean of what ``x`` was drawn from with 95 % confidence.
+
+    It is the bootstrap's of Student's statistic: ratios are skewed, and at ten instances plain
+    percentiles would hold the truth in 80 to 90 % of cases (benchmarks/campaign_kills.py).
+
+    Parameters
+    ----------
+    x : array, shape (n,)
+        Finite, at least two numbers.
+    seed : int
+        Of the bootstrap.
+    """
+    n, mean = len(x), float(x.mean())
+    error = float(x.std(ddof=1)) / math.sqrt(n)
+    if error <= 1e-12 * abs(mean):
+        return mean, mean
+    rng = np.random.default_rng(seed)
+    drawn: list[Floats] = []
+    size = max(1, BATCH // n)
+    for begun in range(0, RESAMPLES, size):
+        part = x[rng.integers(n, size=(min(size, RESAMPLES - begun), n))]
+        away, spread = part.mean(axis=1) - mean, part.std(axis=1, ddof=1) / math.sqrt(n)
+        # where a sample has no spread at all it is as far away as can be
+        far = np.abs(away) >= FURTHEST * spread
+        safe = np.where(far, 1.0, spread)
+        drawn.append(np.where(far, FURTHEST * np.sign(away), away / safe))
+    ends = np.quantile(np.concatenate(drawn), [LEVEL / 2, 1 - LEVEL / 2], method="inverted_cdf")
+    return mean - float(ends[1]) * error, mean - float(ends[0]) * error

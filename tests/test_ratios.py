@@ -88,8 +88,8 @@ def test_mean_worked_by_hand():
     assert (mean.low, mean.high) == (2.0, 3.0)
     assert (mean.count, mean.exact, mean.infinite) == (3, 1, 0)
     assert (mean.median, mean.worst) == (2.0, ratios[2])
-    low, high = mean.interval
-    assert 1 <= low < 2 < 3 < high <= 4
+    # no ratio is below 1; three instances of which two are alike tell nothing about the worst
+    assert mean.interval == (1.0, pytest.approx(3 + 10))
     assert mean == mean_ratio(ratios)
     assert "1 exact" in str(mean)
 

@@ -25,13 +25,10 @@ from pydantic import Field
 
 from optsched.campaigns.axes import Contender, Source
 from optsched.campaigns.store import State
+from optsched.intervals import LEVEL, mean_interval, quotient
 from optsched.numbers.arrays import Floats
 from optsched.problem import Extended, Frozen, get_family
 
-RESAMPLES = 1999
-FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
-BATCH = 1 << 21  # numbers drawn at a time
-LEVEL = 0.05
 SAME = 1e-9  # policies whose ratios differ by less have done the same
 
 
@@ -239,23 +236,6 @@ def _rate(family: str, cells: list[Cell]) -> None:
         cell["ratio"] = low, max(low, high)
 
 
-def quotient(sense: str, earned: float, best: float) -> float:
-    """Return how much worse than the best it is, by the rules at the top.
-
-    >>> quotient("max", 0.0, 2.0), quotient("max", 0.0, 0.0), quotient("min", 4.0, 2.0)
-    (inf, 1.0, 2.0)
-    """
-    if sense == "max":
-        if earned <= 0 < best:
-            return math.inf
-        above, below = best, earned
-    else:
-        above, below = earned, best
-    if below == 0:
-        return 1.0 if above == 0 else math.inf
-    return above / below
-
-
 def _sample(group: str, policy: str, cells: Sequence[Cell]) -> Sample:
     """Average over the seeds of a policy on each instance."""
     by_instance: dict[Any, list[Cell]] = {}
@@ -324,53 +304,6 @@ def summary(sample: Sample, *, seed: int = 0) -> Summary:
         worst_seed=sample.instances[worst][0],
         worst_sha256=sample.instances[worst][1],
     )
-
-
-def mean_interval(
-    low: Floats, high: Floats, *, least: float = 0.0, seed: int = 0
-) -> tuple[float, float] | None:
-    """Return an interval that holds the mean ratio with 95 % confidence.
-
-    It begins where the bootstrap's interval of the mean low end begins, and ends where that of the
-    mean high end does. The bootstrap is that of Student's statistic: ratios are skewed, and plain
-    percentiles would be too narrow at some ten instances.
-
-    Parameters
-    ----------
-    low, high : array, shape (n,)
-    least : float
-        No ratio is below.
-    seed : int
-
-    Returns
-    -------
-    (float, float) or None
-        None with one instance.
-    """
-    if len(low) < 2:
-        return None
-    first = _student(low, seed)[0] if np.isfinite(low).all() else math.inf
-    last = _student(high, seed)[1] if np.isfinite(high).all() else math.inf
-    return max(least, first), last
-
-
-def _student(x: Floats, seed: int) -> tuple[float, float]:
-    n, mean = len(x), float(x.mean())
-    error = float(x.std(ddof=1)) / math.sqrt(n)
-    if error <= 1e-12 * abs(mean):
-        return mean, mean
-    rng = np.random.default_rng(seed)
-    drawn: list[Floats] = []
-    size = max(1, BATCH // n)
-    for begun in range(0, RESAMPLES, size):
-        part = x[rng.integers(n, size=(min(size, RESAMPLES - begun), n))]
-        away, spread = part.mean(axis=1) - mean, part.std(axis=1, ddof=1) / math.sqrt(n)
-        # where a sample has no spread at all it is as far away as can be
-        far = np.abs(away) >= FURTHEST * spread
-        safe = np.where(far, 1.0, spread)
-        drawn.append(np.where(far, FURTHEST * np.sign(away), away / safe))
-    ends = np.quantile(np.concatenate(drawn), [LEVEL / 2, 1 - LEVEL / 2], method="inverted_cdf")
-    return mean - float(ends[1]) * error, mean - float(ends[0]) * error
 
 
 def pairs(inside: Sequence[Sample]) -> Iterator[Pair]:

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeAlias
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from optsched.intervals import student
 
 Cell: TypeAlias = dict[str, Any]
 """Parameters of one piece of work; plain JSON, and its identity when a run is taken up again."""
@@ -75,19 +78,9 @@ def grid(**axes: Iterable[Any]) -> list[Cell]:
 
 
 def mean_with_interval(sample: Sequence[float]) -> dict[str, Any]:
-    """Return the mean and its 95 % bootstrap interval (None for one number)."""
-    mean = sum(sample) / len(sample)
-    if len(sample) < 2:
-        return {"mean": mean, "interval": None, "count": len(sample)}
-    from scipy.stats import bootstrap  # here, since it takes a while to import
-
-    found = bootstrap((sample,), _mean, n_resamples=2000, method="percentile", rng=0)
-    ci = found.confidence_interval
-    return {"mean": mean, "interval": [float(ci.low), float(ci.high)], "count": len(sample)}
-
-
-def _mean(sample: Any, axis: int = -1) -> Any:
-    return sample.mean(axis=axis)
+    """Return the mean and its 95 % interval (None for one number)."""
+    found = None if len(sample) < 2 else list(student(np.asarray(sample, dtype=float)))
+    return {"mean": sum(sample) / len(sample), "interval": found, "count": len(sample)}
 
 
 def line(

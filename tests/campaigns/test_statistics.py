@@ -12,14 +12,12 @@ from optsched.campaigns.statistics import (
     Sample,
     ecdf,
     holm,
-    mean_interval,
     pairs,
-    quotient,
     samples,
     statistics,
     summary,
 )
-from optsched.intervals import Ratio
+from optsched.intervals import Ratio, mean_interval
 
 COLUMNS = (
     *("instance", "reference", "source", "policy", "status", "value", "known", "low", "high"),
@@ -54,13 +52,6 @@ def sample(low, high=None, policy="a"):
     names = tuple((k, str(k)) for k in range(len(low)))
     high = low if high is None else np.asarray(high, dtype=float)
     return Sample("group", policy, names, low, high, 0, 0, 0)
-
-
-def test_the_ratio_of_a_row_is_the_one_of_the_comparison():
-    for sense in ("max", "min"):
-        for earned in (0.0, 1.0, 4.0):
-            for best in (0.0, 1.0, 4.0):
-                assert quotient(sense, earned, best) == Ratio.of(sense, earned, best, None).low
 
 
 def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by():
