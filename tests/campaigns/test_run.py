@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from poison import numbers, small
+from poison import begun, numbers, small
 
 from optsched import campaign
 from optsched.campaigns.campaign import forecast, merge, status
@@ -42,8 +42,7 @@ def here(plan, store="store", **more):
 
 
 def counted():
-    path = Path("counted")
-    return len(path.read_text().splitlines()) if path.exists() else 0
+    return len(begun("counts"))
 
 
 def sound(path):
@@ -109,8 +108,8 @@ def test_kills_lose_nothing_that_was_stored(tmp_path):
         command = [sys.executable, "-c", RUN, HELPERS]
         process = subprocess.Popen(command, start_new_session=True, cwd=tmp_path)
         for kill in kills.split():
-            begun = counted()
-            while counted() < begun + 3:
+            before = counted()
+            while counted() < before + 3:
                 time.sleep(0.02)
                 assert process.poll() is None
             if kill == "worker":
@@ -123,10 +122,10 @@ def test_kills_lose_nothing_that_was_stored(tmp_path):
         assert sound(store)
         assert status(store).count(State.ERROR) == 0
     assert 0 < status(store).done < 24
-    begun, left = counted(), 12 - counted_rows(store)
+    before, left = counted(), 12 - counted_rows(store)
     final = here(plan, store)
     assert (final.progress.done, final.progress.errors) == (24, 0)
-    assert counted() - begun == left  # what was stored is not run again
+    assert counted() - before == left  # what was stored is not run again
     here(plan, tmp_path / "calm")
     assert numbers(store) == numbers(tmp_path / "calm")
 

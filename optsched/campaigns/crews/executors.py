@@ -6,8 +6,9 @@ again one by one.
 
 from __future__ import annotations
 
+import logging
 import queue
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -17,6 +18,7 @@ from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
 PATIENCE = 10.0  # seconds for a scheduler to answer
+LOGS = ("distributed", "distributed.client", "distributed.utils", "concurrent.futures")
 
 
 def compute_all(tasks: Sequence[Task]) -> list[Found]:
@@ -33,11 +35,15 @@ class Futures:
         It stays open: who made it closes it.
     size : int
         How many chunks are handed in at a time.
+    trouble : callable, optional
+        Returns why nothing more will come, None as long as something may.
     """
 
-    def __init__(self, executor: Executor, size: int) -> None:
+    def __init__(
+        self, executor: Executor, size: int, trouble: Callable[[], str | None] = lambda: None
+    ) -> None:
         self.size = size
-        self._executor = executor
+        self._executor, self._trouble = executor, trouble
         self._running: dict[Future[Any], Sequence[Task]] = {}
         self._over: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
         self._finishing = False
@@ -66,7 +72,17 @@ class Futures:
         future.add_done_callback(self._over.put)
 
     def poll(self, seconds: float) -> list[Event]:
-        """Return what has happened; wait for something at most so long."""
+        """Return what has happened; wait for something at most so long.
+
+        Raises
+        ------
+        InputError
+            Nothing more will come.
+        """
+        gone = self._trouble()
+        if gone is not None:
+            self._running.clear()  # there is nobody who could take them back
+            raise InputError(gone)
         found: list[Event] = []
         with suppress(queue.Empty):
             found += self._hear(self._over.get(timeout=seconds))
@@ -117,14 +133,37 @@ def dask(address: str) -> Iterator[Futures]:
         client = Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, ValueError) as err:
         raise InputError(f"{address}: no Dask scheduler answers: {err}") from err
-    with client:
+    with _silent(*LOGS), client:
         found = client.run(all_versions)
         if not found:
             raise InputError(f"{address}: the Dask cluster has no workers, expected at least one")
         for worker, there in found.items():
             must_be_alike(worker, there)
         threads = sum(client.nthreads().values())
-        yield Futures(client.get_executor(pure=False, retries=0), 2 * threads)
+
+        def trouble() -> str | None:
+            if client.status == "running":
+                return None
+            return (
+                f"{address}: the Dask scheduler is gone, expected it to stay; what was done is "
+                "stored, and the same command goes on from there"
+            )
+
+        yield Futures(client.get_executor(pure=False, retries=0), 2 * threads, trouble)
+
+
+@contextmanager
+def _silent(*names: str) -> Iterator[None]:
+    """Have libraries log nothing inside: what matters of it is said in a line of our own."""
+    loggers = [logging.getLogger(name) for name in names]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def must_be_alike(worker: str, there: dict[str, str]) -> None:
