@@ -245,8 +245,8 @@ class Reference:
     """How the optimum is looked for."""
 
     method: str = "auto"
-    time_limit: float | None = 60.0
-    effort: int | None = None
+    time_limit: float | None = None
+    effort: float | None = None
     gap: float = 1e-6
     seed: int = 0
     check: str = Level.CERTIFIED
@@ -264,7 +264,7 @@ class Reference:
     @property
     def limit(self) -> str:
         """What ends the search for an open optimum: only work repeats."""
-        return "time" if self.effort is None else "effort"
+        return "seconds" if self.effort is None else "effort"
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ class Status:
     def remarks(self) -> list[str]:
         """Return what must be said beside the numbers."""
         found = []
-        if self.count(State.LIMIT) and "time" in self.limits:
+        if self.count(State.LIMIT) and "seconds" in self.limits:
             found.append("open optima were ended by the clock: a repetition may find others")
         if self.versions > 1:
             found.append(f"cells were computed with {self.versions} different sets of versions")

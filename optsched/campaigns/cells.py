@@ -143,7 +143,7 @@ def _best(task: Task, instance: Instance) -> Best:
         bound=found.bound,
         level=found.bound_level,
         certified=found.proved,
-        effort=getattr(found, "effort", None),
+        effort=found.effort,
         seconds=found.seconds,
         schedule=fingerprint(found.schedule),
         certificate=fingerprint(found.certificate),

@@ -28,7 +28,7 @@ from optsched.problem import InputError
 COLUMNS = [
     *("key", "family", "source", "instance_seed", "instance_sha256", "policy", "replication"),
     *("seed", "status", "value", "ratio_low", "ratio_high", "best", "optimum", "bound"),
-    *("bound_level", "certified_bound", "method", "limited_by", "limit", "effort", "seconds"),
+    *("bound_level", "certified_bound", "method", "limit", "limited_to", "effort", "seconds"),
     *("optimum_seconds", "schedule_sha256", "optimum_schedule_sha256", "certificate_sha256"),
     *("versions", "optimum_versions", "message"),
 ]

@@ -25,6 +25,7 @@ from optsched.problem import InputError
 from optsched.process import interrupts
 from optsched.process.filelock import writing
 
+SLOW = 0.02  # seconds in which a slow and busy machine does a unit of effort
 MOST_SOLVED = 5000  # optima that are sent along, in case that an instance comes a second time
 
 
@@ -104,8 +105,11 @@ def run(
 
 
 def _patience(plan: Plan, task: Task) -> float:
-    asked = 0.0 if task.contender is not None else task.reference.time_limit or 0.0
-    return plan.limits.cell_seconds + asked
+    """Return the seconds after which a task counts as hung."""
+    asked = task.reference
+    if task.contender is not None:
+        return plan.limits.cell_seconds
+    return plan.limits.cell_seconds + (asked.time_limit or 0.0) + SLOW * (asked.effort or 0.0)
 
 
 def agree(store: Store, plan: Plan) -> None:
@@ -197,6 +201,15 @@ class _Work(Queue[Task]):
             return task
         best = self._best.get((task.instance, canonical(task.reference.content)))
         return task if best is None else replace(task, best=best)
+
+    def is_ready(self, tasks: Sequence[Task]) -> bool:
+        """Whether the optima that cells are compared with are known, or come before them."""
+        begun = {(task.instance, task.reference.key) for task in tasks if task.contender is None}
+        return all(
+            (task.instance, task.reference.key) in begun or self.renewed(task).best is not None
+            for task in tasks
+            if task.contender is not None
+        )
 
     def give_up(self, task: Task, reason: str) -> None:
         """Keep an error as a row."""

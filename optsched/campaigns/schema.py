@@ -11,7 +11,7 @@ CREATE TABLE instance (
     seed INTEGER NOT NULL, digest BLOB);
 CREATE TABLE optimum (
     digest BLOB NOT NULL, reference INTEGER NOT NULL, status INTEGER NOT NULL, value REAL,
-    bound REAL, level INTEGER, certified REAL, effort INTEGER, micros INTEGER NOT NULL,
+    bound REAL, level INTEGER, certified REAL, effort REAL, micros INTEGER NOT NULL,
     wall INTEGER NOT NULL, schedule BLOB, certificate BLOB, versions INTEGER NOT NULL,
     message INTEGER, PRIMARY KEY (digest, reference)) WITHOUT ROWID;
 CREATE TABLE cell (

@@ -180,7 +180,9 @@ def _group_name(label: str, reference: str, references: set[str]) -> str:
     if len(references) == 1:
         return label
     asked = json.loads(reference)
-    limit = f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']} units"
+    limit = (
+        f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']:g} units"
+    )
     return f"{label} [{asked['method']}, {limit}]"
 
 

@@ -42,7 +42,7 @@ class Best:
     bound: float | None = None
     level: Level | None = None
     certified: float | None = None
-    effort: int | None = None
+    effort: float | None = None
     seconds: float = 0.0
     wall: float = 0.0
     schedule: bytes | None = None  # digest
@@ -323,7 +323,7 @@ def _best(
     bound: float | None,
     level: int | None,
     certified: float | None,
-    effort: int | None,
+    effort: float | None,
     *rest: Any,
 ) -> Best:
     """Return an optimum as it is in a row of the table."""

@@ -30,9 +30,6 @@ seeds = 8
 name = "fifo"
 [[policies]]
 name = "local-share"
-
-[reference]
-time_limit = 20
 """
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import Executor, Future
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,33 @@ def test_a_lost_chunk_is_tried_one_by_one(tmp_path):
     lost = ("local-share", "error", "ConnectionError: gone (tried 3 times)")
     assert sorted(found) == [("fifo", "done", None)] * 3 + [lost] * 3
     assert executor.lost <= 3 + 3 * 3
+
+
+class Late(ThreadPoolExecutor):
+    """Loses its first chunk, and takes long for optima."""
+
+    lost = False
+
+    def submit(self, function, tasks):
+        if self.lost:
+            return super().submit(self.run, function, tasks)
+        self.lost, future = True, Future()
+        future.set_exception(ConnectionError("gone"))
+        return future
+
+    @staticmethod
+    def run(function, tasks):
+        if tasks[0].contender is None:
+            time.sleep(0.2)
+        return function(tasks)
+
+
+def test_cells_of_a_lost_chunk_wait_for_their_optimum(tmp_path):
+    plan = small(1, ("fifo", "local-share"))
+    with Late(2) as executor:
+        campaign(plan, tmp_path / "store", executor=executor, workers=1)
+    campaign(plan, tmp_path / "here", executor=Fragile("nobody"))
+    assert numbers(tmp_path / "store") == numbers(tmp_path / "here")
 
 
 def test_workers_with_other_versions_are_refused():

@@ -57,6 +57,7 @@ def test_a_file_asks_for_the_grid(tmp_path):
         *(("bipartite small slots=4", seed, policies) for seed in (3, 4, 5)),
     ]
     assert {case.reference for case in cases} == {Reference(time_limit=5.0)}
+    assert {case.reference for case in plan().cases()} == {Reference(effort=60000.0)}
 
 
 def test_without_policies_all_of_the_family_run():
@@ -112,7 +113,8 @@ def test_limits_and_names_are_in_no_key():
     "changes",
     [
         {"reference": {"time_limit": 3}},
-        {"reference": {"time_limit": 60, "seed": 1}},
+        {"reference": {"seed": 1}},
+        {"reference": {"effort": 59999}},
         {"instances": [{"family": "bot", "seeds": 3}]},
         {"instances": [{"family": "bot", "preset": "small", "parameters": {"alpha": 2}}]},
         {"policies": [{"name": "adaptive", "parameters": {"iterations": 5}}]},

@@ -146,7 +146,7 @@ def test_done_cells_are_not_run_again():
 
 def test_another_plan_is_refused_and_named():
     here(small(2))
-    with pytest.raises(InputError, match=r"another plan: reference.time_limit is 3.0, but 20.0"):
+    with pytest.raises(InputError, match=r"another plan: reference.time_limit is 3.0, but null"):
         campaign(small(2, reference={"time_limit": 3}), "store")
     with pytest.raises(InputError, match=r"another plan: instances\[0\].seeds is \[0\]"):
         campaign(small(1), "store")
@@ -227,6 +227,6 @@ def test_cells_are_small():
 def test_rows_tell_how_the_search_ended():
     here(small(1, reference={"time_limit": 0, "gap": 0}))
     (row,) = numbers(Path("store"))
-    assert (row["status"], row["limited_by"], row["limit"]) == ("limit", "time", 0.0)
+    assert (row["status"], row["limit"], row["limited_to"]) == ("limit", "seconds", 0.0)
     assert row["ratio_low"] < row["ratio_high"]
     assert "ended by the clock" in " ".join(status(Path("store")).remarks())

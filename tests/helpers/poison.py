@@ -98,7 +98,6 @@ def small(seeds=3, policies=("fifo",), **more):
         {
             "instances": [{"family": "bot", "preset": "small", "seeds": seeds}],
             "policies": [{"name": name} for name in policies],
-            "reference": {"time_limit": 20},
             **more,
         },
         Path(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -85,14 +85,20 @@ class Queue(ABC, Generic[T]):
         """Return a task that was handed out before with what is known by now."""
         return task
 
+    def is_ready(self, tasks: Sequence[T]) -> bool:  # noqa: ARG002
+        """Whether tasks that came back need not wait for others that are in flight."""
+        return True
+
     def is_done(self) -> bool:
         """Whether nothing is left to hand out."""
         return not self._again and self.is_empty()
 
     def chunk(self, size: int) -> list[T]:
-        """Return the next tasks: about a second of work, less towards the end."""
-        if self._again:
-            return [self.renewed(task) for task in self._again.popleft()]
+        """Return the next tasks: about a second of work, less towards the end; none: they wait."""
+        for k, tasks in enumerate(self._again):
+            if self.is_ready(tasks):
+                del self._again[k]
+                return [self.renewed(task) for task in tasks]
         aim = min(AIM, max(0.05, self._left_seconds() / (3 * size)))
         found: list[T] = []
         planned = 0.0
@@ -159,8 +165,8 @@ def steer(
     ended, due = False, 0.0
     try:
         while crew.busy() or not (ended or queue.is_done()):
-            while not ended and not queue.is_done() and crew.room():
-                crew.submit(queue.chunk(crew.size))
+            while not ended and crew.room() and (tasks := queue.chunk(crew.size)):
+                crew.submit(tasks)
             for event in crew.poll(LOOK):
                 queue.hear(event)
             queue.flush()

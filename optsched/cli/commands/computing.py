@@ -182,7 +182,8 @@ def ratio(
         for option, given in (("schedule", schedule), ("optimum", optimum), ("plot", plot)):
             if given is not None:
                 raise InputError(f"--{option} is about one instance, expected it without --seeds")
-        search = {"method": method, "time_limit": time_limit, "gap": gap, "seed": seed}
+        search = {"method": method, "gap": gap, "seed": seed}
+        search |= {"time_limit": time_limit, "effort": effort}
         asked = policy or family_of(instance).policies
         policies = [{"name": name, "sealed": sealed} for name in asked]
         block = {"family": instance.family, **drawn(source, window, seeds)}
