@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from optsched.campaigns.plan import Plan
 
 commands = typer.Typer(
-    help="Run many policies on many instances; stop and go on; say what the numbers tell.",
+    help="Run many policies on many instances; go on after a stop or a kill; say what it tells.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -30,7 +30,7 @@ Dask = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Compute on a running Dask cluster.")
 ]
 Shard = Annotated[
-    str | None, typer.Option(metavar="K/N", help="Only part K of N, 1 <= K <= N; see `merge`.")
+    str | None, typer.Option(metavar="K/N", help="Only part K of N, from 1; see `merge`.")
 ]
 Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
 
@@ -52,6 +52,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Compute the cells of a plan that the store does not hold yet.
+
+    The shortest plan says `[[instances]]`, and below it `family = "oasis"` and `seeds = 40`: all
+    policies of the family on 40 instances. Its optima are limited by effort, so that all repeats.
 
     Ctrl-C ends after the cells in flight, and a killed run loses nothing but them: the same command
     goes on. More seeds or policies in the plan run the new cells alone. Exit status 1: a cell
@@ -138,7 +141,7 @@ def _run(
 
 @talks
 def status(store: StoreFile, as_json: Json = False) -> None:
-    """Say how much of a campaign is done; also while it runs.
+    """Say how much of a campaign is done, and what went wrong; also while it runs.
 
     Example:  optsched campaign status plan.sqlite
     """
