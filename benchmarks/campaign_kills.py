@@ -45,7 +45,6 @@ from optsched.campaigns.campaign import merge, status
 from optsched.campaigns.statistics import Sample, pairs
 from optsched.campaigns.store import State
 from optsched.intervals import mean_interval
-from optsched.problem import family_names
 
 KILLS = (("writer", "any"), ("worker", "any"), ("group", "any"), ("group", "commit"))
 DISKS = {  # what is wrong with it, and what must be said
@@ -64,12 +63,12 @@ REASONS = {
 }
 ORDERS = ((1, 2, 3, 4, 5, 6, 7, 7), (5, 6, 7, 1, 2, 3, 4, 1), (7, 3, 7, 6, 2, 5, 1, 4))
 HOW = ("1 process", "2 processes", "dask")
-MEDIUM = {  # two instances each close, two stay open
-    "oasis": {"preset": "paper", "jobs": 20, "slots": 20, "machines": 10},
-    "dmlrs": {"preset": "paper", "jobs": 15, "slots": 15, "machines": 8},
-    "completion": {"preset": "mid"},
-    "bipartite": {"preset": "paper"},
-    "bot": {"preset": "heterogeneous"},
+MEDIUM = {  # how many small instances, which close; how many larger ones, and these
+    "oasis": (1, 3, "paper", {"jobs": 20, "slots": 20, "machines": 10}),
+    "dmlrs": (1, 3, "paper", {"jobs": 15, "slots": 15, "machines": 8}),
+    "completion": (2, 2, "mid", {}),
+    "bipartite": (2, 2, "paper", {}),
+    "bot": (2, 2, "heterogeneous", {}),  # they close, too
 }
 POLICIES = {
     "oasis": ("oasis", "fifo", "drf"),
@@ -304,10 +303,10 @@ def shards(cell: Row, folder: Path) -> Row:
 
 def equal(cell: Row, folder: Path) -> Row:
     """Run cells of all families, half of whose optima stay open, while both cores are busy."""
-    plan = families(cell["instances"], cell["effort"])
+    plan = families(cell["times"], cell["effort"])
     write_plan(plan, folder / "plan.toml")
     hashing = {"PYTHONHASHSEED": str(HOW.index(cell["how"]) + 1)}
-    with load(2):
+    with load(cell["busy"]):
         if cell["how"] == "dask":
             with cluster(folder, 2, **hashing) as made:
                 done = command_line(*RUN, "--dask", made.address, folder=folder, **hashing)
@@ -323,24 +322,16 @@ def equal(cell: Row, folder: Path) -> Row:
     }
 
 
-def families(instances: int, effort: int) -> Plan:
-    """Return a plan of all families: small instances, and as many that are larger."""
-    blocks = []
-    for family in family_names():
-        small = {"family": family, "preset": "small", "seeds": instances}
-        large = dict(MEDIUM[family])
-        preset = large.pop("preset")
-        medium = {"family": family, "preset": preset, "seeds": instances, "parameters": large}
+def families(times: int, effort: int) -> Plan:
+    """Return a plan of all families: 60 cells, half of whose optima stay open."""
+    blocks, policies = [], []
+    for family, (few, more, preset, parameters) in MEDIUM.items():
+        blocks.append({"family": family, "preset": "small", "seeds": times * few})
+        large = {"family": family, "preset": preset, "parameters": parameters}
         short = {"effort": effort, "gap": 0}
-        blocks += [small, medium | {"reference": short}]
-    return {
-        "instances": blocks,
-        "policies": [
-            {"name": name, "family": family}
-            for family in family_names()
-            for name in POLICIES[family]
-        ],
-    }
+        blocks.append(large | {"seeds": times * more, "reference": short})
+        policies += [{"name": name, "family": family} for name in POLICIES[family]]
+    return {"instances": blocks, "policies": policies}
 
 
 def coverage(cell: Row, _folder: Path) -> Row:
@@ -398,7 +389,7 @@ def cells(options: Namespace) -> Iterator[Row]:
     """Yield the cells of the parts that are asked for."""
     o = options
     found: dict[str, list[Row]] = {
-        "equal": [{"how": h, "instances": o.seeds, "effort": o.effort} for h in HOW],
+        "equal": [{"how": h, "times": o.seeds, "effort": o.effort, "busy": o.busy} for h in HOW],
         "kills": [{"victim": v, "moment": m, "kills": -(-o.kills // 4)} for v, m in KILLS],
         "disk": [{"what": what} for what in DISKS],
         "poison": [{"policy": name} for name in (*NAMES, "all")],
@@ -501,11 +492,12 @@ BENCHMARK = Benchmark(
 
 def main(argv: Sequence[str] | None = None) -> Row:
     """Run the benchmark."""
-    p = parser(__doc__, seeds=2)
+    p = parser(__doc__, seeds=1)
     p.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     p.add_argument("--kills", type=int, default=32)
     p.add_argument("--repetitions", type=int, default=2000)
-    p.add_argument("--effort", type=int, default=50, help="for optima that are to stay open")
+    p.add_argument("--busy", type=int, default=2, help="processes that compute beside `equal`")
+    p.add_argument("--effort", type=int, default=500, help="for optima that stay open")
     options = parse(p, __file__, argv)
     return BENCHMARK.run(
         list(cells(options)), measure, options, lambda row: row["part"] not in options.only
