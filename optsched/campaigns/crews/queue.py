@@ -15,6 +15,7 @@ from optsched.process import interrupts
 TRIES = 3  # of a task whose process dies
 AIM = 1.0  # seconds of work in a chunk
 LONGEST = 2000  # tasks in a chunk
+RECENT = 0.2  # weight of the last task in what a task of its kind takes
 FLUSH = 0.5  # seconds between two commits
 LOOK = 0.2  # seconds between two looks at what a signal has left
 
@@ -35,8 +36,9 @@ class Progress:
         parts = [f"{self.done} of {self.cells} cells"]
         if self.errors:
             parts.append(f"{self.errors} errors")
-        if self.done < self.cells and self.left is not None:
-            parts.append(f"about {duration(self.left)} left")
+        if self.done < self.cells:
+            left = None if self.left is None else f"about {duration(self.left)} left"
+            parts.append(left or "the first ones may have to compile")
         return ", ".join(parts)
 
 
@@ -59,6 +61,7 @@ class Queue(ABC, Generic[T]):
         self._again: deque[list[T]] = deque()  # what came back, to be done first
         self._tries: Counter[Hashable] = Counter()
         self._seconds: dict[Hashable, float] = {}  # of a task, by kind
+        self._seen: Counter[Hashable] = Counter()  # tasks of a kind that are done
         self._left: Counter[Hashable] = Counter()  # tasks of a kind that are not done
 
     @abstractmethod
@@ -111,9 +114,8 @@ class Queue(ABC, Generic[T]):
     def hear(self, event: Event) -> None:
         """Take in what has happened."""
         if isinstance(event, Done):
-            before = self._seconds.get(event.task.kind, event.found.wall)
-            self._seconds[event.task.kind] = 0.8 * before + 0.2 * event.found.wall
             self._left[event.task.kind] -= 1
+            self._learn(event.task.kind, event.found.wall)
             self.take(event.task, event.found)
             return
         if len(event.suspects) == 1:
@@ -122,6 +124,13 @@ class Queue(ABC, Generic[T]):
             self._again.extend([task] for task in event.suspects)
         if event.rest:
             self._again.append(list(event.rest))
+
+    def _learn(self, kind: Hashable, seconds: float) -> None:
+        """Take in how long a task has taken; the first of a kind may have had to compile."""
+        self._seen[kind] += 1
+        before = self._seconds.get(kind, 0.0)
+        weight = max(RECENT, 1 / max(1, self._seen[kind] - 1))
+        self._seconds[kind] = before + weight * (seconds - before)
 
     def _suspect(self, task: T, reason: str, *, again: bool) -> None:
         self._tries[task.mark] += 1
