@@ -36,7 +36,7 @@ gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-LONG = ("supervisor", "sealed", "branch", "cli", "solvers", "pictures")
+LONG = ("supervisor", "sealed", "branch", "cli", "solvers", "pictures", "run", "commands")
 """Files that take longest beside the families: most of them start processes."""
 
 

@@ -20,6 +20,7 @@ from optsched.campaigns.crews.crew import Crew, Here
 from optsched.campaigns.crews.pool import Pool
 from optsched.campaigns.crews.queue import Queue, steer
 from optsched.files.envelope import plain
+from optsched.process import blas
 
 Row = dict[str, Any]
 
@@ -44,7 +45,8 @@ class _Call:
         began, function = time.perf_counter(), self.function
         if isinstance(function, tuple):
             function = getattr(import_module(function[0]), function[1])
-        row = self.cell | json_of(function(self.cell, *self.more))
+        with blas.one_thread():  # as many as there are processes are at work
+            row = self.cell | json_of(function(self.cell, *self.more))
         return _Answer(row, time.perf_counter() - began)
 
 

@@ -25,7 +25,7 @@ from optsched.optimum import refuted, solve
 from optsched.policies.plugins import get_policy
 from optsched.policies.trouble import explain
 from optsched.problem import Family, Frozen, InputError, Instance, Policy, Status, get_family
-from optsched.process import interrupts
+from optsched.process import blas, interrupts
 from optsched.simulation import Run, simulate
 
 LONGEST = 600  # characters of a message
@@ -66,7 +66,8 @@ class Task:
         KeyboardInterrupt
             What is half done is no result.
         """
-        return _compute(self)
+        with blas.one_thread():  # sums must not depend on the number of cores
+            return _compute(self)
 
 
 class _Memory(threading.local):

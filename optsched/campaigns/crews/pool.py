@@ -31,7 +31,6 @@ from optsched.process import interrupts
 STARTS = 3  # processes in a row that may die before they have begun to listen
 LAST = 2000  # bytes of what a dead process has printed that are looked at
 READY, OUT_OF_MEMORY = "ready", "memory"  # what a process says of itself
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # a process has a core
 START = "from optsched.campaigns.crews.pool import work; work()"
 
 
@@ -132,7 +131,6 @@ class Pool:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,
-            env=dict.fromkeys(THREADS, "1") | os.environ,
         )
         made = _Worker(process, printed)
         with suppress(OSError):
