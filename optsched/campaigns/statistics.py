@@ -124,7 +124,9 @@ class Statistics(Frozen):
             pairs = [pair for pair in self.pairs if pair.group == group]
             alike = [f"{p.first}/{p.second}" for p in pairs if not p.differ]
             if pairs and len(alike) == len(pairs):
-                found.append(f"{group}: cannot tell policies apart")
+                least = len(pairs) * 2.0 ** (1 - max(p.instances for p in pairs))
+                few = "; nobody could with so few instances" if least > LEVEL else ""
+                found.append(f"{group}: cannot tell policies apart{few}")
             elif alike:
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
         return found

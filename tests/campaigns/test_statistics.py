@@ -157,6 +157,10 @@ def test_policies_that_differ_are_told_apart_though_optima_are_open():
 def test_what_cannot_be_told_apart_is_said():
     low = np.array([1.0, 1.2, 1.5])
     found = statistics([sample(low), sample(low, policy="b")])
+    few = "group: cannot tell policies apart; nobody could with so few instances"
+    assert found.flags() == [few]
+    more = np.linspace(1, 2, 6)
+    found = statistics([sample(more), sample(more, policy="b")])
     assert found.flags() == ["group: cannot tell policies apart"]
     many = 1 + np.random.default_rng(3).exponential(0.5, 20)
     three = [sample(many), sample(many, policy="b"), sample(many * 2, policy="c")]
