@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from poison import begun, numbers, small
 
 from optsched import campaign
 from optsched.campaigns.campaign import forecast, merge, status
+from optsched.campaigns.crews.pool import Pool
 from optsched.campaigns.run import part_of
 from optsched.campaigns.store import State, Store
 from optsched.problem import InputError
@@ -210,6 +212,25 @@ def test_processes_that_cannot_begin_are_no_fault_of_a_cell(monkeypatch):
     with pytest.raises(InputError, match=r"a worker cannot begin: .* status 1; it said: not today"):
         campaign(small(1), "store", workers=2)
     assert status(Path("store")).done == 0
+
+
+class Unreadable:
+    def __reduce__(self):
+        return import_module, ("no_such_module",)
+
+
+def test_processes_that_cannot_read_what_to_do_are_told():
+    pool = Pool(1)
+
+    def try_again_and_again():
+        while True:
+            if pool.room():
+                pool.submit([Unreadable()])
+            pool.poll(0.1)
+
+    with pytest.raises(InputError, match=r"a worker cannot begin: .* said: ModuleNotFoundError"):
+        try_again_and_again()
+    pool.close()
 
 
 def test_an_executor_that_breaks_says_so():

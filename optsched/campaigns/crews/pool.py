@@ -7,6 +7,7 @@ known, and only that one is tried again or given up; what it had not begun goes 
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import pickle
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -31,7 +33,11 @@ from optsched.process import interrupts
 STARTS = 3  # processes in a row that may die before they have begun to listen
 LAST = 2000  # bytes of what a dead process has printed that are looked at
 READY, OUT_OF_MEMORY = "ready", "memory"  # what a process says of itself
-START = "from optsched.campaigns.crews.pool import work; work()"
+BEGINNING = 300.0  # seconds that a process has for that
+START = (  # modules are found where the parent finds them, whatever lies in the folder
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    "from optsched.campaigns.crews.pool import work; work()"
+)
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,7 @@ class _Worker:
     since: float = 0.0  # when it began the first of them
     hung: float | None = None  # the limit that it has broken
     out_of_memory: bool = False
-    ready: bool = False  # it has begun to listen
+    ready: bool = False  # it has read what it is to do
 
 
 class Pool:
@@ -127,15 +133,14 @@ class Pool:
     def _start(self) -> _Worker:
         printed = tempfile.TemporaryFile()  # noqa: SIM115
         process = subprocess.Popen(
-            [sys.executable, "-c", START],
+            [sys.executable, "-P", "-c", START, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,
         )
-        made = _Worker(process, printed)
+        made = _Worker(process, printed, since=time.monotonic())
         with suppress(OSError):
-            # modules are found where this process finds them, and policies where it is run
-            pickle.dump((os.getpid(), self._memory, [os.getcwd(), *sys.path]), _stdin(made))
+            pickle.dump((os.getpid(), self._memory), _stdin(made))
         threading.Thread(target=self._listen, args=(made,), daemon=True).start()
         self._workers.append(made)
         return made
@@ -143,9 +148,10 @@ class Pool:
     def _listen(self, w: _Worker) -> None:
         """Pass on what a process says, in a thread of its own; None is its end."""
         assert w.process.stdout is not None  # it is a pipe
-        with suppress(EOFError, OSError, pickle.UnpicklingError), w.process.stdout as answers:
+        with suppress(Exception), w.process.stdout as answers:  # its end, or nothing to be read
             while True:
                 self._told.put((w, pickle.load(answers)))
+        w.process.kill()
         w.process.wait()
         self._told.put((w, None))
 
@@ -194,8 +200,8 @@ class Pool:
         now = time.monotonic()
         for w in self._workers:
             if w.tasks and w.hung is None:
-                limit = self._patience(w.tasks[0])
-                if w.ready and now - w.since > limit:
+                limit = self._patience(w.tasks[0]) if w.ready else BEGINNING
+                if now - w.since > limit:
                     w.hung = limit
                     w.process.kill()
 
@@ -233,17 +239,17 @@ def work() -> None:
     os.dup2(null, 0)
     os.dup2(2, 1)  # standard error is a file: see `_start`
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it
-    parent, memory, sys.path[:] = pickle.load(told)
+    parent, memory = pickle.load(told)
     interrupts.die_with(parent)
-    _limit(memory)
-    _answer(answers, READY)
     chunks: queue.SimpleQueue[list[Any] | None] = queue.SimpleQueue()
     over = threading.Event()
     threading.Thread(target=_listen, args=(told, chunks, over), daemon=True).start()
-    while True:
-        tasks = chunks.get()
-        if tasks is None:
-            break
+    ready = False
+    while (tasks := chunks.get()) is not None:
+        if not ready:
+            ready = True
+            _limit(memory)
+            _answer(answers, READY)
         for task in tasks:
             if over.is_set():
                 break
@@ -266,6 +272,9 @@ def _listen(told: IO[bytes], chunks: queue.SimpleQueue[Any], over: threading.Eve
     except (EOFError, OSError):
         over.set()
         chunks.put(None)
+    except BaseException:  # it cannot be read: nobody else would hear of it
+        traceback.print_exc()
+        os._exit(1)
 
 
 def _answer(answers: IO[bytes], found: Any) -> None:
