@@ -23,6 +23,7 @@ from optsched.files.envelope import plain
 from optsched.process import blas
 
 Row = dict[str, Any]
+Function = Callable[..., Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,10 @@ class _Answer:
 
 @dataclass(frozen=True)
 class _Call:
-    """One cell; ``function`` is a name where another process is to find it."""
+    """One cell; ``function`` may be the name of one in a module."""
 
     mark: int
-    function: Callable[..., Mapping[str, Any]] | tuple[str, str]
+    function: Function | tuple[str, str]
     cell: Row
     more: tuple[Any, ...]
     kind = ""
@@ -97,7 +98,7 @@ class _Calls(Queue[_Call]):
 
 
 def call_all(
-    function: Callable[..., Mapping[str, Any]],
+    function: Function,
     cells: Mapping[int, Mapping[str, Any]],
     *more: Any,
     keep: Callable[[int, Row], None],
@@ -127,17 +128,16 @@ def call_all(
         A call in another process has failed.
     """
     crew: Crew = Here() if workers == 1 else Pool(min(workers, max(1, len(cells))))
-    named = function if workers == 1 else _name(function)
-    calls = [_Call(k, named, json_of(cell), more) for k, cell in cells.items()]
+    found = function if workers == 1 else _portable(function)
+    calls = [_Call(k, found, json_of(cell), more) for k, cell in cells.items()]
     try:
         steer(_Calls(calls, keep), crew, None, patient=False)
     finally:
         crew.close()
 
 
-def _name(function: Callable[..., Any]) -> tuple[str, str]:
-    """Return module and name; a script is a module, too, once it does not run."""
-    module = function.__module__
-    if module == "__main__":
-        module = Path(str(sys.modules["__main__"].__file__)).stem
-    return module, function.__qualname__
+def _portable(function: Function) -> Function | tuple[str, str]:
+    """Return what another process finds: a script is a module there, and does not run."""
+    if function.__module__ != "__main__":
+        return function
+    return Path(str(sys.modules["__main__"].__file__)).stem, function.__qualname__
