@@ -13,7 +13,6 @@ with `unshare` for small and for read-only disks.
 from __future__ import annotations
 
 import random
-import sqlite3
 import subprocess
 import tempfile
 import time
@@ -22,10 +21,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 from bench import Benchmark, Row, Summary, Target, parse, parser
+from campaign_disks import SAID, TROUBLES
+from campaign_statistics import SHARES, coverage, differ
 from campaigning import (
+    RUN,
     Plan,
+    bags,
     calm,
     children,
     cluster,
@@ -42,18 +44,9 @@ from campaigning import (
 from poison import NAMES, begun, numbers
 
 from optsched.campaigns.campaign import merge, status
-from optsched.campaigns.statistics import Sample, pairs
 from optsched.campaigns.store import State
-from optsched.intervals import mean_interval
 
 KILLS = (("writer", "any"), ("worker", "any"), ("group", "any"), ("group", "commit"))
-DISKS = {  # what is wrong with it, and what must be said
-    "full": "cannot be written: the disk is full; what was stored before is kept",
-    "file of limited size": "cannot be written: the disk refuses; what was stored before is kept",
-    "read-only file": "cannot be written: it may only be read",
-    "locked file": "cannot be written: another program holds it",
-    "two runs": "another run writes it (process ",
-}
 REASONS = {
     "Leaves": "its process ended itself with status 7; it said: it was me (tried 3 times)",
     "Faults": "its process was ended by SIGSEGV (tried 3 times)",
@@ -77,18 +70,7 @@ POLICIES = {
     "bipartite": ("ogasched", "drf", "fairness"),
     "bot": ("adaptive", "local-share", "fifo"),
 }
-SHARES = (0.0, 0.3, 0.6)  # of instances whose optimum is open
-TRUTH = 1.3  # mean of the ratios that are drawn: 1 + Exp(0.3)
 DIFFERENT = "the rows differ from those of an undisturbed run"
-
-
-def bags(seeds: int, *policies: str, **more: object) -> Plan:
-    """Return a plan of small bags of tasks, whose cells take a moment."""
-    return {
-        "instances": [{"family": "bot", "preset": "small", "seeds": seeds}],
-        "policies": [{"name": name} for name in policies],
-        **more,
-    }
 
 
 def kills(cell: Row, folder: Path) -> Row:
@@ -169,7 +151,7 @@ def disk(cell: Row, folder: Path) -> Row:
     store, wrong = folder / "store", []
     if done.returncode != 2:
         wrong.append(f"exit status {done.returncode}")
-    if done.stderr.count("\n") != 1 or DISKS[cell["what"]] not in done.stderr:
+    if done.stderr.count("\n") != 1 or SAID[cell["what"]] not in done.stderr:
         wrong.append(f"it said: {done.stderr}")
     wrong += _flaws(store, set())
     kept = status(store).done
@@ -177,66 +159,6 @@ def disk(cell: Row, folder: Path) -> Row:
     wrong += [f"afterwards: {again.stderr}"] if again.returncode else []
     wrong += _differs(store, plan, folder)
     return {"kept": kept, "cells": 300, "said": done.stderr.strip()[-200:], "wrong": wrong}
-
-
-RUN = ("campaign", "run", "plan.toml", "-o", "store", "-q")
-Ended = subprocess.CompletedProcess[str]
-
-
-def _full(folder: Path) -> Ended:
-    """Have a small disk, and save from it what it holds."""
-    (folder / "disk").mkdir()
-    script = 'mount -t tmpfs -o size=96k tmpfs disk && "$@"; code=$?; cp disk/store* .; exit $code'
-    return _apart(script, folder, "disk/store")
-
-
-def _limited(folder: Path) -> Ended:
-    return _apart('ulimit -f 128; "$@"', folder)
-
-
-def _read_only(folder: Path) -> Ended:
-    _begin(folder)
-    script = 'mount --bind store store && mount -o remount,bind,ro store && "$@"'
-    return _apart(script, folder)
-
-
-def _apart(script: str, folder: Path, store: str = "store") -> Ended:
-    """Run in a namespace of one's own, in which disks can be mounted."""
-    words = [store if word == "store" else word for word in RUN]
-    return command_line(*words, folder=folder, within=["unshare", "-rm", "sh", "-c", script, "sh"])
-
-
-def _begin(folder: Path) -> None:
-    """Make a store of some cells."""
-    early = bags(20, "fifo", "local-share")
-    calm(early, folder / "store")
-
-
-def _locked(folder: Path) -> Ended:
-    _begin(folder)
-    db = sqlite3.connect(folder / "store", isolation_level=None)
-    db.execute("BEGIN EXCLUSIVE")
-    try:
-        return command_line(*RUN, folder=folder)
-    finally:
-        db.close()
-
-
-def _two(folder: Path) -> Ended:
-    first = subprocess.Popen(**starting(*RUN, folder=folder))
-    until(lambda: len(begun("counts", folder)) > 3)
-    second = command_line(*RUN, folder=folder)
-    first.wait()
-    return second
-
-
-TROUBLES: dict[str, Callable[[Path], Ended]] = {
-    "full": _full,
-    "file of limited size": _limited,
-    "read-only file": _read_only,
-    "locked file": _locked,
-    "two runs": _two,
-}
 
 
 def poison(cell: Row, folder: Path) -> Row:
@@ -334,45 +256,6 @@ def families(times: int, effort: int) -> Plan:
     return {"instances": blocks, "policies": policies}
 
 
-def coverage(cell: Row, _folder: Path) -> Row:
-    """Draw ratios whose mean is known, and see how often intervals hold it."""
-    n, share = cell["n"], cell["open"]
-    rng = np.random.default_rng(int(100 * share) + n)
-    held = plain = 0
-    for k in range(cell["repetitions"]):
-        truth = 1 + rng.exponential(TRUTH - 1, n)
-        is_open = rng.random(n) < share
-        low = np.where(is_open, np.maximum(1, truth * (1 - 0.2 * rng.random(n))), truth)
-        high = np.where(is_open, truth * (1 + 0.2 * rng.random(n)), truth)
-        first, last = mean_interval(low, high, least=1.0, seed=k) or (0.0, 0.0)
-        held += first <= TRUTH <= last
-        drawn = rng.integers(n, size=(999, n))
-        ends = (
-            np.quantile(low[drawn].mean(axis=1), 0.025),
-            np.quantile(high[drawn].mean(axis=1), 0.975),
-        )
-        plain += ends[0] <= TRUTH <= ends[1]
-    return {
-        "held": held / cell["repetitions"],
-        "percentiles": plain / cell["repetitions"],
-        "wrong": [],
-    }
-
-
-def differ(cell: Row, _folder: Path) -> Row:
-    """Compare policies that are equally good, and see how often they are told apart."""
-    rng, n, told = np.random.default_rng(cell["n"]), cell["n"], 0
-    names = tuple((k, str(k)) for k in range(n))
-    for _ in range(cell["repetitions"]):
-        common = 1 + rng.exponential(0.5, n)  # some instances are hard for everybody
-        inside = []
-        for policy in map(str, range(cell["policies"])):
-            ratios = common * np.exp(0.1 * rng.standard_normal(n))
-            inside.append(Sample("group", policy, names, ratios, ratios, 0, 0, 0))
-        told += any(pair.differ for pair in pairs(inside))
-    return {"told": told / cell["repetitions"], "wrong": []}
-
-
 PARTS: dict[str, Callable[[Row, Path], Row]] = {
     "equal": equal,
     "kills": kills,
@@ -391,7 +274,7 @@ def cells(options: Namespace) -> Iterator[Row]:
     found: dict[str, list[Row]] = {
         "equal": [{"how": h, "times": o.seeds, "effort": o.effort, "busy": o.busy} for h in HOW],
         "kills": [{"victim": v, "moment": m, "kills": -(-o.kills // 4)} for v, m in KILLS],
-        "disk": [{"what": what} for what in DISKS],
+        "disk": [{"what": what} for what in SAID],
         "poison": [{"policy": name} for name in (*NAMES, "all")],
         "dask": [{"what": "a worker, then the scheduler killed"}],
         "shards": [{"order": list(order)} for order in ORDERS],

@@ -26,14 +26,24 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 from poison import numbers
 
 HELPERS = Path(__file__).parents[1] / "tests" / "helpers"
-RUN = """
+CALL = """
 import json, sys
 from optsched import campaign
 plan, store, how = sys.argv[1:]
 campaign(json.loads(plan), store, **json.loads(how))
 """
+RUN = ("campaign", "run", "plan.toml", "-o", "store", "-q")
 PATIENCE = 600.0  # seconds in which anything comes to an end
 Plan = dict[str, Any]
+
+
+def bags(seeds: int, *policies: str, **more: object) -> Plan:
+    """Return a plan of small bags of tasks, whose cells take a moment."""
+    return {
+        "instances": [{"family": "bot", "preset": "small", "seeds": seeds}],
+        "policies": [{"name": name} for name in policies],
+        **more,
+    }
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -45,7 +55,7 @@ def environment(**more: str) -> dict[str, str]:
 def start(plan: Plan, folder: Path, **how: Any) -> subprocess.Popen[bytes]:
     """Begin a campaign in a process (and a group) of its own; its store is folder/store."""
     return subprocess.Popen(
-        [sys.executable, "-c", RUN, json.dumps(plan), "store", json.dumps(how)],
+        [sys.executable, "-c", CALL, json.dumps(plan), "store", json.dumps(how)],
         cwd=folder,
         env=environment(),
         start_new_session=True,

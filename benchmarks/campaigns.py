@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench import Benchmark, Row, Summary, Target, parse, parser
-from campaigning import Plan, cluster, command_line, start
+from campaigning import Plan, bags, cluster, command_line, start
 
 from optsched import campaign
 from optsched.campaigns.campaign import status
@@ -50,15 +50,9 @@ SETTINGS = (  # ten policies of oasis
 HOW = ("plain loop", "local", "dask", "joblib", "dask, a task per cell")
 
 
-def bags(
-    seeds: int, policies: Sequence[str] = ("fifo", "local-share"), replications: int = 5
-) -> Plan:
-    """Return a plan of small bags of tasks."""
-    return {
-        "instances": [{"family": "bot", "preset": "small", "seeds": seeds}],
-        "policies": [{"name": name} for name in policies],
-        "replications": replications,
-    }
+def small(seeds: int, *policies: str) -> Plan:
+    """Return a plan of small bags of tasks, five replications each."""
+    return bags(seeds, *policies, replications=5)
 
 
 def tasks(plan: Plan) -> Iterator[Task]:
@@ -80,7 +74,7 @@ def compute(task: Task) -> object:
 
 def overhead(cell: Row, folder: Path) -> Row:
     """Compute the same cells in some way."""
-    plan = bags(cell["instances"])
+    plan = small(cell["instances"], "fifo", "local-share")
     asked = list(tasks(plan))
     asked[0].compute()  # what is imported at the first cell is not part of the plain loop
     how: dict[str, Callable[[], object]] = {
@@ -161,7 +155,7 @@ def _certified(store: Path) -> int:
 
 def store(cell: Row, folder: Path) -> Row:
     """Run very many small cells; weigh the store and ask for its status."""
-    plan = bags(cell["instances"], ("fifo", "local-share", "adaptive", "naive"))
+    plan = small(cell["instances"], "fifo", "local-share", "adaptive", "naive")
     start(plan, folder, workers=2).wait()
     times = []
     for _ in range(3):
