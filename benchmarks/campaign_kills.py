@@ -59,7 +59,7 @@ HOW = ("1 process", "2 processes", "dask")
 MEDIUM = {  # how many small instances, which close; how many larger ones, and these
     "oasis": (1, 3, "paper", {"jobs": 20, "slots": 20, "machines": 10}),
     "dmlrs": (1, 3, "paper", {"jobs": 15, "slots": 15, "machines": 8}),
-    "completion": (1, 3, "mid", {}),  # one of them closes
+    "completion": (2, 2, "paper", {}),
     "bipartite": (2, 2, "paper", {}),
     "bot": (2, 2, "heterogeneous", {}),  # they close, too
 }
