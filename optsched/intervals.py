@@ -23,6 +23,7 @@ from optsched.problem import Extended, Frozen, InputError, Sense
 
 LEVEL = 0.05  # of error
 RESAMPLES = 1999
+FEWEST = 5  # numbers that a bootstrap needs
 FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
 BATCH = 1 << 21  # numbers drawn at a time
 
@@ -217,7 +218,8 @@ def student(x: Floats, seed: int = 0) -> tuple[float, float]:
     """Return an interval that holds the mean of what ``x`` was drawn from with 95 % confidence.
 
     It is the bootstrap's of Student's statistic: ratios are skewed, and at ten instances plain
-    percentiles would hold the truth in 80 to 90 % of cases (benchmarks/campaign_kills.py).
+    percentiles would hold the truth in 80 to 90 % of cases (benchmarks/campaign_kills.py). Fewer
+    than five numbers have too few samples that differ; their interval is that of Student's table.
 
     Parameters
     ----------
@@ -230,6 +232,11 @@ def student(x: Floats, seed: int = 0) -> tuple[float, float]:
     error = float(x.std(ddof=1)) / math.sqrt(n)
     if error <= 1e-12 * abs(mean):
         return mean, mean
+    if n < FEWEST:
+        from scipy.special import stdtrit  # here, since it takes a while to import
+
+        reach = float(stdtrit(n - 1, 1 - LEVEL / 2)) * error
+        return mean - reach, mean + reach
     rng = np.random.default_rng(seed)
     drawn: list[Floats] = []
     size = max(1, BATCH // n)
