@@ -228,8 +228,8 @@ def test_fig6_verdict(low, agrees):
 
 
 def test_mean_with_interval_by_hand():
-    # of all samples of three numbers one in nine has no spread: both ends are as far as can be
+    # three numbers go by Student's table
     found = mean_with_interval([1.0, 2.0, 3.0])
     assert (found["mean"], found["count"]) == (2.0, 3)
-    assert found["interval"] == pytest.approx([2 - 10 / 3**0.5, 2 + 10 / 3**0.5])
+    assert found["interval"] == pytest.approx([2 - 4.302652730 / 3**0.5, 2 + 4.302652730 / 3**0.5])
     assert mean_with_interval([4.0])["interval"] is None

@@ -8,6 +8,7 @@ from itertools import product
 import pytest
 from forging import forged, made, proved_rightly, refused_or_right, second_look, solved_rightly
 from numpy.random import default_rng
+from sweeps import sweep
 
 from optsched.families.completion.certificate.format import CompletionCertificate, Leaf, Split
 from optsched.families.completion.instance import (
@@ -259,7 +260,7 @@ def test_a_split_at_a_number_that_nothing_has(at):
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", sweep(range(30), 8))
 def test_random_jobs_one_after_another(seed):
     """Weights, lengths, units, grids and prices between the ends of integers."""
     rng = default_rng([seed, 4013])

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from oasis_brute import optimum, random_instance
+from sweeps import sweep
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.policies.paper import Oasis, guarantee
@@ -90,9 +91,10 @@ def contended(seed: int) -> OasisInstance:
     return one_machine(capacity, *jobs)
 
 
-def test_it_holds_where_demands_are_small_and_where_they_are_not():
+@pytest.mark.parametrize("first", sweep(range(0, 200, 40), 1))
+def test_it_holds_where_demands_are_small_and_where_they_are_not(first):
     kinds = {"theorem": 0, "more": 0}
-    for seed in range(200):
+    for seed in range(first, first + 40):
         inst = contended(seed)
         run = simulate(inst, "oasis")
         theorem = 2 * run.prior["alpha"]
@@ -101,7 +103,7 @@ def test_it_holds_where_demands_are_small_and_where_they_are_not():
         assert measured <= run.guarantee, seed
         assert run.guarantee >= theorem
         kinds["theorem" if run.guarantee == theorem else "more"] += 1
-    assert min(kinds.values()) >= 20, kinds
+    assert min(kinds.values()) >= 4, kinds
 
 
 def test_whole_chunks_and_wrong_estimates_are_promised_nothing():
