@@ -19,6 +19,7 @@ from optsched.solvers.common import TOLERANCE, Interrupted, Status, interruptibl
 if TYPE_CHECKING:
     import highspy
 
+WHOLE = 1e-9  # from a whole number, where TOLERANCE is too much
 SMALL_PROGRAM = 1000  # entries; below, "feasibility jump" (10 ms) takes longer than the rest
 UNLIMITED = 2**31 - 1  # iterations
 EASY = 4  # iterations for a row: hardly a linear program takes more
@@ -352,8 +353,19 @@ def solve_mip(
             bound = told if math.isfinite(told) else None
         return MipResult(status, x, objective, bound, time.perf_counter() - began)
 
+    def strayed() -> bool:
+        optimal = h.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        return optimal and mip and checked(floats(h.getSolution().col_value)) is None
+
+    report = None if on_improve is None else improved
     try:
-        begun = run(h, on_improve=None if on_improve is None else improved, effort=effort)
+        begun = run(h, on_improve=report, effort=effort)
+        if begun and strayed():  # it takes 0.999999 for 1, on which more may hang than is allowed
+            left = max(0.0, limits.get("time_limit", math.inf) - (time.perf_counter() - began))
+            h.clearSolver()
+            h.setOptionValue("time_limit", h.getRunTime() + left)
+            h.setOptionValue("mip_feasibility_tolerance", WHOLE)
+            run(h, on_improve=report, effort=effort)
     except KeyboardInterrupt as err:
         raise Interrupted(result()) from err
     return result(begun)
