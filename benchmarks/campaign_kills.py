@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import random
 import subprocess
-import tempfile
 import time
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from bench import Benchmark, Row, Summary, Target, parse, parser
@@ -33,6 +33,8 @@ from campaigning import (
     cluster,
     command_line,
     digest,
+    in_folder,
+    in_parts,
     kill,
     load,
     sound,
@@ -268,8 +270,8 @@ PARTS: dict[str, Callable[[Row, Path], Row]] = {
 }
 
 
-def cells(options: Namespace) -> Iterator[Row]:
-    """Yield the cells of the parts that are asked for."""
+def cells(options: Namespace) -> list[Row]:
+    """Return the cells of the parts that are asked for."""
     o = options
     found: dict[str, list[Row]] = {
         "equal": [{"how": h, "times": o.seeds, "effort": o.effort, "busy": o.busy} for h in HOW],
@@ -285,15 +287,7 @@ def cells(options: Namespace) -> Iterator[Row]:
         ],
         "differ": [{"n": 20, "policies": k, "repetitions": o.repetitions} for k in (2, 4)],
     }
-    for part in options.only:
-        for cell in found[part]:
-            yield {"part": part, **cell}
-
-
-def measure(cell: Row) -> Row:
-    """Measure one cell, in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
-        return PARTS[cell["part"]](cell, Path(folder))
+    return in_parts(found, options.only)
 
 
 def summarize(rows: list[Row]) -> Summary:
@@ -382,8 +376,9 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--busy", type=int, default=2, help="processes that compute beside `equal`")
     p.add_argument("--effort", type=int, default=500, help="for optima that stay open")
     options = parse(p, __file__, argv)
+    measure = partial(in_folder, PARTS)
     return BENCHMARK.run(
-        list(cells(options)), measure, options, lambda row: row["part"] not in options.only
+        cells(options), measure, options, lambda row: row["part"] not in options.only
     )
 
 

@@ -12,11 +12,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+from bench import Row
 
 from optsched import campaign
 from optsched.campaigns.plan import make_plan
@@ -35,6 +37,17 @@ campaign(json.loads(plan), store, **json.loads(how))
 RUN = ("campaign", "run", "plan.toml", "-o", "store", "-q")
 PATIENCE = 600.0  # seconds in which anything comes to an end
 Plan = dict[str, Any]
+
+
+def in_parts(cells: Mapping[str, Iterable[Row]], parts: Iterable[str]) -> list[Row]:
+    """Return the cells of the parts that are asked for, each with the name of its part."""
+    return [{"part": part, **cell} for part in parts for cell in cells[part]]
+
+
+def in_folder(parts: Mapping[str, Callable[[Row, Path], Row]], cell: Row) -> Row:
+    """Measure a cell as its part does it, in a folder of its own."""
+    with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
+        return parts[cell["part"]](cell, Path(folder))
 
 
 def bags(seeds: int, *policies: str, **more: object) -> Plan:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 import resource
-import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from bench import Benchmark, Row, Summary, Target, parse, parser
-from campaigning import Plan, bags, cluster, command_line, start
+from campaigning import Plan, bags, cluster, command_line, in_folder, in_parts, start
 
 from optsched import campaign
 from optsched.campaigns.campaign import status
@@ -223,8 +223,8 @@ PARTS: dict[str, Callable[[Row, Path], Row]] = {
 }
 
 
-def cells(options: Namespace) -> Iterator[Row]:
-    """Yield the cells of the parts that are asked for."""
+def cells(options: Namespace) -> list[Row]:
+    """Return the cells of the parts that are asked for."""
     n = options.seeds
     found: dict[str, list[Row]] = {
         "overhead": [{"how": how, "instances": n // 2} for how in HOW],
@@ -235,15 +235,7 @@ def cells(options: Namespace) -> Iterator[Row]:
         ],
         "start": [{"family": family} for family in family_names()],
     }
-    for part in options.only:
-        for cell in found[part]:
-            yield {"part": part, **cell}
-
-
-def measure(cell: Row) -> Row:
-    """Measure one cell, in a folder of its own."""
-    with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
-        return PARTS[cell["part"]](cell, Path(folder))
+    return in_parts(found, options.only)
 
 
 def summarize(rows: list[Row]) -> Summary:
@@ -323,8 +315,9 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--only", nargs="+", choices=list(PARTS), default=list(PARTS))
     options = parse(p, __file__, argv)
     os.environ["OPTSCHED_CACHE"] = os.devnull  # no optimum is remembered
+    measure = partial(in_folder, PARTS)
     return BENCHMARK.run(
-        list(cells(options)), measure, options, lambda row: row["part"] not in options.only
+        cells(options), measure, options, lambda row: row["part"] not in options.only
     )
 
 
