@@ -1,7 +1,7 @@
 """DMLRS as integer programs, in both readings of where a worker's rate comes from.
 
-Yu: Online Scheduling of Distributed Machine Learning Jobs (PD-ORS). Master's thesis, Iowa State
-University, 2019. Glossary: families/dmlrs/instance.py.
+Yu: Toward efficient online scheduling for large-scale distributed machine learning system (PD-ORS).
+Master's thesis, Iowa State University, 2019. Glossary: families/dmlrs/instance.py.
 
     max   sum_i u_i(completion_i - a_i) x_i
     s.t.  mini-batches trained by job i >= E_i K_i M_i x_i           for all i          (3.1)

@@ -27,8 +27,8 @@ from optsched.scheduling.jobs import headline
 FAMILY = Family(
     name="dmlrs",
     title="DMLRS: utility of training jobs, workers and parameter servers on shared machines",
-    paper="Yu: Online Scheduling of Distributed Machine Learning Jobs. Master's thesis, Iowa State "
-    "University, 2019",
+    paper="Yu: Toward efficient online scheduling for large-scale distributed machine learning "
+    "system. Master's thesis, Iowa State University, 2019",
     sense="max",
     instance=DmlrsInstance,
     schedule=DmlrsSchedule,

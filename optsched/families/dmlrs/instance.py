@@ -1,7 +1,7 @@
 """The data of family `dmlrs`, and its glossary.
 
-Yu: Online Scheduling of Distributed Machine Learning Jobs (PD-ORS). Master's thesis, Iowa State
-University, 2019.
+Yu: Toward efficient online scheduling for large-scale distributed machine learning system (PD-ORS).
+Master's thesis, Iowa State University, 2019.
 
     paper     here                               paper     here
     T         horizon                            E_i       job.epochs
