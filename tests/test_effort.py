@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from oasis_brute import random_instance
 from patience import LONG, until
+from sweeps import sweep
 
 import optsched
 from optsched import InputError, Optimum, solve, solvers
@@ -187,16 +188,17 @@ def test_linear_algebra_uses_one_thread_inside():
 
 
 @contextmanager
-def busy() -> Iterator[None]:
-    """Keep two cores busy."""
+def busy(cores: int) -> Iterator[None]:
+    """Keep cores busy."""
     with ExitStack() as stack:
-        for _ in range(2):
+        for _ in range(cores):
             loop = stack.enter_context(subprocess.Popen([sys.executable, "-c", "while True: pass"]))
             stack.callback(loop.kill)
         yield
 
 
-def test_the_same_effort_finds_the_same_in_another_process_under_load():
+@pytest.mark.parametrize("load", sweep([0, 2], 1))
+def test_the_same_effort_finds_the_same_in_another_process(load):
     here = {  # in another order: what was solved before makes no difference
         name: solve(case.instance(), effort=case.effort)
         for name, case in reversed(efforts.CASES.items())
@@ -205,7 +207,7 @@ def test_the_same_effort_finds_the_same_in_another_process_under_load():
         assert found.gap > 1e-6, "this one is meant to stay open"
         assert found.proved is not None
     environment = {"PYTHONHASHSEED": "17", "OPENBLAS_NUM_THREADS": "3"}
-    with busy():
+    with busy(load):
         ran = subprocess.run(
             [sys.executable, efforts.__file__],
             env=os.environ | environment,
