@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from legible import faults, words
+from sweeps import sweep
 
 from optsched import simulate
 from optsched.drawing import HINDSIGHT
@@ -23,7 +24,7 @@ def schedules(request):
     return request.param, instance, simulate(instance, POLICY[request.param]).schedule
 
 
-@pytest.mark.parametrize("count", [0, 1, 6, 14])
+@pytest.mark.parametrize("count", sweep([14, 0, 1, 6], 1))
 def test_every_word_of_every_picture_can_be_read(schedules, count):
     family, instance, schedule = schedules
     names = [HINDSIGHT, "$cost$", "_mine", *(f"{LONG} {k}" for k in range(20))][:count]
