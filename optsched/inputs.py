@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.files.envelope import load_instance
-from optsched.problem import InputError, Instance, Window, get_family
+from optsched.problem import InputError, Instance, Schedule, Window, family_of, get_family
+from optsched.process import talk
 
 SAMPLE = "sample"  # this word, instead of a file, is the trace that comes with the package
 
@@ -42,6 +43,25 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
         window = replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})
     with reading(source):
         return made.open_trace(source, window)
+
+
+REAL = "what your cluster did"  # a row of the table
+
+
+def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Schedule]:
+    """Return the schedule that was really run, by its name, as far as a trace tells of one.
+
+    What of it does not fit the model is left out, and said.
+    """
+    if source.name.endswith(".json"):
+        return {}
+    found = family_of(instance).recorded(source, window, instance)
+    if found is None:
+        return {}
+    schedule, told = found
+    for line in told:
+        talk.remark(line)
+    return {REAL: schedule}
 
 
 def _sample(file: str | tuple[str, ...]) -> Path | tuple[Path, ...]:

@@ -269,6 +269,7 @@ class Window:
     min_tasks: int | None = None
     shapes: Path | None = None
     draw_seed: int | None = None
+    as_is: bool | None = None
 
     def settle(self, family: str, **defaults: Any) -> dict[str, Any]:
         """Return the options that a family knows, with its defaults where nothing was said.
@@ -287,8 +288,10 @@ class Window:
         for name, value in given.items():
             if value is not None and name not in defaults:
                 known = ", ".join(_option(n) for n in defaults)
+                beside = " beside --as-is" if "as_is" in defaults else ""
                 raise InputError(
-                    f"{_option(name)} means nothing for family {family}, expected one of: {known}"
+                    f"{_option(name)} means nothing for family {family}{beside}, expected one of: "
+                    f"{known}"
                 )
         return {n: default if given[n] is None else given[n] for n, default in defaults.items()}
 
@@ -335,6 +338,11 @@ class Family:
     paper: str = ""  # where the problem comes from
     sizes: tuple[str, ...] = ()  # keywords of `generate`: jobs, slots, machines, ports, ...
     open_trace: Callable[[Path, Window], Instance] | None = None  # None: it reads no traces
+    # (trace, window, its instance) -> what was really run, and in lines what of it does not fit;
+    # None: the trace does not say
+    recorded: Callable[[Path, Window, Any], tuple[Schedule, Sequence[str]] | None] = field(
+        default=lambda _source, _window, _instance: None
+    )
     # what the word `sample` stands for: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)
     # name -> (instance, **options) -> JSON value

@@ -70,7 +70,7 @@ def compare(
     *,
     optimum: Optimum | None = None,
     references: Mapping[str, Optimum] | None = None,
-    schedule: Schedule | None = None,
+    schedule: Schedule | Mapping[str, Schedule] | None = None,
     seed: int = 0,
     sealed: bool = False,
     tell: Callable[[Run | Failed | Optimum], None] | None = None,
@@ -87,9 +87,10 @@ def compare(
         Of this instance; by default :func:`optsched.solve` looks for it.
     references : mapping, optional
         What is known of the family's further references, by name; the others are looked for.
-    schedule : Schedule, optional
-        From outside; judged beside the policies as "schedule", by the rules of the model. A job
-        that it leaves unfinished earns nothing, where the model allows that.
+    schedule : Schedule or mapping, optional
+        From outside; judged beside the policies as "schedule", or under the names of the mapping,
+        by the rules of the model. A job that it leaves unfinished earns nothing, where the model
+        allows that.
     seed : int
         Of the policies and of the search.
     sealed : bool
@@ -122,13 +123,14 @@ def compare(
         raise TypeError(f"compare() got an unexpected keyword argument {unknown[0]!r}")
     family = family_of(instance)
     references = dict(references or {})
-    for given in (optimum, *references.values()):
-        if given is not None and given.instance_sha256 != instance.digest():
+    for best in (optimum, *references.values()):
+        if best is not None and best.instance_sha256 != instance.digest():
             raise InputError(
                 "the optimum belongs to another instance, expected one of this instance"
             )
     original = Original(instance)
-    outside = None if schedule is None else _outside(family, instance, schedule)
+    given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
+    outside = [_outside(family, instance, name, made) for name, made in given.items()]
     asked = len(family.policies if policies is None else policies)
     order = turns(family, policies)
     done: dict[int, Run] = {}  # by their places in the table, or behind it
@@ -141,7 +143,7 @@ def compare(
             except PolicyError as err:
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))
-                if len(failed) == asked and outside is None:
+                if len(failed) == asked and not outside:
                     raise
             if tell is not None:
                 tell(done.get(place) or failed[place])
@@ -156,9 +158,7 @@ def compare(
         search["time_limit"] = 0.0
     look = partial(solve, instance, seed=seed, **search)
     runs = [done[place] for place in sorted(done)]
-    known = _known(family, instance, runs)
-    if outside is not None:
-        known.append(outside[0])
+    known = _known(family, instance, runs) + [kept for kept, _ in outside]
     optimum = optimum or look(method=method, start=[k.schedule for k in known])
     if tell is not None:
         tell(optimum)
@@ -169,8 +169,7 @@ def compare(
     scale = Scale(family, instance, optimum, references)
     shown = [done[place] for place in range(asked) if place in done]
     rows = [scale.judged(run) for run in shown]
-    if outside is not None:
-        rows.append(scale.judged_outside(outside[1]))
+    rows += [scale.judged_outside(kept.name, verdict) for kept, verdict in outside]
     return RatioReport(
         facts=facts_of(scale, runs),
         optimum=optimum,
@@ -217,7 +216,9 @@ class _Known:
     value: float
 
 
-def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[_Known, Verdict]:
+def _outside(
+    family: Family, instance: Instance, name: str, schedule: Schedule
+) -> tuple[_Known, Verdict]:
     """Judge a schedule from outside by the rules of the model, without what it leaves unfinished.
 
     Raises
@@ -232,7 +233,7 @@ def _outside(family: Family, instance: Instance, schedule: Schedule) -> tuple[_K
     if verdict.value is None:
         said = "; ".join(line.strip() for line in str(verdict).splitlines())
         raise InputError(f"the schedule breaks the model; {said}")
-    return _Known("schedule", kept, verdict.value), verdict
+    return _Known(name, kept, verdict.value), verdict
 
 
 def _known(family: Family, instance: Instance, runs: Sequence[Run]) -> list[_Known]:

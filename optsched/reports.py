@@ -209,11 +209,11 @@ class Scale:
             slowest=run.slowest,
         )
 
-    def judged_outside(self, verdict: Verdict) -> Judged:
+    def judged_outside(self, name: str, verdict: Verdict) -> Judged:
         """Return the row of a schedule from outside, which the judge has accepted."""
         assert verdict.value is not None  # the caller has seen to it
         return Judged(
-            name="schedule",
+            name=name,
             information="unknown",
             value=verdict.value,
             obeys=verdict.obeys,

@@ -21,6 +21,7 @@ from typing import Any
 from optsched.files.disk import open_file
 from optsched.inputs import SAMPLE, open_input
 from optsched.problem import Family, InputError, Instance, Level, Window, get_family
+from optsched.process import talk
 
 KEY = 16  # bytes of a key
 FILES = ("machines", "profiles", "shapes")  # fields of Window that name files
@@ -157,7 +158,8 @@ class Source:
                 single = isinstance(found, str)
                 given[name] = folder / found if single else tuple(folder / f for f in found)
         path = Path(self.trace) if self.trace == SAMPLE else folder / self.trace
-        return open_input(path, self.family, Window(**given, draw_seed=seed))
+        with talk.hushed():
+            return open_input(path, self.family, Window(**given, draw_seed=seed))
 
 
 def _short(value: Any) -> str:

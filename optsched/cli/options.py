@@ -58,8 +58,8 @@ Statistics = Annotated[
 ]
 
 
-def _window(text: str, **more: Any) -> Any:
-    return typer.Option(help=text, rich_help_panel="If INPUT is a trace", **more)
+def _window(text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, rich_help_panel="If INPUT is a trace", **more)
 
 
 FAMILY = "oasis"
@@ -88,8 +88,12 @@ WINDOW = {
     ],
     "shapes": Annotated[Path | None, _window("Job list to draw demands of tasks from.")],
     "draw_seed": Annotated[int | None, _window("Seed of what the trace does not say.", min=0)],
+    "as_is": Annotated[
+        bool | None,
+        _window("Real times, exactly the machines of the list; nothing is scaled.", "--as-is"),
+    ],
 }
-"""Without them the family's own settings: most take 100 jobs, 100 slots of 1 h and load 2."""
+"""Without them the family's own settings: most take 100 jobs, 100 slots and load 2."""
 
 
 def talks(command: Callable[..., None]) -> Callable[..., None]:

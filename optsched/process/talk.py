@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 quiet = False  # nothing but the result, and what went wrong
 verbose = False  # all there is to say of the result
@@ -11,6 +13,17 @@ verbose = False  # all there is to say of the result
 def settle(*, quiet: bool, verbose: bool) -> None:
     """Choose how much this process says from now on."""
     globals().update(quiet=quiet, verbose=verbose)
+
+
+@contextmanager
+def hushed() -> Iterator[None]:
+    """Leave remarks out: what is done many times need not be told every time."""
+    before = quiet
+    settle(quiet=True, verbose=verbose)
+    try:
+        yield
+    finally:
+        settle(quiet=before, verbose=verbose)
 
 
 def printable(text: str, shown: str = "") -> str:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.numbers.resources import MachineClass, exact, room
@@ -110,6 +111,32 @@ def load_of(
         none = float("inf") if total[r] else 0.0
         loads[name] = float(total[r] / whole) if whole else none
     return loads
+
+
+PARTS = 10  # of the horizon
+
+
+def over_time(
+    inst: Any, slots: Sequence[float], amount: Sequence[float], whole: float
+) -> list[float]:
+    """Return the load of a resource in every tenth of the horizon, if all jobs ran at once.
+
+    Parameters
+    ----------
+    inst
+        Its jobs have arrivals.
+    slots : sequence of float
+        How long each job runs from its arrival on, 0 for those that do not count.
+    amount : sequence of float
+        What it asks for meanwhile.
+    whole : float
+        What all machines have.
+    """
+    edges = np.linspace(0, inst.horizon, min(PARTS, inst.horizon) + 1)
+    arrival = np.array([job.arrival for job in inst.jobs], dtype=np.float64)
+    ran = np.clip(edges[:, None] - arrival, 0.0, np.array(slots, dtype=np.float64))  # (P, I)
+    asked = np.diff(ran @ np.array(amount, dtype=np.float64))
+    return [float(f"{x:.3g}") for x in asked / (np.diff(edges) * whole)] if whole else []
 
 
 def warn_of_room(load: float) -> list[str]:

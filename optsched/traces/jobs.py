@@ -4,6 +4,7 @@ The table has one row per job, in the order of submission (equal times: the orde
 
     name             str
     submit_seconds   s from the first submission; NaN if the list has no times
+    start_seconds    when it was started, s from the first submission; NaN: not in the list
     run_seconds      s, with all tasks at once; NaN if the list has no times
     tasks            workers, GPUs or processors that the job uses at once, whole, >= 1
     gpu              GPUs of one task, 0.25 is a shared one; NaN: not in the list
@@ -36,17 +37,21 @@ from optsched.traces.columns import (
 )
 from optsched.traces.lines import Row, header, read_lines
 
-COLUMNS = ("name", "submit_seconds", "run_seconds", "tasks", "gpu", "cpu", "memory_gb", "user")
+COLUMNS = (
+    *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
+    *("gpu", "cpu", "memory_gb", "user"),
+)
 TASKS = Number("tasks at once", low=1, high=1e6, whole=True)
 RUN = Number("seconds")
 SUBMIT = Number("seconds", high=SECONDS)
 DEMAND = Number("of one task", may_be_empty=True)
+BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
 
 PHILLY = ("timestamp", "duration", "num_gpus")
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 POD_TIMES = ("creation_time", "deletion_time", "scheduled_time")
 OWN = ("submit_seconds", "run_seconds", "tasks")
-OWN_OPTIONAL = ("name", "gpu", "cpu", "memory_gb", "user")
+OWN_OPTIONAL = ("name", "start_seconds", "gpu", "cpu", "memory_gb", "user")
 MACHINE_HEADS = ({"sn", "cpu_milli"}, {"cpu", "memory_gb", "gpu", "count"})
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "Philly jobs": PHILLY,
@@ -111,7 +116,7 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:
         start += pd.Timedelta(seconds=float(first))
-    jobs["submit_seconds"] -= first
+    jobs[["submit_seconds", "start_seconds"]] -= first
     jobs = jobs.astype({"tasks": np.int64})
     jobs.attrs = {"format": kind, "dropped": dropped, "start": start}
     return jobs
@@ -133,7 +138,7 @@ def _philly(columns: Columns) -> tuple[Table, pd.Timestamp | None]:
 def _pods(columns: Columns) -> tuple[Table, None]:
     milli = columns.numbers("gpu_milli", Number("thousandths of a GPU", high=1000, whole=True))
     gpus = columns.numbers("num_gpu", Number("GPUs", high=1e6, whole=True))
-    submit = run = np.full(len(columns), np.nan)
+    submit = begin = run = np.full(len(columns), np.nan)
     present = [name for name in POD_TIMES if name in columns]
     if present and len(present) < len(POD_TIMES):
         raise missing_columns(
@@ -141,15 +146,14 @@ def _pods(columns: Columns) -> tuple[Table, None]:
         )
     if present:
         submit = columns.numbers("creation_time", SUBMIT)
-        begin = columns.numbers(
-            "scheduled_time", Number("seconds", high=SECONDS, may_be_empty=True)
-        )
+        begin = columns.numbers("scheduled_time", BEGIN)
         end = columns.numbers("deletion_time", SUBMIT)
         run = end - begin  # NaN: never started
         columns.refuse("deletion_time", run < 0, "at least the scheduled_time of the same line")
     return {
         "name": columns.text("name"),
         "submit_seconds": submit,
+        "start_seconds": begin,
         "run_seconds": run,
         "tasks": np.ones(len(columns)),
         "gpu": gpus * milli / 1000,
@@ -162,9 +166,17 @@ def _pods(columns: Columns) -> tuple[Table, None]:
 def _own(columns: Columns) -> tuple[Table, None]:
     must_be_known(columns, OWN, OWN_OPTIONAL)
     names = columns.text("name") if "name" in columns else [f"line {n}" for n in columns.line]
+    submit = columns.numbers("submit_seconds", SUBMIT)
+    begin = np.full(len(columns), np.nan)
+    if "start_seconds" in columns:
+        begin = columns.numbers("start_seconds", BEGIN)
+        columns.refuse(
+            "start_seconds", begin < submit, "at least the submit_seconds of the same line"
+        )
     return {
         "name": names,
-        "submit_seconds": columns.numbers("submit_seconds", SUBMIT),
+        "submit_seconds": submit,
+        "start_seconds": begin,
         "run_seconds": columns.numbers("run_seconds", RUN),
         "tasks": columns.numbers("tasks", TASKS),
         **{n: columns.numbers(n, DEMAND) for n in ("gpu", "cpu", "memory_gb") if n in columns},
@@ -177,14 +189,17 @@ def _texts(columns: Columns, name: str) -> list[str]:
 
 
 SWF_FIELDS = 18
-SWF = {1: "job", 2: "submit", 4: "run time", 5: "used", 8: "requested", 10: "memory", 12: "user"}
+SWF = {
+    **{1: "job", 2: "submit", 3: "wait", 4: "run time", 5: "used", 8: "requested"},
+    **{10: "memory", 12: "user"},
+}
 ANY = Number("-1: unknown", low=-1e12, high=1e12)
 
 
 def _swf(path: Path) -> tuple[Table, None]:
     """Read the Standard Workload Format: one task is one processor.
 
-    A negative running time and a processor number below 1 mean unknown. Column 10 is memory per
+    A negative time and a processor number below 1 mean unknown. Column 10 is memory per
     processor in KB; where a log adds columns of its own (more than 18) it is known to mean
     something else, and is left out.
     """
@@ -207,6 +222,8 @@ def _swf(path: Path) -> tuple[Table, None]:
 
     columns = Columns(path, list(SWF.values()), rows())
     run = columns.numbers("run time", Number("seconds; negative: unknown", low=-1e12, high=SECONDS))
+    wait = columns.numbers("wait", Number("seconds; negative: unknown", low=-1e12, high=SECONDS))
+    submit = columns.numbers("submit", SUBMIT)
     used, asked = columns.numbers("used", ANY), columns.numbers("requested", ANY)
     memory = columns.numbers("memory", ANY)
     tasks = np.where(used >= 1, used, asked)
@@ -214,7 +231,8 @@ def _swf(path: Path) -> tuple[Table, None]:
     columns.refuse("used", tasks > TASKS.high, f"at most {TASKS.high:g} processors")
     return {
         "name": columns.text("job"),
-        "submit_seconds": columns.numbers("submit", SUBMIT),
+        "submit_seconds": submit,
+        "start_seconds": np.where(wait >= 0, submit + wait, np.nan),
         "run_seconds": np.where(run >= 0, run, np.nan),
         "tasks": np.where(tasks >= 1, tasks, np.nan),
         "gpu": np.zeros(len(columns)),

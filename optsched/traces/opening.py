@@ -78,4 +78,5 @@ def seconds(text: str) -> float:
 
 
 def _timedelta(text: str) -> float:
-    return pd.Timedelta(text).total_seconds()
+    days = text.removesuffix("d") + "D" if text.endswith("d") else text  # as pandas writes it
+    return pd.Timedelta(days).total_seconds()

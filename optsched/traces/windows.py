@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from optsched.numbers.arrays import Ints
-from optsched.numbers.resources import MachineClass
-from optsched.problem import InputError
+from optsched.numbers.resources import MachineClass, ceil_tol, exact
+from optsched.problem import InputError, Instance
+from optsched.process import talk
+from optsched.scheduling.platform import SlottedPlatform
 
 MOST_MACHINES = 100_000
+MOST_WORK = 2**40  # worker-slots of one job
 SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+HOUR = 3600.0
+SLOTS = (60, 300, 900, 1800, HOUR, *(HOUR * h for h in (2, 4, 8, 24, 48, 96, 168, 336, 672)))
+ENOUGH = 0.8  # share of the jobs that can finish, in slots of a sensible length
+NEAR = 0.7  # of the load that was asked for: one machine more or less may be as far off
+
+Made = TypeVar("Made")
 
 
 def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: int) -> pd.DataFrame:
@@ -34,13 +44,7 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     InputError
         The list has no times, ``start`` says nothing, or too few jobs are left from there on.
     """
-    if table[["submit_seconds", "run_seconds"]].isna().any(axis=None):
-        raise InputError(
-            "the list of jobs has no times of submission and running, expected a list with both "
-            "(this one can only serve as `shapes`)"
-        )
-    taken = table[table["tasks"] >= min_tasks]
-    first = _first(taken, start, table.attrs.get("start"))
+    taken, first, _ = from_start(table, start, min_tasks)
     window = taken.iloc[first : first + jobs]
     if len(window) < jobs:
         raise InputError(
@@ -50,22 +54,31 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     return window
 
 
-def _first(table: pd.DataFrame, start: float | str, date: pd.Timestamp | None) -> int:
-    """Return the position of the first job of the window."""
+def from_start(
+    table: pd.DataFrame, start: float | str, min_tasks: int
+) -> tuple[pd.DataFrame, int, float | None]:
+    """Return the jobs that count, where the window begins among them, and when (None: with it)."""
+    if table[["submit_seconds", "run_seconds"]].isna().any(axis=None):
+        raise InputError(
+            "the list of jobs has no times of submission and running, expected a list with both "
+            "(this one can only serve as `shapes`)"
+        )
+    taken, date = table[table["tasks"] >= min_tasks], table.attrs.get("start")
     text = str(start).strip()
     try:
         if text.startswith("#"):
             if int(text[1:]) < 0:
                 raise ValueError
-            return int(text[1:])
-        seconds = _seconds(text, date)
+            return taken, int(text[1:]), None
+        when = _seconds(text, date)
     except (ValueError, TypeError):  # TypeError: a date with a time zone
         raise InputError(
             f"start is {text!r}, expected seconds from the start of the trace, a time such as 30d "
             f"or 12h, {'a date such as 2017-10-09 07:00, ' if date is not None else ''}"
             "or a number of jobs such as #500"
         ) from None
-    return int(np.searchsorted(table["submit_seconds"].to_numpy(), seconds, side="left"))
+    submit = taken["submit_seconds"].to_numpy()
+    return taken, int(np.searchsorted(submit, when, side="left")), when
 
 
 def _seconds(text: str, date: pd.Timestamp | None) -> float:
@@ -88,6 +101,123 @@ def arrival_slots(window: pd.DataFrame, slots: int) -> list[int]:
     span = submit[-1] - submit[0]
     share = (submit - submit[0]) / span if span > 0 else np.zeros(len(submit))
     return [int(t) for t in np.minimum(np.floor(share * slots), slots - 1)]
+
+
+def work_of(window: pd.DataFrame, slot_seconds: float) -> list[int]:
+    """Return W = ceil(run_seconds x tasks / slot_seconds), at least 1, for every job."""
+    out = []
+    slot = exact(slot_seconds)
+    for name, run, tasks in zip(
+        window["name"], window["run_seconds"], window["tasks"], strict=True
+    ):
+        work = max(1, ceil_tol(exact(float(run)) * int(tasks) / slot))
+        if work > MOST_WORK:
+            raise InputError(
+                f"job {name}: needs {work} worker-slots, expected at most {MOST_WORK}; choose "
+                "longer slots"
+            )
+        out.append(work)
+    return out
+
+
+def sensible(
+    window: pd.DataFrame,
+    slots: int,
+    slot: float | None,
+    make: Callable[[float], Made],
+    *,
+    asked: bool,
+) -> Made:
+    """Return what ``make`` makes of a length of slots, s.
+
+    Where no length is given, that is an hour, if most jobs can then finish within the horizon and
+    the load can be reached; else the shortest length in which most can finish.
+
+    Parameters
+    ----------
+    window : DataFrame
+    slots : int
+        The horizon.
+    slot : float, optional
+        Length of a slot, s.
+    make : callable
+        Of the length of a slot; raises LoadError.
+    asked : bool
+        Whether the load was asked for; else what can be reached will do, and is told.
+
+    Raises
+    ------
+    LoadError
+        The load that was asked for cannot be reached.
+    """
+    try:
+        return _of_usual_length(window, slots, make) if slot is None else make(slot)
+    except LoadError as err:
+        if asked:
+            raise
+        talk.remark(str(err))
+        made: Made = err.made
+        return made
+
+
+def _of_usual_length(window: pd.DataFrame, slots: int, make: Callable[[float], Made]) -> Made:
+    left = slots - np.array(arrival_slots(window, slots))
+    run = window["run_seconds"].to_numpy(dtype=np.float64)
+    fit = [s for s in SLOTS if np.mean(np.ceil(run / s) <= left) >= ENOUGH] or [SLOTS[-1]]
+    if HOUR in fit:
+        try:
+            return make(HOUR)
+        except LoadError:
+            if fit[0] == HOUR:
+                raise
+    why = "the load cannot be reached" if HOUR in fit else "many jobs could never finish"
+    talk.remark(f"slots of {_length(fit[0])}: in those of 1 h {why}")
+    return make(fit[0])
+
+
+class LoadError(InputError):
+    """No number of machines gives the load that is wanted; ``made`` has as few as there can be."""
+
+    def __init__(self, message: str, made: Any) -> None:
+        super().__init__(message)
+        self.made = made
+
+
+def must_reach(load: float, reached: Mapping[str, float], made: Instance, slots: int) -> None:
+    """Refuse a load that even one machine does not reach; ``reached`` is the load by resource.
+
+    Raises
+    ------
+    LoadError
+        The message says what can be reached.
+    """
+    got = max((x for x in reached.values() if math.isfinite(x)), default=0.0)
+    if got >= NEAR * load:
+        return
+    fewer = math.floor(slots * got / load)
+    or_else = f", about --slots {fewer}" if fewer else ""
+    raise LoadError(
+        f"load {load:g} cannot be reached: with the fewest machines it is {got:.3g}; expected "
+        f"--load {got:.3g} or less{or_else}, more jobs, or shorter slots; --as-is scales nothing",
+        made,
+    )
+
+
+def tell_scaling(window: pd.DataFrame, platform: SlottedPlatform, machines: str) -> None:
+    """Say what became of the times and of the machines."""
+    submit = window["submit_seconds"].to_numpy(dtype=np.float64)
+    span, wanted = float(submit[-1] - submit[0]), platform.horizon * platform.slot_seconds
+    talk.remark(
+        f"arrivals of {_length(span)} {'stretched' if span < wanted else 'compressed'} to "
+        f"{platform.horizon} slots of {_length(platform.slot_seconds)}; machines: {machines} "
+        "(--as-is scales nothing)"
+    )
+
+
+def _length(seconds: float) -> str:
+    """Write a length of time in its own unit."""
+    unit = next((u for u in ("d", "h") if seconds >= SECONDS[u]), "m" if seconds >= 60 else "s")
+    return f"{seconds / SECONDS[unit]:.3g} {'min' if unit == 'm' else unit}"
 
 
 def scaled(

@@ -191,13 +191,15 @@ def ratio(
         ratio_over_seeds(plan, output, as_json)
     from optsched.cli.console import out, show_ratios
     from optsched.cli.ticker import Rows, Ticker
+    from optsched.inputs import recorded
     from optsched.ratios import compare, name_of, turns
     from optsched.results import kept
     from optsched.results.journal import Journal
     from optsched.results.result import load_schedule, save_result
     from optsched.results.reuse import load_known
 
-    outside = load_schedule(schedule, instance) if schedule is not None else None
+    outside = {} if schedule is None else {"schedule": load_schedule(schedule, instance)}
+    outside |= recorded(source, window, instance)
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]

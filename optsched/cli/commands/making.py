@@ -8,12 +8,14 @@ import typer
 from optsched.cli.commands.ending import report
 from optsched.cli.options import FAMILY_HELP, MOST, MOST_SLOTS, Json, Seed, takes_input, talks
 from optsched.files.disk import writable
-from optsched.problem import InputError, family_of, get_family
+from optsched.problem import InputError, Window, family_of, get_family
+from optsched.process import talk
 from optsched.results.export import Format
 
 if TYPE_CHECKING:
     from optsched.problem import Instance
 
+LOADS = "offered load over time"  # a fact that families describe
 Target = Annotated[Path, typer.Option("-o", "--output", help="Instance file to write.")]
 
 
@@ -64,17 +66,30 @@ def generate(
 
 
 @takes_input
-def trace(source: Path, instance: "Instance", output: Target, as_json: Json = False) -> None:
+def trace(
+    source: Path, window: Window, instance: "Instance", output: Target, as_json: Json = False
+) -> None:
     """Make an instance of a window of a job trace.
 
-    The arrivals are compressed so that they span the slots; there are as many machines as give
-    the offered load.
+    The arrivals are scaled so that they span the slots; there are as many machines as give the
+    offered load. With `--as-is` nothing is scaled: real times, exactly the machines of the list,
+    and nothing asked for but what the trace names. If the trace has recorded starts, the schedule
+    that was really run is written beside it.
 
     Example:  optsched trace jobs.csv --machines machines.csv --jobs 100 --load 2 -o window.json
+
+    Example:  optsched trace jobs.csv --machines machines.csv --as-is --slots 720 -o month.json
     """
     if source.suffix == ".json":
         raise InputError(f"{source}: is an instance file already, expected a job trace")
+    from optsched.inputs import recorded
+    from optsched.results.result import save_schedule
+
     _save_made(instance, writable(output), as_json)
+    for schedule in recorded(source, window, instance).values():
+        beside = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
+        save_schedule(writable(beside), instance, schedule)
+        talk.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")
 
 
 @takes_input
@@ -111,5 +126,7 @@ def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         report(said | facts, None, as_json)
         return
     print(f"{target} written: {family.headline(instance)}")
+    for name, loads in family.describe(instance).get(LOADS, {}).items():
+        print(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
     for warning in warnings:
         print(f"warning: {warning}")

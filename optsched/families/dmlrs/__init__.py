@@ -37,6 +37,7 @@ FAMILY = Family(
     sizes=("jobs", "slots", "machines"),
     generate=generate,
     open_trace=later("optsched.families.dmlrs.sources.traces", "open_trace"),
+    recorded=later("optsched.families.dmlrs.sources.traces", "recorded"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,

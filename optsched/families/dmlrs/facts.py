@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.dmlrs.instance import DmlrsInstance, fastest_pace
+from optsched.families.dmlrs.instance import DmlrsInstance, Pace, fastest_pace
 from optsched.numbers.resources import exact
 from optsched.scheduling.jobs import (
     EARNS,
@@ -13,6 +14,7 @@ from optsched.scheduling.jobs import (
     classes_of,
     load_of,
     misfit,
+    over_time,
     share,
     spread,
     warn_of_room,
@@ -43,6 +45,23 @@ def demand_totals(inst: DmlrsInstance) -> list[Fraction]:
     return total
 
 
+def _load_over_time(inst: DmlrsInstance, paces: Sequence[Pace]) -> dict[str, list[float]]:
+    """Return the load of the scarcest resource, if every job ran at once at its fastest."""
+    loads = offered_load(inst)
+    name = max(loads, key=lambda resource: loads[resource])
+    r = inst.resources.index(name)
+    slots = [
+        0.0 if end is None else needs.work / pace.work
+        for pace, needs, end in zip(paces, inst.needs, inst.earliest, strict=True)
+    ]
+    amount = [
+        pace.workers * job.worker_demand[r] + pace.ps * job.ps_demand[r]
+        for pace, job in zip(paces, inst.jobs, strict=True)
+    ]
+    whole = sum(c.count * c.capacity[r] for c in inst.machines)
+    return {name: over_time(inst, slots, amount, whole)}
+
+
 def describe(inst: DmlrsInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
@@ -58,6 +77,7 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
         "machines": sum(c.count for c in inst.machines),
         "machine classes": classes_of(inst.machines, inst.resources),
         "offered load": offered_load(inst),
+        "offered load over time": _load_over_time(inst, paces),
         "slots of the fastest run": spread(
             [e - j.arrival + 1 for j, e in zip(inst.jobs, ends, strict=True) if e is not None]
         ),

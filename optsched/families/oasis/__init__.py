@@ -30,6 +30,7 @@ FAMILY = Family(
     sizes=("jobs", "slots", "machines"),
     generate=generate,
     open_trace=later("optsched.families.oasis.sources.traces", "open_trace"),
+    recorded=later("optsched.families.oasis.sources.traces", "recorded"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},
     verify=verify,
     empty=empty,

@@ -14,6 +14,7 @@ from optsched.scheduling.jobs import (
     classes_of,
     load_of,
     misfit,
+    over_time,
     share,
     spread,
     warn_of_room,
@@ -60,6 +61,20 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
     return {"worker": worker, "ps": ps}
 
 
+def _load_over_time(inst: OasisInstance) -> dict[str, list[float]]:
+    """Return the load of the workers' scarcest resource, if every job ran at once at full speed."""
+    loads = offered_load(inst)["worker"]
+    name = max(loads, key=lambda resource: loads[resource])
+    r = inst.resources.index(name)
+    slots = [
+        w / job.chunks if w <= job.chunks * (inst.horizon - job.arrival) else 0.0
+        for w, job in zip(inst.work, inst.jobs, strict=True)
+    ]
+    amount = [job.chunks * job.worker_demand[r] for job in inst.jobs]
+    whole = sum(c.count * c.capacity[r] for c in inst.worker_machines)
+    return {f"worker {name}": over_time(inst, slots, amount, whole)}
+
+
 def demand_totals(
     jobs: Sequence[OasisJob], work: Sequence[int], horizon: int, resources: int
 ) -> tuple[list[Fraction], list[Fraction]]:
@@ -96,6 +111,7 @@ def describe(inst: OasisInstance) -> dict[str, Any]:
         "ps machines": sum(c.count for c in inst.ps_machines),
         "ps machine classes": classes_of(inst.ps_machines, inst.resources),
         "offered load": offered_load(inst),
+        "offered load over time": _load_over_time(inst),
         "worker-slots": spread(inst.work),
         "jobs with more than one worker": share(j.chunks > 1 for j in inst.jobs),
         "jobs that can never finish": can_finish.count(False),

@@ -26,7 +26,7 @@ from optsched.numbers.streams import Streams, draw_whole
 from optsched.problem import InputError, Window
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
-from optsched.traces.windows import arrival_slots, take_window
+from optsched.traces.windows import arrival_slots, must_reach, sensible, take_window
 
 RANGES = Settings()
 RESOURCES = ("k80", "p100", "v100", "cpu", "memory", "bandwidth")
@@ -70,7 +70,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     """
     chosen = window.settle(
         "completion",
-        **{"profiles": (), "jobs": 100, "slots": 100, "slot": "1h"},
+        **{"profiles": (), "jobs": 100, "slots": 100, "slot": None},
         **{"start": "0", "load": 1.0, "min_tasks": 1, "draw_seed": 0},
     )
     trace = read_tables(source).jobs
@@ -78,8 +78,8 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     for path in chosen["profiles"]:
         with reading(path):
             profiles.append(read_throughputs(path))
-    slots, slot_seconds, seed = chosen["slots"], seconds(chosen["slot"]), chosen["draw_seed"]
-    jobs, load, least = chosen["jobs"], chosen["load"], chosen["min_tasks"]
+    jobs, slots, least = chosen["jobs"], chosen["slots"], chosen["min_tasks"]
+    load, seed, slot = chosen["load"], chosen["draw_seed"], chosen["slot"]
     settings.whole(jobs=jobs, slots=slots, min_tasks=least)
     settings.positive(load=load)
     settings.whole(0, seed=seed)
@@ -87,32 +87,40 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     streams = Streams(seed)
     table = _speeds(pd.concat(profiles) if profiles else None, streams, len(some))
     arrival = arrival_slots(some, slots)
-    made = [
-        _job(streams, j, row, int(arrival[j]), table, slot_seconds)
-        for j, row in enumerate(some.to_dict("records"))
-    ]
-    number = _number(made, slots, load)
-    return CompletionInstance(
-        architecture="ps",
-        slot_seconds=slot_seconds,
-        horizon=slots,
-        resources=RESOURCES,
-        units=UNITS,
-        servers=_servers(number),
-        worker_types=tuple(
-            WorkerType(name=name, demand=demand, bandwidth=demand[-1]) for name, demand in WORKERS
-        ),
-        ps_types=tuple(
-            PsType(name=f"{cpu:g} vCPU", demand=(0, 0, 0, cpu, memory, rate), bandwidth=rate)
-            for cpu, memory, rate in PS
-        ),
-        jobs=tuple(made),
-        drawn=DRAWN if profiles else (*DRAWN, "batch_time"),
-        source=(
-            f"{trace.attrs.get('format', 'table')}: {jobs} jobs from {some['name'].iloc[0]} "
-            f"on, at least {least} GPUs each, {number} servers, seed {seed}"
-        ),
-    )
+
+    def made(slot_seconds: float) -> CompletionInstance:
+        listed = [
+            _job(streams, j, row, arrival[j], table, slot_seconds)
+            for j, row in enumerate(some.to_dict("records"))
+        ]
+        number, reached = _number(listed, slots, load)
+        inst = CompletionInstance(
+            architecture="ps",
+            slot_seconds=slot_seconds,
+            horizon=slots,
+            resources=RESOURCES,
+            units=UNITS,
+            servers=_servers(number),
+            worker_types=tuple(
+                WorkerType(name=name, demand=demand, bandwidth=demand[-1])
+                for name, demand in WORKERS
+            ),
+            ps_types=tuple(
+                PsType(name=f"{cpu:g} vCPU", demand=(0, 0, 0, cpu, memory, rate), bandwidth=rate)
+                for cpu, memory, rate in PS
+            ),
+            jobs=tuple(listed),
+            drawn=DRAWN if profiles else (*DRAWN, "batch_time"),
+            source=(
+                f"{trace.attrs.get('format', 'table')}: {jobs} jobs from {some['name'].iloc[0]} "
+                f"on, at least {least} GPUs each, {number} servers, seed {seed}"
+            ),
+        )
+        must_reach(load, {"gpu": reached}, inst, slots)
+        return inst
+
+    length = None if slot is None else seconds(slot)
+    return sensible(some, slots, length, made, asked=window.load is not None)
 
 
 def _speeds(speeds: pd.DataFrame | None, streams: Streams, jobs: int) -> pd.DataFrame:
@@ -172,19 +180,23 @@ def _whole(streams: Streams, name: str, j: int, limits: tuple[float, float]) -> 
     return draw_whole(streams(name, j), limits)
 
 
-def _number(jobs: list[CompletionJob], slots: int, load: float) -> int:
-    """Return how many servers, in the proportions of the list, bring the load to ``load``."""
+def _number(jobs: list[CompletionJob], slots: int, load: float) -> tuple[int, float]:
+    """Return how many servers, in the proportions of the list, bring the load to ``load``.
+
+    Also the load that they bring.
+    """
     whole = sum(share for _, share, _ in SERVERS)
     each = np.array([sum(n * c[g] for _, n, c in SERVERS) / whole for g in range(len(GPUS))])
     work = [min(job.batches * v / e for v, e in zip(job.batch_time, each, strict=True))
             for job in jobs]  # fmt: skip
-    number: int = max(1, round(sum(work) / len(GPUS) / slots / load))
+    one = sum(work) / len(GPUS) / slots  # the load of one server
+    number: int = max(1, round(one / load))
     if number > MOST_SERVERS:
         raise InputError(
             f"load {load:g} asks for {number} servers, expected at most {MOST_SERVERS}; raise the "
             "load"
         )
-    return number
+    return number, one / number
 
 
 def _servers(number: int) -> tuple[MachineClass, ...]:

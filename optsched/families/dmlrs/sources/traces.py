@@ -15,7 +15,9 @@ from typing import Any
 import pandas as pd
 
 from optsched.families.dmlrs.facts import demand_totals, describe, offered_load, warnings
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule
+from optsched.families.dmlrs.sources.as_is import as_is
+from optsched.families.dmlrs.sources.as_is import recorded as replayed
 from optsched.families.dmlrs.sources.presets import Settings, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_tol, exact
@@ -25,15 +27,23 @@ from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
 from optsched.traces import Tables, read_tables, reading, seconds
+from optsched.traces.as_is.window import open_as_is
 from optsched.traces.profiles import COLUMNS, read_profiles
-from optsched.traces.windows import arrival_slots, scaled, take_window
+from optsched.traces.windows import (
+    MOST_WORK,
+    arrival_slots,
+    must_reach,
+    scaled,
+    sensible,
+    take_window,
+    tell_scaling,
+)
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
 RANGES = Settings()
 RESOURCES = ("gpu", "cpu", "memory")
 UNITS = ("GPU", "core", "GB")
-MOST_WORK = 2**40  # worker-slots of one job
 
 PROFILES = pd.DataFrame(
     [
@@ -52,25 +62,45 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
     Raises
     ------
     InputError
-        A file or an option is wrong.
+        A file or an option is wrong, or the load cannot be reached.
     """
+    if window.as_is:
+        return as_is(open_as_is("dmlrs", source, window))
     chosen = window.settle(
         "dmlrs",
         **{"machines": None, "profiles": None, "shapes": None, "jobs": 100, "slots": 100},
-        **{"slot": "1h", "start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
+        **{"slot": None, "start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
     )
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
     models = []
     for path in chosen.pop("profiles") or ():
         with reading(path):
             models.append(read_profiles(path))
-    return from_trace(
-        tables,
-        profiles=_together(models) if models else None,
-        slot_seconds=seconds(chosen.pop("slot")),
-        seed=chosen.pop("draw_seed"),
-        **chosen,
-    )
+    slot, chosen["seed"] = chosen.pop("slot"), chosen.pop("draw_seed")
+    measured = _together(models) if models else None
+
+    def made(slot_seconds: float) -> DmlrsInstance:
+        inst = from_trace(tables, profiles=measured, slot_seconds=slot_seconds, **chosen)
+        must_reach(chosen["load"], offered_load(inst), inst, inst.horizon)
+        return inst
+
+    settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
+    some = take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
+    length = None if slot is None else seconds(slot)
+    inst = sensible(some, chosen["slots"], length, made, asked=window.load is not None)
+    listed = MACHINES if tables.machines is None else tables.machines
+    tell_scaling(some, inst, f"{len(inst.capacity)} in place of {listed['count'].sum()}")
+    return inst
+
+
+def recorded(
+    source: Path, window: Window, inst: DmlrsInstance
+) -> tuple[DmlrsSchedule, list[str]] | None:
+    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    if not window.as_is:
+        return None
+    start = open_as_is("dmlrs", source, window).recorded
+    return None if start is None else replayed(inst, start)
 
 
 def _together(models: list[pd.DataFrame]) -> pd.DataFrame:

@@ -17,24 +17,40 @@ from typing import Any
 import pandas as pd
 
 from optsched.families.oasis.facts import demand_totals, describe, offered_load, warnings
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
+from optsched.families.oasis.sources.as_is import as_is
+from optsched.families.oasis.sources.as_is import recorded as replayed
 from optsched.families.oasis.sources.clusters import host_classes
 from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate, shifted
 from optsched.numbers import settings
-from optsched.numbers.resources import MachineClass, ceil_tol, exact
+from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams, draw_whole
-from optsched.problem import InputError, Window
+from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
 from optsched.traces import Tables, read_tables, seconds
-from optsched.traces.windows import arrival_slots, scaled, take_window
+from optsched.traces.as_is.window import open_as_is
+from optsched.traces.windows import (
+    arrival_slots,
+    must_reach,
+    scaled,
+    sensible,
+    take_window,
+    tell_scaling,
+    work_of,
+)
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
 RANGES = Settings()
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
 UNITS = ("GPU", "core", "GB", "Gbps")
-MOST_WORK = 2**40  # worker-slots of one job
+
+
+DEFAULTS = {
+    **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": None},
+    **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
+}
 
 
 def open_trace(source: Path, window: Window) -> OasisInstance:
@@ -43,20 +59,37 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
     Raises
     ------
     InputError
-        A file or an option is wrong.
+        A file or an option is wrong, or the load cannot be reached.
     """
-    chosen = window.settle(
-        "oasis",
-        **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": "1h"},
-        **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
-    )
+    if window.as_is:
+        return as_is(open_as_is("oasis", source, window))
+    chosen = window.settle("oasis", **DEFAULTS)
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
-    return from_trace(
-        tables,
-        slot_seconds=seconds(chosen.pop("slot")),
-        seed=chosen.pop("draw_seed"),
-        **chosen,
-    )
+    slot, chosen["seed"] = chosen.pop("slot"), chosen.pop("draw_seed")
+
+    def made(slot_seconds: float) -> OasisInstance:
+        inst = from_trace(tables, slot_seconds=slot_seconds, **chosen)
+        must_reach(chosen["load"], offered_load(inst)["worker"], inst, inst.horizon)
+        return inst
+
+    settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
+    some = take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
+    length = None if slot is None else seconds(slot)
+    inst = sensible(some, chosen["slots"], length, made, asked=window.load is not None)
+    listed = MACHINES if tables.machines is None else tables.machines
+    taken = len(inst.worker_capacity) + len(inst.ps_capacity)
+    tell_scaling(some, inst, f"{taken} in place of {listed['count'].sum()}")
+    return inst
+
+
+def recorded(
+    source: Path, window: Window, inst: OasisInstance
+) -> tuple[OasisSchedule, list[str]] | None:
+    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    if not window.as_is:
+        return None
+    start = open_as_is("oasis", source, window).recorded
+    return None if start is None else replayed(inst, start)
 
 
 def from_trace(
@@ -119,7 +152,7 @@ def from_trace(
     settings.whole(0, seed=seed)
     window = take_window(tables.jobs, jobs, start, min_tasks)
     streams = Streams(seed)
-    work = _work(window, slot_seconds)
+    work = work_of(window, slot_seconds)
     arrival = arrival_slots(window, slots)
     table = MACHINES if tables.machines is None else tables.machines
     workers, servers, drawn_machines = host_classes(table, streams)
@@ -143,22 +176,6 @@ def from_trace(
             f"load {load:g}, seed {seed}"
         ),
     )
-
-
-def _work(window: pd.DataFrame, slot_seconds: float) -> list[int]:
-    """Return W = ceil(run_seconds x tasks / slot_seconds), at least 1, for every job."""
-    out = []
-    for name, run, tasks in zip(
-        window["name"], window["run_seconds"], window["tasks"], strict=True
-    ):
-        work = max(1, ceil_tol(exact(float(run)) * int(tasks) / exact(slot_seconds)))
-        if work > MOST_WORK:
-            raise InputError(
-                f"job {name}: needs {work} worker-slots, expected at most {MOST_WORK}; choose "
-                "longer slots"
-            )
-        out.append(work)
-    return out
 
 
 @dataclass(frozen=True)
