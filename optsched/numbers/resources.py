@@ -84,15 +84,23 @@ def usable(capacity: float) -> Fraction:
     return c + slack(c)
 
 
-def room(capacity: tuple[float, ...], demand: tuple[float, ...], most: int) -> int:
+def room(capacity: Sequence[float], demand: Sequence[float], most: int) -> int:
     """Return how many workers (or PS) of one ``demand`` an empty machine holds, at most ``most``.
 
     >>> room((2.9, 3.7), (1.2, 0.9), 10)
     2
     """
-    return min(
-        [most, *(int(usable(c) / exact(d)) for c, d in zip(capacity, demand, strict=True) if d > 0)]
-    )
+    for c, d in zip(capacity, demand, strict=True):
+        if d > 0 and (fits := _fits(c, d)) < most:
+            most = fits
+    return most
+
+
+@lru_cache(maxsize=2**17, typed=True)  # a few capacities, and demands that come again and again
+def _fits(capacity: float, demand: float) -> int:
+    """Return usable(capacity) / exact(demand), rounded down."""
+    have, each = usable(capacity), exact(demand)
+    return have.numerator * each.denominator // (have.denominator * each.numerator)
 
 
 class MachineClass(Frozen):
@@ -118,20 +126,19 @@ class Units:
     """
 
     def __init__(self, demands: Sequence[Sequence[float]], resources: int) -> None:
-        decimals = [0] * resources
-        for row in demands:
-            for r, x in enumerate(row):
-                digits = exact(x).denominator
-                k = 0
-                while 10**k % digits:
-                    k += 1
-                decimals[r] = max(decimals[r], k)
-        self.scale = [10**k for k in decimals]
+        self.scale = [1] * resources
+        for r, column in enumerate(zip(*demands, strict=True)):
+            for digits in {exact(x).denominator for x in set(column)}:
+                while self.scale[r] % digits:
+                    self.scale[r] *= 10
 
     def demands(self, rows: Sequence[Sequence[float]]) -> Ints:
         """Return demands in units, shape (n, R)."""
-        out = [[int(exact(x) * s) for x, s in zip(row, self.scale, strict=True)] for row in rows]
-        return np.array(out, dtype=np.int64).reshape(len(rows), len(self.scale))
+        out = np.zeros((len(rows), len(self.scale)), dtype=np.int64)
+        for r, column in enumerate(zip(*rows, strict=True)):
+            known = {x: int(exact(x) * self.scale[r]) for x in set(column)}
+            out[:, r] = [known[x] for x in column]
+        return out
 
     def capacities(self, rows: Sequence[Sequence[float]]) -> Ints:
         """Return usable capacities in units, rounded down, shape (n, R)."""

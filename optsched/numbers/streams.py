@@ -5,10 +5,23 @@ More jobs, or one more attribute, leave all other draws as they were, on any num
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from zlib import crc32
 
-from numpy.random import Generator, default_rng
+import numpy as np
+from numpy.random import PCG64, Generator, default_rng
+from numpy.typing import NDArray
+
+Words = NDArray[np.uint32]
+
+WORD, LONG = 2**32 - 1, 2**128 - 1
+MIX = (0x43B0D7E5, 0x931E8875)  # constants of numpy's SeedSequence, and of PCG64
+SPREAD = (0x8B51F9DD, 0x58F38DED)
+LEFT, RIGHT = np.uint32(0xCA01F9DD), np.uint32(0x4973F715)
+STEP = 0x2360ED051FC65DA44385DF649FCCF645
+POOL = 4
+AT_ONCE = 1024  # jobs
 
 
 @dataclass(frozen=True)
@@ -25,6 +38,103 @@ class Streams:
     def __call__(self, attribute: str, job: int = 0) -> Generator:
         """Return the stream of ``attribute`` for ``job``, always from its beginning."""
         return default_rng([self.seed, crc32(attribute.encode()), job])
+
+    def each(self, attribute: str, jobs: range) -> Iterator[Generator]:
+        """Yield the stream of every job, as a call does, but many times as fast.
+
+        All are one generator: a stream ends where the next one begins.
+
+        >>> [round(rng.random(), 3) for rng in Streams(1).each("arrival", range(2))]
+        [0.543, 0.69]
+        """
+        bits = PCG64(0)
+        rng = Generator(bits)
+        words = _words([*_split(self.seed), crc32(attribute.encode())], jobs)
+        for w in words.tolist():
+            start, twice = w[0] << 64 | w[1], (w[2] << 65 | w[3] << 1 | 1) & LONG
+            first = ((twice + start) * STEP + twice) & LONG
+            bits.state = {
+                "bit_generator": "PCG64",
+                "state": {"state": first, "inc": twice},
+                "has_uint32": 0,
+                "uinteger": 0,
+            }
+            yield rng
+
+
+@dataclass(frozen=True)
+class Ahead(Streams):
+    """The same streams, many times as fast for those who ask for one job after the other.
+
+    A stream ends where that of the next job, of the same attribute, begins.
+    """
+
+    _each: dict[str, tuple[int, Iterator[Generator]]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def __call__(self, attribute: str, job: int = 0) -> Generator:
+        """Return the stream of ``attribute`` for ``job``, always from its beginning."""
+        place, rest = self._each.get(attribute, (-1, iter(())))
+        if job <= place:
+            return super().__call__(attribute, job)
+        for _ in range(job - place - 1):
+            next(rest, None)
+        rng = next(rest, None)
+        if rng is None:
+            rest = self.each(attribute, range(job, job + AT_ONCE))
+            rng = next(rest)
+        self._each[attribute] = (job, rest)
+        return rng
+
+
+def _split(number: int) -> list[int]:
+    """Return the 32-bit words of a number, the lowest first."""
+    words = [number & WORD]
+    while number := number >> 32:
+        words.append(number & WORD)
+    return words
+
+
+def _words(before: list[int], jobs: range) -> NDArray[np.uint64]:
+    """Return what numpy's SeedSequence makes of the entropy ``before`` + [job]; shape (J, 4)."""
+    number = np.array(jobs, dtype=np.uint32)
+    entropy = [np.full(len(number), word, dtype=np.uint32) for word in before] + [number]
+    entropy += [np.zeros_like(number)] * (POOL - len(entropy))
+    scramble = _Hash(*MIX)
+    pool = [scramble(word) for word in entropy[:POOL]]
+    for source in range(POOL):
+        for into in range(POOL):
+            if source != into:
+                pool[into] = _mixed(pool[into], scramble(pool[source]))
+    for word in entropy[POOL:]:
+        for into in range(POOL):
+            pool[into] = _mixed(pool[into], scramble(word))
+    scramble = _Hash(*SPREAD)
+    out = np.stack([scramble(pool[k % POOL]) for k in range(2 * POOL)], axis=1)
+    return out[:, ::2].astype(np.uint64) | out[:, 1::2].astype(np.uint64) << np.uint64(32)
+
+
+class _Hash:
+    """Scrambles words; its constant is another one at every call."""
+
+    def __init__(self, constant: int, factor: int) -> None:
+        self._constant, self._factor = constant, factor
+
+    def __call__(self, words: Words) -> Words:
+        mixed = words ^ np.uint32(self._constant)
+        self._constant = self._constant * self._factor & WORD
+        mixed = mixed * np.uint32(self._constant)
+        return _folded(mixed)
+
+
+def _mixed(a: Words, b: Words) -> Words:
+    return _folded(a * LEFT - b * RIGHT)
+
+
+def _folded(words: Words) -> Words:
+    folded: Words = words ^ words >> np.uint32(16)
+    return folded
 
 
 def draw_whole(rng: Generator, limits: tuple[float, float]) -> int:

@@ -98,6 +98,22 @@ def classes_of(machines: Iterable[MachineClass], resources: Sequence[str]) -> li
     ]
 
 
+class Totals:
+    """What jobs ask for by resource, added up exactly: fractions only of distinct amounts."""
+
+    def __init__(self, resources: int) -> None:
+        self._slots: list[dict[float, int | Fraction]] = [{} for _ in range(resources)]
+
+    def add(self, slots: int | Fraction, demand: Sequence[float]) -> None:
+        """Add ``demand``, by resource, in so many slots."""
+        for known, amount in zip(self._slots, demand, strict=True):
+            known[amount] = known.get(amount, 0) + slots
+
+    def exact(self) -> list[Fraction]:
+        """Return amount x slots by resource, shape (R,)."""
+        return [sum((exact(a) * n for a, n in k.items()), Fraction(0)) for k in self._slots]
+
+
 def load_of(
     total: Sequence[Fraction], machines: Sequence[MachineClass], inst: Any
 ) -> dict[str, float]:

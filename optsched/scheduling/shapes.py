@@ -39,6 +39,9 @@ MACHINES = pd.DataFrame(
 """The machines of a trace that comes without a list of machines."""
 
 
+Shape = tuple[float, float, float]  # GPUs, cores, GB
+
+
 class Shapes:
     """Fills the gaps in GPUs, cores and GB of memory.
 
@@ -52,6 +55,7 @@ class Shapes:
 
     def __init__(self, streams: Streams, pool: pd.DataFrame | None) -> None:
         self.streams, self.pool = streams, pool
+        self._known: dict[tuple[bool, float | None], list[Shape]] = {}
 
     def worker(
         self, i: int, gpu: float, cpu: float, memory: float, machines: Sequence[MachineClass]
@@ -63,9 +67,7 @@ class Shapes:
         """
         if not any(map(math.isnan, (gpu, cpu, memory))):
             return round(gpu, 3), round(cpu, 3), round(memory, 3)
-        pool = self._of_kind(WORKER_SHAPES, with_gpu=gpu != 0)
-        alike = pool[pool["gpu"] == gpu]
-        shape = _pick(alike if len(alike) else pool, self.streams("worker_demand", i))
+        shape = _pick(self._shapes(gpu), self.streams("worker_demand", i))
         gpu = shape[0] if math.isnan(gpu) else gpu
         if math.isnan(cpu):
             cpu, shape_memory = _fitted(gpu, *shape[1:], machines)
@@ -77,9 +79,20 @@ class Shapes:
 
     def server(self, i: int, machines: Sequence[MachineClass]) -> tuple[float, ...]:
         """Draw what a parameter server of job ``i`` asks for, made to fit on some machine."""
-        pool = self._of_kind(PS_SHAPES, with_gpu=False)
-        _, cpu, memory = _pick(pool, self.streams("ps_demand", i))
+        _, cpu, memory = _pick(self._shapes(None), self.streams("ps_demand", i))
         return 0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, machines))
+
+    def _shapes(self, gpu: float | None) -> list[Shape]:
+        """Return what a worker with so many GPUs (NaN: not known) may ask for, or (None) a PS."""
+        kind = (gpu is not None, None if gpu is None or math.isnan(gpu) else gpu)
+        if kind not in self._known:
+            pool = self._of_kind(PS_SHAPES if gpu is None else WORKER_SHAPES, with_gpu=bool(gpu))
+            alike = pool[pool["gpu"] == gpu]
+            rows = alike if gpu is not None and len(alike) else pool
+            self._known[kind] = [
+                (float(g), float(c), float(m)) for g, c, m in rows.itertuples(index=False)
+            ]
+        return self._known[kind]
 
     def _of_kind(self, default: pd.DataFrame, *, with_gpu: bool) -> pd.DataFrame:
         """Return the shapes with (or without) GPUs, the default ones if there are none."""
@@ -99,9 +112,8 @@ def drawn_demands(window: pd.DataFrame) -> list[str]:
     ]
 
 
-def _pick(pool: pd.DataFrame, rng: Generator) -> tuple[float, float, float]:
-    gpu, cpu, memory = pool.iloc[int(rng.integers(len(pool)))]
-    return float(gpu), float(cpu), float(memory)
+def _pick(pool: Sequence[Shape], rng: Generator) -> Shape:
+    return pool[int(rng.integers(len(pool)))]
 
 
 def _fitted(

@@ -7,9 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table
-from optsched.numbers.resources import MachineClass, exact, room
+from optsched.numbers.resources import MachineClass, room
 from optsched.scheduling.jobs import (
     EARNS,
+    Totals,
     abridged,
     classes_of,
     load_of,
@@ -79,17 +80,15 @@ def demand_totals(
     jobs: Sequence[OasisJob], work: Sequence[int], horizon: int, resources: int
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Return amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
-    workers, servers = [Fraction(0)] * resources, [Fraction(0)] * resources
+    workers, servers = Totals(resources), Totals(resources)
     for job, w in zip(jobs, work, strict=True):
         if w > job.chunks * (horizon - job.arrival):
             continue
         full, rest = divmod(w, job.chunks)
         needed = ps_table(job)
-        ps_slots = full * needed[job.chunks] + needed[rest]
-        for r in range(resources):
-            workers[r] += w * exact(job.worker_demand[r])
-            servers[r] += ps_slots * exact(job.ps_demand[r])
-    return workers, servers
+        workers.add(w, job.worker_demand)
+        servers.add(full * needed[job.chunks] + needed[rest], job.ps_demand)
+    return workers.exact(), servers.exact()
 
 
 def describe(inst: OasisInstance) -> dict[str, Any]:

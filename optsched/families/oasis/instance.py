@@ -18,7 +18,7 @@ arXiv:1801.00936.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
@@ -146,8 +146,10 @@ class OasisInstance(TrainingInstance, Platform):
                             f"job {i}: {field} of bandwidth is {getattr(job, field)[r]}, "
                             f"expected {rate} {getattr(job, rate)}"
                         )
-        for side in (self.arrays.worker_capacity, self.arrays.ps_capacity):
-            check_units(side, LARGEST_UNITS)
+        for units, machines in zip(
+            self.units_of_sides, (self.worker_machines, self.ps_machines), strict=True
+        ):
+            check_units(units.capacities([c.capacity for c in machines]), LARGEST_UNITS)
         return self
 
     def platform(self) -> Platform:
@@ -173,6 +175,15 @@ class OasisInstance(TrainingInstance, Platform):
         return tuple(ps_table(job) for job in self.jobs)
 
     @cached_property
+    def units_of_sides(self) -> tuple[Units, Units]:
+        """Return the integer units of workers and of PS."""
+        n = len(self.resources)
+        return (
+            Units([job.worker_demand for job in self.jobs], n),
+            Units([job.ps_demand for job in self.jobs], n),
+        )
+
+    @cached_property
     def arrays(self) -> OasisArrays:
         """Numpy views for the kernels."""
         return OasisArrays.of(self)
@@ -180,19 +191,26 @@ class OasisInstance(TrainingInstance, Platform):
 
 def job_work(job: OasisJob, slot_seconds: float) -> int:
     """Return W = ceil(E N M (tau + 2 e / b)), worker-slots."""
-    e_over_b = transfer_slots(job.gradient_mb, job.worker_bandwidth, slot_seconds)
-    return max(
-        1,
-        ceil_tol(
-            job.epochs * job.chunks * job.batches_per_chunk * (exact(job.batch_time) + 2 * e_over_b)
-        ),
-    )
+    batches = job.epochs * job.chunks * job.batches_per_chunk
+    return _work(batches, job.batch_time, job.gradient_mb, job.worker_bandwidth, slot_seconds)
+
+
+@lru_cache(maxsize=2**15, typed=True)  # asked for again by whoever looks at a job
+def _work(
+    batches: int, batch_time: float, gradient_mb: float, bandwidth: float, slot_seconds: float
+) -> int:
+    e_over_b = transfer_slots(gradient_mb, bandwidth, slot_seconds)
+    return max(1, ceil_tol(batches * (exact(batch_time) + 2 * e_over_b)))
 
 
 def ps_table(job: OasisJob) -> tuple[int, ...]:
     """Return ceil(n b / B) for n = 0..N."""
-    ratio = exact(job.worker_bandwidth) / exact(job.ps_bandwidth)
-    return tuple(ceil_multiples(ratio, job.chunks))
+    return _ps_table(job.worker_bandwidth, job.ps_bandwidth, job.chunks)
+
+
+@lru_cache(maxsize=2**15, typed=True)
+def _ps_table(worker_bandwidth: float, ps_bandwidth: float, chunks: int) -> tuple[int, ...]:
+    return tuple(ceil_multiples(exact(worker_bandwidth) / exact(ps_bandwidth), chunks))
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,12 +235,10 @@ class OasisArrays(Closed):
     @classmethod
     def of(cls, inst: OasisInstance) -> OasisArrays:
         """Build the arrays of ``inst``."""
-        n = len(inst.resources)
-        w, s = [j.worker_demand for j in inst.jobs], [j.ps_demand for j in inst.jobs]
-        worker_units, ps_units = Units(w, n), Units(s, n)
+        worker_units, ps_units = inst.units_of_sides
         return cls(
-            worker_units.demands(w),
-            ps_units.demands(s),
+            worker_units.demands([job.worker_demand for job in inst.jobs]),
+            ps_units.demands([job.ps_demand for job in inst.jobs]),
             worker_units.capacities(inst.worker_capacity),
             ps_units.capacities(inst.ps_capacity),
             np.array(worker_units.scale, float),

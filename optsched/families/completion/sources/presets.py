@@ -27,7 +27,7 @@ from optsched.families.completion.modes import Cluster
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams, draw_whole
+from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import InputError
 
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
@@ -145,7 +145,7 @@ def generate(
     settings.one_of("preset", preset, PRESETS)
     settings.one_of("architecture", architecture, ("ps", "ring"))
     settings.one_of("speeds", speeds, ("scaled", "independent"))
-    s, streams = PRESETS[preset], Streams(seed)
+    s, streams = PRESETS[preset], Ahead(seed)
     jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
     machines = s.machines if machines is None else machines
     settings.whole(0, seed=seed, jobs=jobs)

@@ -22,7 +22,7 @@ from optsched.families.completion.instance import (
 from optsched.families.completion.sources.presets import Settings
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams, draw_whole
+from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import InputError, Window
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
@@ -84,7 +84,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     settings.positive(load=load)
     settings.whole(0, seed=seed)
     some = take_window(trace, jobs, chosen["start"], least)
-    streams = Streams(seed)
+    streams = Ahead(seed)
     table = _speeds(pd.concat(profiles) if profiles else None, streams, len(some))
     arrival = arrival_slots(some, slots)
 

@@ -21,7 +21,7 @@ from optsched.families.dmlrs.sources.as_is import recorded as replayed
 from optsched.families.dmlrs.sources.presets import Settings, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_tol, exact
-from optsched.numbers.streams import Streams
+from optsched.numbers.streams import Ahead, Streams
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
@@ -169,7 +169,7 @@ def from_trace(
         for row in (MACHINES if tables.machines is None else tables.machines).to_dict("records")
     ]
     models = PROFILES if profiles is None else profiles
-    streams = Streams(seed)
+    streams = Ahead(seed)
     draw = _Draw(streams, slot_seconds, models, Shapes(streams, tables.shapes), tuple(classes))
     arrivals = arrival_slots(window, slots)
     drawn = [draw.job(i, row, arrivals[i]) for i, row in enumerate(window.to_dict("records"))]

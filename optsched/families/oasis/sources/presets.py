@@ -10,8 +10,10 @@ were.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.random import Generator
@@ -150,20 +152,26 @@ def generate(
         worker_machines=_machines(s.worker_classes, h, streams, "worker nic"),
         ps_machines=_machines(s.ps_classes, k, streams, "ps nic"),
     )
-    drawn, redrawn = [], 0
-    for i in range(jobs):
-        utility = draw_utility(streams("utility", i), s.target, priority, mix)
-        draws = _candidates(s, streams, i, slots, utility)
-        if completable:
-            job, rejected = _first_completable(draws, platform, i)
-            redrawn += rejected
-        else:
-            job = next(draws).job(0)
-        if s.shifted:
-            most = most_workers(platform, job) or job.chunks
-            run = -(-job_work(job, slot_seconds) // most)
-            job = job.model_copy(update={"utility": shifted(utility, run - 1)})
-        drawn.append(job)
+    drawn: list[OasisJob] = []
+    redrawn = 0
+    for first in range(0, jobs, AT_ONCE):
+        some = range(first, min(first + AT_ONCE, jobs))
+        draws = _Draws(s, streams, slots)
+        block = draws.of_jobs(some)
+        likely = block.may_finish(platform).reshape(len(some), FEW)
+        for k, rng in enumerate(streams.each("utility", some)):
+            utility = draw_utility(rng, s.target, priority, mix)
+            if completable:
+                mine = (block.part(slice(k * FEW, (k + 1) * FEW)), likely[k])
+                job, rejected = _first_completable(draws, mine, platform, some[k])
+                redrawn += rejected
+            else:
+                job = block.job(k * FEW)
+            run = 0
+            if s.shifted:
+                most = most_workers(platform, job) or job.chunks
+                run = -(-job_work(job, slot_seconds) // most) - 1
+            drawn.append(job.model_copy(update={"utility": shifted(utility, run)}))
     return OasisInstance(
         **{name: getattr(platform, name) for name in Platform.model_fields},
         jobs=tuple(drawn),
@@ -200,14 +208,13 @@ def _machines(
 BURSTS, BACKGROUND, BURST_WIDTH = 5, 0.5, 0.02
 
 
-def _arrivals(streams: Streams, rng: Generator, slots: int, n: int) -> Ints:
+def _arrivals(centre: Floats, rng: Generator, slots: int, n: int) -> Ints:
     """Draw ``n`` slots of arrival: bursts on a steady background, in place of the Google trace.
 
     A Poisson process whose intensity is even but for bursts that fade away exponentially, given
     the number of jobs: every job draws its own slot from the intensity, which depends on the seed
-    alone.
+    alone, by the ``centre`` of its bursts.
     """
-    centre = streams("bursts").random(BURSTS)
     kind, even, burst, delay = rng.random((n, 4)).T
     in_burst = centre[(burst * BURSTS).astype(np.int64)] - BURST_WIDTH * np.log1p(-delay)
     when = np.where(kind < BACKGROUND, even, in_burst % 1.0)
@@ -239,23 +246,31 @@ def shifted(utility: Sigmoid, slots: int) -> Sigmoid:
 
 @dataclass(frozen=True)
 class _Block:
-    """Candidates for one job, one in each row."""
+    """Candidates for jobs, one in each row."""
 
-    utility: Sigmoid
     whole: dict[str, Ints]  # each (n,)
     real: dict[str, Floats]  # each (n,)
     worker: Ints  # (n, R - 1), bandwidth is the last resource
     ps: Ints  # (n, R - 1)
 
+    def part(self, rows: slice) -> _Block:
+        """Return some of the candidates."""
+        return _Block(
+            {name: x[rows] for name, x in self.whole.items()},
+            {name: x[rows] for name, x in self.real.items()},
+            self.worker[rows],
+            self.ps[rows],
+        )
+
     def job(self, row: int) -> OasisJob:
-        """Return one candidate as a job."""
+        """Return one candidate as a job, with a utility that stands for any."""
         real = {name: float(x[row]) for name, x in self.real.items()}
         return OasisJob(
-            utility=self.utility,
+            utility=ANY,
             **{name: int(x[row]) for name, x in self.whole.items()},
             **real,
-            worker_demand=(*map(float, self.worker[row]), real["worker_bandwidth"]),
-            ps_demand=(*map(float, self.ps[row]), real["ps_bandwidth"]),
+            worker_demand=(*self.worker[row].tolist(), real["worker_bandwidth"]),
+            ps_demand=(*self.ps[row].tolist(), real["ps_bandwidth"]),
         )
 
     def may_finish(self, platform: Platform) -> Flags:
@@ -286,51 +301,78 @@ def _rooms(machines: Sequence[MachineClass], demand: Ints, bandwidth: Floats) ->
     return rooms
 
 
+ANY = Sigmoid(scale=1.0, decay=0.0, target=0.0)
 WHOLE = ("epochs", "chunks", "batches_per_chunk", "gradient_mb")
 DECIMALS = {"batch_time": 4, "worker_bandwidth": 2, "ps_bandwidth": 2}
+FEW, MANY = 16, 4096  # candidates in a first block, and at most in a later one
+AT_ONCE = 256  # jobs whose first candidates are looked at together
 
 
-def _candidates(
-    s: Settings, streams: Streams, i: int, slots: int, utility: Sigmoid
-) -> Iterator[_Block]:
-    """Draw candidates for job ``i`` without end, in blocks that grow from 16 to 4096."""
-    names = ("arrival", "worker_demand", "ps_demand", *WHOLE, *DECIMALS)
-    rng = {name: streams(name, i) for name in names}
+class _Draws:
+    """Draws candidates for jobs, each attribute of each job from a stream of its own."""
 
-    def whole(name: str, n: int) -> Ints:
-        low, high = np.array(getattr(s, name), dtype=np.int64).T
-        return rng[name].integers(low, high + 1, size=(n, *low.shape))
+    def __init__(self, s: Settings, streams: Streams, slots: int) -> None:
+        self._streams, self._slots, self._s = streams, slots, s
+        self._centre = streams("bursts").random(BURSTS)
+        names = (*WHOLE, "worker_demand", "ps_demand")
+        self._limits = {name: np.array(getattr(s, name), dtype=np.int64).T for name in names}
 
-    def real(name: str, n: int) -> Floats:
-        low, high = getattr(s, name)
-        return rng[name].uniform(low, high, size=n)
-
-    n = 16
-    while True:
-        yield _Block(
-            utility=utility,
-            whole={
-                "arrival": _arrivals(streams, rng["arrival"], slots, n),
-                **{name: whole(name, n) for name in WHOLE},
-            },
-            real={name: np.round(real(name, n), decimals) for name, decimals in DECIMALS.items()},
-            worker=whole("worker_demand", n),
-            ps=whole("ps_demand", n),
+    def of_jobs(self, jobs: range) -> _Block:
+        """Return the first candidates of some jobs, one after the other."""
+        return self._block(
+            lambda name: np.concatenate(
+                [self._draw(name, rng, FEW) for rng in self._streams.each(name, jobs)]
+            )
         )
-        n = min(2 * n, 4096)
+
+    def later(self, i: int) -> Iterator[_Block]:
+        """Draw candidates for job ``i`` without end, in blocks of up to 4096, but the first."""
+        rng = {name: self._streams(name, i) for name in ("arrival", *self._limits, *DECIMALS)}
+        n = FEW
+        while True:
+            block = self._block(partial(self._of, rng, n))
+            if n > FEW:
+                yield block
+            n = min(2 * n, MANY)
+
+    def _block(self, draw: Callable[[str], Any]) -> _Block:
+        return _Block(
+            whole={name: draw(name) for name in ("arrival", *WHOLE)},
+            real={name: np.round(draw(name), decimals) for name, decimals in DECIMALS.items()},
+            worker=draw("worker_demand"),
+            ps=draw("ps_demand"),
+        )
+
+    def _of(self, rng: Mapping[str, Generator], n: int, name: str) -> Any:
+        return self._draw(name, rng[name], n)
+
+    def _draw(self, name: str, rng: Generator, n: int) -> Any:
+        if name == "arrival":
+            return _arrivals(self._centre, rng, self._slots, n)
+        if name in DECIMALS:
+            low, high = getattr(self._s, name)
+            return rng.uniform(low, high, size=n)
+        least, most = self._limits[name]
+        return rng.integers(least, most + 1, size=(n, *least.shape))
 
 
-def _first_completable(draws: Iterator[_Block], platform: Platform, i: int) -> tuple[OasisJob, int]:
+def _first_completable(
+    draws: _Draws, first: tuple[_Block, Flags], platform: Platform, i: int
+) -> tuple[OasisJob, int]:
     """Return the first candidate that can finish on the empty machines; count the others."""
-    rejected = 0
-    while rejected < MOST_DRAWS:
-        block = next(draws)
-        for row in map(int, np.flatnonzero(block.may_finish(platform))):
+    rejected, later = 0, draws.later(i)
+    block, likely = first
+    while True:
+        for row in map(int, np.flatnonzero(likely)):
             job = block.job(row)
             left = platform.horizon - job.arrival
             if job_work(job, platform.slot_seconds) <= left * most_workers(platform, job):
                 return job, rejected + row
         rejected += len(block.worker)
+        if rejected >= MOST_DRAWS:
+            break
+        block = next(later)
+        likely = block.may_finish(platform)
     raise InputError(
         f"job {i}: none of {rejected} draws can finish on the machines within {platform.horizon} "
         "slots, "

@@ -24,7 +24,7 @@ from optsched.families.oasis.sources.clusters import host_classes
 from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate, shifted
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams, draw_whole
+from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
@@ -151,7 +151,7 @@ def from_trace(
     settings.positive(load=load, slot_seconds=slot_seconds)
     settings.whole(0, seed=seed)
     window = take_window(tables.jobs, jobs, start, min_tasks)
-    streams = Streams(seed)
+    streams = Ahead(seed)
     work = work_of(window, slot_seconds)
     arrival = arrival_slots(window, slots)
     table = MACHINES if tables.machines is None else tables.machines
