@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,20 @@ def offered_load(inst: CompletionInstance) -> dict[str, float]:
     which it takes the most); parameter servers are not counted. inf where there is demand and no
     capacity.
     """
+    return dict(_on_empty_servers(inst)[1])
+
+
+@lru_cache(maxsize=1)  # all that is said of an instance rests on the modes of its jobs
+def _on_empty_servers(
+    inst: CompletionInstance,
+) -> tuple[tuple[int | None, ...], dict[str, float]]:
+    """Return the shortest run of every job (None: it fits nowhere), and the offered load."""
     cluster = Cluster(inst)
     need = np.zeros(len(inst.resources))
+    shortest = []
     for job in inst.jobs:
         modes = cluster.task(job).modes
+        shortest.append(modes.shortest)
         if modes.size:
             area = (
                 cluster.types.worker_demand[modes.worker_type]
@@ -35,7 +46,7 @@ def offered_load(inst: CompletionInstance) -> dict[str, float]:
             )  # (G, R)
             need += area[int((area / cluster.whole).max(axis=1).argmin())]
     have = cluster.arrays.capacity.sum(axis=0) * inst.horizon
-    return {
+    return tuple(shortest), {
         name: float(n / h) if h else (float("inf") if n else 0.0)
         for name, n, h in zip(inst.resources, need, have, strict=True)
     }
@@ -43,8 +54,7 @@ def offered_load(inst: CompletionInstance) -> dict[str, float]:
 
 def describe(inst: CompletionInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
-    cluster = Cluster(inst)
-    shortest = [cluster.task(job).modes.shortest for job in inst.jobs]
+    shortest, _ = _on_empty_servers(inst)
     units = inst.units or ("",) * len(inst.resources)
     return {
         "source": inst.source,
@@ -75,9 +85,9 @@ def describe(inst: CompletionInstance) -> dict[str, Any]:
 
 def warnings(inst: CompletionInstance) -> list[str]:
     """Return what makes results of the instance say little, or nothing."""
-    cluster, found = Cluster(inst), []
-    for j, job in enumerate(inst.jobs):
-        shortest = cluster.task(job).modes.shortest
+    found = []
+    runs, _ = _on_empty_servers(inst)
+    for j, (job, shortest) in enumerate(zip(inst.jobs, runs, strict=True)):
         if shortest is None:
             found.append(f"job {j} fits on no servers, and every job must run: no schedule exists")
         elif inst.enforce_horizon and job.arrival + shortest > inst.horizon:

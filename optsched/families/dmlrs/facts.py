@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.dmlrs.instance import DmlrsInstance, Pace, fastest_pace
-from optsched.numbers.resources import exact
+from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.scheduling.jobs import (
     EARNS,
+    Totals,
     abridged,
     classes_of,
     load_of,
@@ -33,30 +32,27 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
 
 def demand_totals(inst: DmlrsInstance) -> list[Fraction]:
     """Return amount x slots that the jobs ask for, by resource, shape (R,)."""
-    total = [Fraction(0)] * len(inst.resources)
-    for job, needs, end in zip(inst.jobs, inst.needs, inst.earliest, strict=True):
-        if end is None:
-            continue
-        pace = fastest_pace(inst, job, needs)
-        slots = Fraction(needs.work, pace.work)
-        for r in range(len(total)):
-            one = pace.workers * exact(job.worker_demand[r]) + pace.ps * exact(job.ps_demand[r])
-            total[r] += slots * one
-    return total
+    total = Totals(len(inst.resources))
+    for job, needs, end, pace in zip(inst.jobs, inst.needs, inst.earliest, inst.paces, strict=True):
+        if end is not None:
+            slots = Fraction(needs.work / pace.work)  # whose sums have short denominators
+            total.add(slots * pace.workers, job.worker_demand)
+            total.add(slots * pace.ps, job.ps_demand)
+    return total.exact()
 
 
-def _load_over_time(inst: DmlrsInstance, paces: Sequence[Pace]) -> dict[str, list[float]]:
+def _load_over_time(inst: DmlrsInstance) -> dict[str, list[float]]:
     """Return the load of the scarcest resource, if every job ran at once at its fastest."""
     loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
     slots = [
         0.0 if end is None else needs.work / pace.work
-        for pace, needs, end in zip(paces, inst.needs, inst.earliest, strict=True)
+        for pace, needs, end in zip(inst.paces, inst.needs, inst.earliest, strict=True)
     ]
     amount = [
         pace.workers * job.worker_demand[r] + pace.ps * job.ps_demand[r]
-        for pace, job in zip(paces, inst.jobs, strict=True)
+        for pace, job in zip(inst.paces, inst.jobs, strict=True)
     ]
     whole = sum(c.count * c.capacity[r] for c in inst.machines)
     return {name: over_time(inst, slots, amount, whole)}
@@ -66,7 +62,7 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
     ends = inst.earliest
-    paces = [fastest_pace(inst, j, n) for j, n in zip(inst.jobs, inst.needs, strict=True)]
+    paces = inst.paces
     return {
         "source": inst.source,
         "jobs": len(inst.jobs),
@@ -77,7 +73,7 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
         "machines": sum(c.count for c in inst.machines),
         "machine classes": classes_of(inst.machines, inst.resources),
         "offered load": offered_load(inst),
-        "offered load over time": _load_over_time(inst, paces),
+        "offered load over time": _load_over_time(inst),
         "slots of the fastest run": spread(
             [e - j.arrival + 1 for j, e in zip(inst.jobs, ends, strict=True) if e is not None]
         ),
@@ -102,7 +98,7 @@ def warnings(inst: DmlrsInstance) -> list[str]:
     """Return what is legal and yet worth knowing, such as jobs that no algorithm can admit."""
     found: list[str] = []
     for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
-        pace = fastest_pace(inst, job, needs)
+        pace = inst.paces[i]
         if not pace.work:
             found.append(f"job {i}: {misfit(job, inst.machines, inst.machines, inst)}")
         elif needs.work > pace.work * (inst.horizon - job.arrival):

@@ -144,7 +144,9 @@ class DmlrsInstance(TrainingInstance, Platform):
                 "the utilities of all jobs are together beyond the largest float, expected a "
                 "larger unit of utility"
             )
-        check_units(self.arrays.capacity, LARGEST_UNITS)
+        check_units(
+            self.units_of_demands.capacities([c.capacity for c in self.machines]), LARGEST_UNITS
+        )
         return self
 
     def platform(self) -> Platform:
@@ -157,17 +159,30 @@ class DmlrsInstance(TrainingInstance, Platform):
         return tuple(Needs.of(job, self.slot_seconds) for job in self.jobs)
 
     @cached_property
+    def paces(self) -> tuple[Pace, ...]:
+        """The fastest way to run each job on the empty machines."""
+        return tuple(
+            fastest_pace(self, job, needs) for job, needs in zip(self.jobs, self.needs, strict=True)
+        )
+
+    @cached_property
     def earliest(self) -> tuple[int | None, ...]:
         """A slot before which no job completes; None: it never can."""
         found: list[int | None] = []
-        for job, needs in zip(self.jobs, self.needs, strict=True):
+        for i, (job, needs) in enumerate(zip(self.jobs, self.needs, strict=True)):
             if self.locality == "job":
-                work = fastest_pace(self, job, needs).work
+                work = self.paces[i].work
             else:  # as many workers as there is room for, all beside their PS
                 work = needs.inner * _rooms(self, job, job.worker_demand)
             slot = job.arrival - (-needs.work // work) - 1 if work else self.horizon
             found.append(slot if slot < self.horizon else None)
         return tuple(found)
+
+    @cached_property
+    def units_of_demands(self) -> Units:
+        """The integer units of workers and of PS."""
+        demands = [d for job in self.jobs for d in (job.worker_demand, job.ps_demand)]
+        return Units(demands, len(self.resources))
 
     @cached_property
     def arrays(self) -> DmlrsArrays:
@@ -254,13 +269,17 @@ def usable_ps(capacity: tuple[float, ...], job: DmlrsJob, workers: int, most: in
 
     -1 also says that the workers themselves do not fit.
     """
-    left = [
-        usable(c) - workers * exact(a) for c, a in zip(capacity, job.worker_demand, strict=True)
-    ]
-    if min(left) < 0:
-        return -1
-    beta = map(exact, job.ps_demand)
-    return min([most, *(int(x / b) for x, b in zip(left, beta, strict=True) if b > 0)])
+    fits = most
+    for c, a, b in zip(capacity, job.worker_demand, job.ps_demand, strict=True):
+        have, each = usable(c), exact(a)
+        unit = have.denominator * each.denominator  # whole numbers of it, since fractions are slow
+        left = have.numerator * each.denominator - workers * each.numerator * have.denominator
+        if left < 0:
+            return -1
+        if b > 0:
+            one = exact(b)
+            fits = min(fits, left * one.denominator // (unit * one.numerator))
+    return fits
 
 
 class Pace(NamedTuple):
@@ -277,7 +296,8 @@ def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> Pace:
     Outer placements are bounded from above: workers and parameter servers (PS) each alone.
     """
     best = Pace(0, 0, 0)
-    for n in range(job.chunks, 0, -1):
+    together = max(room(c.capacity, job.worker_demand, job.chunks) for c in platform.machines)
+    for n in range(together, 0, -1):
         m = needs.ps_inner[n]
         if m != IMPOSSIBLE and any(
             usable_ps(c.capacity, job, n, m) >= m for c in platform.machines
@@ -285,10 +305,12 @@ def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> Pace:
             best = Pace(n, m, n * needs.inner)
             break
 
+    if sum(c.count for c in platform.machines) == 1:
+        return best
     workers, servers = (_rooms(platform, job, d) for d in (job.worker_demand, job.ps_demand))
     for n in range(workers, 0, -1):
         m = needs.ps_outer[n]
-        if m != IMPOSSIBLE and m <= servers and sum(c.count for c in platform.machines) > 1:
+        if m != IMPOSSIBLE and m <= servers:
             return best if best.work >= n * needs.outer else Pace(n, m, n * needs.outer)
     return best
 
@@ -315,12 +337,10 @@ class DmlrsArrays(Closed):
     @classmethod
     def of(cls, inst: DmlrsInstance) -> DmlrsArrays:
         """Build the arrays of ``inst``."""
-        n = len(inst.resources)
-        alpha, beta = [j.worker_demand for j in inst.jobs], [j.ps_demand for j in inst.jobs]
-        units = Units([*alpha, *beta], n)
+        units = inst.units_of_demands
         return cls(
-            units.demands(alpha),
-            units.demands(beta),
+            units.demands([job.worker_demand for job in inst.jobs]),
+            units.demands([job.ps_demand for job in inst.jobs]),
             units.capacities(inst.capacity),
             np.array(units.scale, float),
             equal_machines(inst.capacity),

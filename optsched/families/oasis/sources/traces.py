@@ -156,7 +156,8 @@ def from_trace(
     arrival = arrival_slots(window, slots)
     table = MACHINES if tables.machines is None else tables.machines
     workers, servers, drawn_machines = host_classes(table, streams)
-    draw = _Draw(streams, slot_seconds, tables.shapes, priority, workers, servers)
+    shapes = Shapes(streams, tables.shapes)
+    draw = _Draw(streams, slot_seconds, shapes, priority, workers, servers)
     trace_jobs = [
         draw.job(i, row, work[i], arrival[i]) for i, row in enumerate(window.to_dict("records"))
     ]
@@ -184,7 +185,7 @@ class _Draw:
 
     streams: Streams
     slot_seconds: float
-    shapes: pd.DataFrame | None
+    shapes: Shapes
     priority: Range
     worker_machines: Sequence[MachineClass]
     ps_machines: Sequence[MachineClass]
@@ -196,9 +197,8 @@ class _Draw:
         big_b = round(self.uniform("ps_bandwidth", i, RANGES.ps_bandwidth), 2)
         epochs, batches, batch_time, gradient = self.mini_batches(i, work, tasks, b)
         utility = draw_utility(self.streams("utility", i), RANGES.target, self.priority)
-        shapes = Shapes(self.streams, self.shapes)
         asked = (row["gpu"], row["cpu"], row["memory_gb"])
-        demand = shapes.worker(i, *asked, self.worker_machines)
+        demand = self.shapes.worker(i, *asked, self.worker_machines)
         return OasisJob(
             arrival=arrival,
             epochs=epochs,
@@ -209,7 +209,7 @@ class _Draw:
             worker_bandwidth=b,
             ps_bandwidth=big_b,
             worker_demand=(*demand, b),
-            ps_demand=(*shapes.server(i, self.ps_machines), big_b),
+            ps_demand=(*self.shapes.server(i, self.ps_machines), big_b),
             utility=shifted(utility, -(-work // tasks) - 1),
         )
 
