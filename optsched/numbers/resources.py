@@ -56,6 +56,16 @@ def ceil_tol(x: Fraction) -> int:
     return math.ceil(x - slack(x))
 
 
+def ceil_ratio(a: int, b: int) -> int:
+    """Return `ceil_tol` of a / b, for a >= 0 and b > 0, without a fraction.
+
+    >>> ceil_ratio(3 * 10**10 + 1, 10**10), ceil_ratio(31, 10)
+    (3, 4)
+    """
+    one = EPS.denominator
+    return -((max(a, b) - a * one) // (b * one))
+
+
 def ceil_multiples(x: Fraction, most: int, start: Fraction = Fraction(0)) -> list[int]:
     """Return `ceil_tol` of s, s + x, ..., s + ``most`` times x, for x, s >= 0: many at once.
 

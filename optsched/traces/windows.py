@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from optsched.numbers.arrays import Ints
-from optsched.numbers.resources import MachineClass, ceil_tol, exact
+from optsched.numbers.resources import MachineClass, ceil_ratio, exact
 from optsched.problem import InputError, Instance
 from optsched.process import talk
 from optsched.scheduling.platform import SlottedPlatform
@@ -110,7 +110,11 @@ def work_of(window: pd.DataFrame, slot_seconds: float) -> list[int]:
     for name, run, tasks in zip(
         window["name"], window["run_seconds"], window["tasks"], strict=True
     ):
-        work = max(1, ceil_tol(exact(float(run)) * int(tasks) / slot))
+        time = exact(float(run))
+        work = ceil_ratio(
+            time.numerator * int(tasks) * slot.denominator, time.denominator * slot.numerator
+        )
+        work = max(1, work)
         if work > MOST_WORK:
             raise InputError(
                 f"job {name}: needs {work} worker-slots, expected at most {MOST_WORK}; choose "

@@ -41,9 +41,8 @@ def demand_totals(inst: DmlrsInstance) -> list[Fraction]:
     return total.exact()
 
 
-def _load_over_time(inst: DmlrsInstance) -> dict[str, list[float]]:
+def _load_over_time(inst: DmlrsInstance, loads: dict[str, float]) -> dict[str, list[float]]:
     """Return the load of the scarcest resource, if every job ran at once at its fastest."""
-    loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
     slots = [
@@ -61,7 +60,7 @@ def _load_over_time(inst: DmlrsInstance) -> dict[str, list[float]]:
 def describe(inst: DmlrsInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    ends = inst.earliest
+    ends, loads = inst.earliest, offered_load(inst)
     paces = inst.paces
     return {
         "source": inst.source,
@@ -72,8 +71,8 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
         "resources": dict(zip(inst.resources, units, strict=True)),
         "machines": sum(c.count for c in inst.machines),
         "machine classes": classes_of(inst.machines, inst.resources),
-        "offered load": offered_load(inst),
-        "offered load over time": _load_over_time(inst),
+        "offered load": loads,
+        "offered load over time": _load_over_time(inst, loads),
         "slots of the fastest run": spread(
             [e - j.arrival + 1 for j, e in zip(inst.jobs, ends, strict=True) if e is not None]
         ),

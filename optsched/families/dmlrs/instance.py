@@ -26,6 +26,7 @@ in a slot; its rate b depends on where the others are, in one of two readings of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -152,6 +153,13 @@ class DmlrsInstance(TrainingInstance, Platform):
     def platform(self) -> Platform:
         """Return the instance without its jobs."""
         return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
+
+    def on(self, machines: Sequence[MachineClass]) -> DmlrsInstance:
+        """Return the instance on other machines; what the jobs need is not computed again."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        made = DmlrsInstance(**fields | {"machines": tuple(machines)})
+        made.__dict__["needs"] = self.needs
+        return made
 
     @cached_property
     def needs(self) -> tuple[Needs, ...]:

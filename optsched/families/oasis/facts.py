@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_table
+from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_for
 from optsched.numbers.resources import MachineClass, room
 from optsched.scheduling.jobs import (
     EARNS,
@@ -30,8 +30,7 @@ def most_workers(platform: Platform, job: OasisJob) -> int:
 
     workers = min(job.chunks, rooms(platform.worker_machines, job.worker_demand))
     servers = rooms(platform.ps_machines, job.ps_demand)
-    needed = ps_table(job)
-    while needed[workers] > servers:
+    while ps_for(job, workers) > servers:
         workers -= 1
     return workers
 
@@ -62,9 +61,8 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
     return {"worker": worker, "ps": ps}
 
 
-def _load_over_time(inst: OasisInstance) -> dict[str, list[float]]:
+def _load_over_time(inst: OasisInstance, loads: dict[str, float]) -> dict[str, list[float]]:
     """Return the load of the workers' scarcest resource, if every job ran at once at full speed."""
-    loads = offered_load(inst)["worker"]
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
     slots = [
@@ -85,16 +83,15 @@ def demand_totals(
         if w > job.chunks * (horizon - job.arrival):
             continue
         full, rest = divmod(w, job.chunks)
-        needed = ps_table(job)
         workers.add(w, job.worker_demand)
-        servers.add(full * needed[job.chunks] + needed[rest], job.ps_demand)
+        servers.add(full * ps_for(job, job.chunks) + ps_for(job, rest), job.ps_demand)
     return workers.exact(), servers.exact()
 
 
 def describe(inst: OasisInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    need = fastest(inst)
+    need, loads = fastest(inst), offered_load(inst)
     can_finish = [
         d is not None and job.arrival + d <= inst.horizon
         for d, job in zip(need, inst.jobs, strict=True)
@@ -109,8 +106,8 @@ def describe(inst: OasisInstance) -> dict[str, Any]:
         "worker machine classes": classes_of(inst.worker_machines, inst.resources),
         "ps machines": sum(c.count for c in inst.ps_machines),
         "ps machine classes": classes_of(inst.ps_machines, inst.resources),
-        "offered load": offered_load(inst),
-        "offered load over time": _load_over_time(inst),
+        "offered load": loads,
+        "offered load over time": _load_over_time(inst, loads["worker"]),
         "worker-slots": spread(inst.work),
         "jobs with more than one worker": share(j.chunks > 1 for j in inst.jobs),
         "jobs that can never finish": can_finish.count(False),

@@ -32,14 +32,14 @@ from optsched.numbers.resources import (
     MachineClass,
     Units,
     ceil_multiples,
-    ceil_tol,
+    ceil_ratio,
     equal_machines,
     exact,
     expand,
 )
 from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
-from optsched.scheduling.jobs import TrainingJob, transfer_slots
+from optsched.scheduling.jobs import MB_PER_GBIT, TrainingJob
 from optsched.scheduling.platform import (
     SlottedPlatform,
     TrainingInstance,
@@ -199,8 +199,18 @@ def job_work(job: OasisJob, slot_seconds: float) -> int:
 def _work(
     batches: int, batch_time: float, gradient_mb: float, bandwidth: float, slot_seconds: float
 ) -> int:
-    e_over_b = transfer_slots(gradient_mb, bandwidth, slot_seconds)
-    return max(1, ceil_tol(batches * (exact(batch_time) + 2 * e_over_b)))
+    tau, e, rate, slot = map(exact, (batch_time, gradient_mb, bandwidth, slot_seconds))
+    # tau + 2 e / (rate slot) in whole numbers, since fractions are slow
+    each = MB_PER_GBIT.denominator * e.denominator * rate.numerator * slot.numerator
+    sent = 2 * MB_PER_GBIT.numerator * e.numerator * rate.denominator * slot.denominator
+    total = batches * (tau.numerator * each + sent * tau.denominator)
+    return max(1, ceil_ratio(total, tau.denominator * each))
+
+
+def ps_for(job: OasisJob, workers: int) -> int:
+    """Return ceil(n b / B), the PS that n workers need."""
+    b, big_b = exact(job.worker_bandwidth), exact(job.ps_bandwidth)
+    return ceil_ratio(workers * b.numerator * big_b.denominator, b.denominator * big_b.numerator)
 
 
 def ps_table(job: OasisJob) -> tuple[int, ...]:

@@ -170,7 +170,8 @@ def from_trace(
     ]
     models = PROFILES if profiles is None else profiles
     streams = Ahead(seed)
-    draw = _Draw(streams, slot_seconds, models, Shapes(streams, tables.shapes), tuple(classes))
+    listed = models.to_dict("records")
+    draw = _Draw(streams, slot_seconds, listed, Shapes(streams, tables.shapes), tuple(classes))
     arrivals = arrival_slots(window, slots)
     drawn = [draw.job(i, row, arrivals[i]) for i, row in enumerate(window.to_dict("records"))]
     whole = DmlrsInstance(
@@ -188,7 +189,7 @@ def from_trace(
         ),
     )
     machines = scaled(classes, demand_totals(whole), slots, load, nearest=True)
-    return DmlrsInstance.model_validate(whole.model_dump() | {"machines": machines})
+    return whole.on(machines)
 
 
 def _skipped(names: tuple[str, ...]) -> str:
@@ -201,14 +202,14 @@ class _Draw:
 
     streams: Streams
     slot_seconds: float
-    profiles: pd.DataFrame
+    profiles: list[dict[Hashable, Any]]
     shapes: Shapes
     machines: tuple[MachineClass, ...]
 
     def job(self, i: int, row: dict[Hashable, Any], arrival: int) -> DmlrsJob:
         """Make job ``i``."""
         tasks = int(row["tasks"])
-        model = self.profiles.iloc[int(self.streams("model", i).integers(len(self.profiles)))]
+        model = self.profiles[int(self.streams("model", i).integers(len(self.profiles)))]
         inner, outer = round(float(model["inner_gbps"]), 6), round(float(model["outer_gbps"]), 6)
         batch_time = round(float(model["batch_seconds"]) / self.slot_seconds, 12)
         gradient = round(float(model["gradient_mb"]), 6)

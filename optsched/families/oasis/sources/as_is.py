@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
-from optsched.families.oasis.sources.presets import Settings, draw_utility, shifted
+from optsched.families.oasis.sources.presets import Settings, draw_utility
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Streams
+from optsched.numbers.streams import Ahead
 from optsched.traces.as_is.replay import replay
 from optsched.traces.as_is.window import AsItIs
 
 
 def as_is(said: AsItIs) -> OasisInstance:
     """Make an instance of a window in which nothing is scaled."""
-    streams, ranges = Streams(said.seed), Settings()
+    streams, ranges = Ahead(said.seed), Settings()
     tasks = said.jobs["tasks"].tolist()
     return OasisInstance(
         slot_seconds=said.slot_seconds,
@@ -39,9 +39,8 @@ def as_is(said: AsItIs) -> OasisInstance:
                 ps_bandwidth=float(tasks[i]),  # one PS is enough for all
                 worker_demand=said.demand[i],
                 ps_demand=(0.0,) * len(said.units),
-                utility=shifted(
-                    draw_utility(streams("utility", i), ranges.target),
-                    -(-said.work[i] // tasks[i]) - 1,
+                utility=draw_utility(
+                    streams("utility", i), ranges.target, later=-(-said.work[i] // tasks[i]) - 1
                 ),
             )
             for i, arrival in enumerate(said.arrival)

@@ -160,7 +160,6 @@ def generate(
         block = draws.of_jobs(some)
         likely = block.may_finish(platform).reshape(len(some), FEW)
         for k, rng in enumerate(streams.each("utility", some)):
-            utility = draw_utility(rng, s.target, priority, mix)
             if completable:
                 mine = (block.part(slice(k * FEW, (k + 1) * FEW)), likely[k])
                 job, rejected = _first_completable(draws, mine, platform, some[k])
@@ -171,7 +170,8 @@ def generate(
             if s.shifted:
                 most = most_workers(platform, job) or job.chunks
                 run = -(-job_work(job, slot_seconds) // most) - 1
-            drawn.append(job.model_copy(update={"utility": shifted(utility, run)}))
+            utility = draw_utility(rng, s.target, priority, mix, later=run)
+            drawn.append(job.model_copy(update={"utility": utility}))
     return OasisInstance(
         **{name: getattr(platform, name) for name in Platform.model_fields},
         jobs=tuple(drawn),
@@ -222,9 +222,13 @@ def _arrivals(centre: Floats, rng: Generator, slots: int, n: int) -> Ints:
 
 
 def draw_utility(
-    rng: Generator, target: Range, priority: Range = (1.0, 100.0), mix: Sequence[float] = MIX
+    rng: Generator,
+    target: Range,
+    priority: Range = (1.0, 100.0),
+    mix: Sequence[float] = MIX,
+    later: int = 0,
 ) -> Sigmoid:
-    """Draw gamma_1, gamma_2 and gamma_3 of a sigmoid: Sec. V-A."""
+    """Draw gamma_1, gamma_2 and gamma_3 of a sigmoid, the last some slots ``later``: Sec. V-A."""
     scale, kind, decay, delay = rng.random(4)
     if kind < mix[0]:
         gamma_2 = 0.0
@@ -232,16 +236,12 @@ def draw_utility(
         gamma_2 = 0.01 + decay * (1 - 0.01)
     else:
         gamma_2 = 4 + decay * (6 - 4)
+    slots = float(round(target[0] + delay * (target[1] - target[0]), 2))
     return Sigmoid(
         scale=round(priority[0] + scale * (priority[1] - priority[0]), 2),
         decay=round(gamma_2, 3),
-        target=round(target[0] + delay * (target[1] - target[0]), 2),
+        target=round(slots + later, 2),
     )
-
-
-def shifted(utility: Sigmoid, slots: int) -> Sigmoid:
-    """Return the utility with its target ``slots`` later."""
-    return utility.model_copy(update={"target": round(utility.target + slots, 2)})
 
 
 @dataclass(frozen=True)

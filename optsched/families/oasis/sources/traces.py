@@ -7,10 +7,8 @@ epochs, gradients or utility. What it does not name is drawn, and the instance s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +19,7 @@ from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSched
 from optsched.families.oasis.sources.as_is import as_is
 from optsched.families.oasis.sources.as_is import recorded as replayed
 from optsched.families.oasis.sources.clusters import host_classes
-from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate, shifted
+from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Ahead, Streams, draw_whole
@@ -196,7 +194,12 @@ class _Draw:
         b = round(self.uniform("worker_bandwidth", i, RANGES.worker_bandwidth), 2)
         big_b = round(self.uniform("ps_bandwidth", i, RANGES.ps_bandwidth), 2)
         epochs, batches, batch_time, gradient = self.mini_batches(i, work, tasks, b)
-        utility = draw_utility(self.streams("utility", i), RANGES.target, self.priority)
+        utility = draw_utility(
+            self.streams("utility", i),
+            RANGES.target,
+            self.priority,
+            later=-(-work // tasks) - 1,
+        )
         asked = (row["gpu"], row["cpu"], row["memory_gb"])
         demand = self.shapes.worker(i, *asked, self.worker_machines)
         return OasisJob(
@@ -210,7 +213,7 @@ class _Draw:
             ps_bandwidth=big_b,
             worker_demand=(*demand, b),
             ps_demand=(*self.shapes.server(i, self.ps_machines), big_b),
-            utility=shifted(utility, -(-work // tasks) - 1),
+            utility=utility,
         )
 
     def uniform(self, name: str, i: int, limits: Range) -> float:
@@ -231,16 +234,18 @@ class _Draw:
         epochs = self.whole("epochs", i, RANGES.epochs)
         batches = self.whole("batches_per_chunk", i, RANGES.batches_per_chunk)
         gradient = self.whole("gradient_mb", i, RANGES.gradient_mb)
-        share = Fraction(work, chunks)
-        per_mb = 2 * transfer_slots(1, b, self.slot_seconds)
-        gradient = min(gradient, math.floor(share / 2 / per_mb))
+        send = 2 * transfer_slots(1, b, self.slot_seconds)  # of a MB
+        half, unit = work * send.denominator, 2 * chunks * send.numerator
+        gradient = min(gradient, half // unit)
         if gradient > 0:
-            most = math.floor(share / 2 / (gradient * per_mb))  # E M, at least 1
+            most = half // (gradient * unit)  # E M, at least 1
             epochs = min(epochs, most)
             batches = min(batches, most // epochs)
-        rest = share / (epochs * batches) - gradient * per_mb
         scale = 10 ** len(str(2 * epochs * batches * chunks))
-        return epochs, batches, math.floor(rest * scale) / scale, float(gradient)
+        number = epochs * batches * chunks
+        rest = work * send.denominator - gradient * send.numerator * number  # of the work
+        tau = rest * scale // (number * send.denominator) / scale
+        return epochs, batches, tau, float(gradient)
 
 
 def _drawn(window: pd.DataFrame) -> tuple[str, ...]:
