@@ -161,7 +161,9 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         for name, value in (("source", source), ("window", window)):
             if name in asked:
                 given[name] = value
-        command(instance=open_input(source, family, window), **given)
+        with talk.aloud(f"reading {source}"):
+            instance = open_input(source, family, window)
+        command(instance=instance, **given)
 
     return talks(_with_options(wrapper, [source, *own, *options]))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,6 +26,30 @@ def hushed() -> Iterator[None]:
         yield
     finally:
         settle(quiet=before, verbose=verbose)
+
+
+PATIENCE = 2.0  # seconds of silence before it is said what is done
+PERIOD = 10.0  # seconds between two such lines
+
+
+@contextmanager
+def aloud(doing: str) -> Iterator[None]:
+    """Say what is done as soon as it takes longer than a moment, and then now and again."""
+    over, began = threading.Event(), time.monotonic()
+
+    def say_it() -> None:
+        wait = PATIENCE
+        while not over.wait(wait):
+            remark(f"{doing} ({time.monotonic() - began:.0f} s)")
+            wait = PERIOD
+
+    teller = threading.Thread(target=say_it, daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        over.set()
+        teller.join()
 
 
 def printable(text: str, shown: str = "") -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import inspect
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, wraps
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
+from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, exact, room
-from optsched.problem import Frozen, Information
+from optsched.problem import Frozen, Information, InputError
 
 MB_PER_GBIT = Fraction(8, 1000)  # seconds that 1 MB takes on 1 Gbit/s
 
@@ -153,6 +156,77 @@ def over_time(
     ran = np.clip(edges[:, None] - arrival, 0.0, np.array(slots, dtype=np.float64))  # (P, I)
     asked = np.diff(ran @ np.array(amount, dtype=np.float64))
     return [float(f"{x:.3g}") for x in asked / (np.diff(edges) * whole)] if whole else []
+
+
+PILOT = 300  # jobs that tell how many machines all of them want
+FAR = 1.4  # times the load that is asked for, or the reverse: as far off as one machine may be
+MOST_MACHINES = 100_000
+Made = TypeVar("Made")
+
+
+def sized_by_load(
+    load_of: Callable[[Any], float], machines_of: Callable[[Any], int]
+) -> Callable[[Callable[..., Made]], Callable[..., Made]]:
+    """Give a generator the option ``load``: it sets the number of machines, however many the jobs.
+
+    Parameters
+    ----------
+    load_of : callable
+        Of an instance: the offered load of the scarcest resource.
+    machines_of : callable
+        Of an instance: how many there are.
+    """
+
+    def decorate(generate: Callable[..., Made]) -> Callable[..., Made]:
+        @wraps(generate)
+        def wrapper(*args: Any, load: float | None = None, **given: Any) -> Made:
+            if load is None:
+                return generate(*args, **given)
+            settings.positive(load=load)
+            if given.get("machines") is not None:
+                raise InputError("load sets the number of machines, expected one of the two")
+            jobs = given.get("jobs")
+
+            def drawn(number: int | None, some: int | None) -> tuple[Made, float]:
+                """Draw ``some`` jobs; return them, and the load if all were there."""
+                made = generate(*args, **given | {"jobs": some, "machines": number})
+                times = 1 if jobs is None or some is None else jobs / some
+                return made, load_of(made) * times
+
+            few = None if jobs is None else min(jobs, PILOT)
+            made, got = drawn(None, few)
+            number = machines_of(made)
+            for _ in range(8):  # fewer machines also mean smaller jobs, if all shall finish
+                before, number = number, max(2, round(number * got / load))
+                if number > MOST_MACHINES:
+                    raise InputError(
+                        f"load {load:g} asks for {number} machines, expected at most "
+                        f"{MOST_MACHINES}; raise the load"
+                    )
+                if abs(number - before) <= before / 100:
+                    break
+                got = drawn(number, few)[1]
+            made, got = drawn(number, jobs)
+            closer = max(2, round(number * got / load))
+            if closer != number:
+                made, got = min(
+                    ((made, got), drawn(closer, jobs)), key=lambda x: abs(math.log(x[1] / load))
+                )
+            if not 1 / FAR <= got / load <= FAR:
+                raise InputError(
+                    f"load {load:g} cannot be reached: with {machines_of(made)} machines it is "
+                    f"{got:.3g}; expected about that, or other sizes"
+                )
+            return made
+
+        signature = inspect.signature(generate)
+        option = inspect.Parameter("load", inspect.Parameter.KEYWORD_ONLY, default=None)
+        wrapper.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*signature.parameters.values(), option]
+        )
+        return wrapper
+
+    return decorate
 
 
 def warn_of_room(load: float) -> list[str]:

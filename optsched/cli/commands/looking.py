@@ -43,14 +43,17 @@ def show(
     kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
     optimum = load_optimum(source) if kind == "result" else None
     run = load_run(source) if kind == "run" else None
-    compared, warnings = None, list(family.warnings(instance))
+    compared = None
+    with talk.aloud(f"looking at {source}"):
+        warnings = list(family.warnings(instance))
     if optimum is not None:
         try:
             with Ticker(f"checking {source}"):
                 compared = load_report(source, instance)
         except InputError as err:
             warnings.append(f"not to be relied on: {err}")
-    facts = family.describe(instance)
+    with talk.aloud(f"looking at {source}"):
+        facts = family.describe(instance)
     found = compared.optimum if compared is not None else optimum or run
     said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
     said |= {"warnings": warnings, "found": None if found is None else found.summary()}

@@ -42,16 +42,22 @@ def generate(
     applications: Annotated[
         int | None, typer.Option(min=1, max=MOST, help="Number of applications (bot).")
     ] = None,
+    load: Annotated[
+        float | None,
+        typer.Option(help="Work asked for / work that fits; sets the number of machines."),
+    ] = None,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Draw an instance.
 
     Example:  optsched generate oasis --preset small --seed 1 -o small.json
+
+    Example:  optsched generate dmlrs --preset contended --jobs 1000 --load 1 -o large.json
     """
     made = get_family(family)
-    sizes = {"jobs": jobs, "slots": slots, "machines": machines}
-    sizes |= {"ports": ports, "nodes": nodes, "applications": applications}
+    sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
+    sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}
     given = {name: n for name, n in sizes.items() if n is not None}
     for name in given:
         if name not in made.sizes:
@@ -60,7 +66,7 @@ def generate(
     from optsched.files.envelope import valid
 
     target = writable(output)
-    with valid(f"generate {family}"):
+    with valid(f"generate {family}"), talk.aloud(f"drawing an instance of {family}"):
         instance = made.generate(preset or made.presets[0], seed=seed, **given)
     _save_made(instance, target, as_json)
 
@@ -117,16 +123,17 @@ def export(
 def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
     from optsched.files.envelope import save_instance
 
-    save_instance(instance, target)
     family = family_of(instance)
-    warnings = family.warnings(instance)
+    with talk.aloud(f"writing {target}"):
+        save_instance(instance, target)
+        warnings, described = family.warnings(instance), family.describe(instance)
     if as_json:
         said = {"file": str(target), "family": family.name, "instance_sha256": instance.digest()}
-        facts = {"facts": family.describe(instance), "warnings": warnings}
+        facts = {"facts": described, "warnings": warnings}
         report(said | facts, None, as_json)
         return
     print(f"{target} written: {family.headline(instance)}")
-    for name, loads in family.describe(instance).get(LOADS, {}).items():
+    for name, loads in described.get(LOADS, {}).items():
         print(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
     for warning in warnings:
         print(f"warning: {warning}")

@@ -16,6 +16,7 @@ from typing import Literal
 
 import numpy as np
 
+from optsched.families.completion.facts import offered_load
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
@@ -29,6 +30,7 @@ from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import InputError
+from optsched.scheduling.jobs import sized_by_load
 
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
 UNITS = ("GPU", "vCPU", "GB", "Gbps")
@@ -107,6 +109,10 @@ PRESETS = {
 
 
 @names_changes("architecture", "speeds")
+@sized_by_load(
+    lambda inst: max(offered_load(inst).values()),
+    lambda inst: len(inst.capacity),
+)
 def generate(
     preset: str = "paper",
     *,
@@ -126,6 +132,9 @@ def generate(
     preset : {"paper", "mid", "small"}
     seed : int
         Fixes everything; not negative.
+    load : float, optional
+        Offered load of the scarcest resource: sets the number of machines, in place of
+        ``machines``.
     jobs, slots, machines : int, optional
         Other sizes than the preset's.
     architecture : {"ps", "ring"}

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from optsched.families.dmlrs.facts import offered_load
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, Needs, Platform, fastest_pace
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
@@ -24,6 +25,7 @@ from optsched.numbers.resources import MachineClass, spread_evenly
 from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError
+from optsched.scheduling.jobs import sized_by_load
 
 RESOURCES = ("gpu", "memory", "storage")
 UNITS = ("GPU", "GB", "GB")
@@ -80,6 +82,10 @@ PRESETS = {"paper": Settings(), "contended": Settings(machines=12), "small": SMA
 
 
 @names_changes("ratio", "held")
+@sized_by_load(
+    lambda inst: max(offered_load(inst).values()),
+    lambda inst: len(inst.capacity),
+)
 def generate(
     preset: str = "paper",
     *,
@@ -100,6 +106,9 @@ def generate(
     preset : {"paper", "contended", "small"}
     seed : int
         Fixes everything; not negative.
+    load : float, optional
+        Offered load of the scarcest resource: sets the number of machines, in place of
+        ``machines``.
     jobs, slots, machines : int, optional
         Other sizes than the preset's.
     ratio : float

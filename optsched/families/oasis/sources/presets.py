@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.oasis.facts import most_workers
+from optsched.families.oasis.facts import most_workers, offered_load
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
@@ -27,7 +27,7 @@ from optsched.numbers.resources import MachineClass, spread_evenly
 from optsched.numbers.streams import Streams, draw_whole
 from optsched.numbers.utility import Sigmoid
 from optsched.problem import InputError
-from optsched.scheduling.jobs import MB_PER_GBIT
+from optsched.scheduling.jobs import MB_PER_GBIT, sized_by_load
 
 RESOURCES = ("gpu", "cpu", "memory", "storage", "bandwidth")
 UNITS = ("GPU", "vCPU", "GB", "GB", "Gbps")
@@ -94,6 +94,10 @@ PRESETS = {"paper": Settings(), "earnable": Settings(shifted=True), "small": SMA
 
 
 @names_changes()
+@sized_by_load(
+    lambda inst: max(max(side.values()) for side in offered_load(inst).values()),
+    lambda inst: len(inst.worker_capacity) + len(inst.ps_capacity),
+)
 def generate(
     preset: str = "paper",
     *,
@@ -113,6 +117,9 @@ def generate(
     preset : {"paper", "earnable", "small"}
     seed : int
         Fixes everything; not negative.
+    load : float, optional
+        Offered load of the scarcest resource: sets the number of machines, in place of
+        ``machines``.
     jobs, slots : int, optional
         Other sizes than the preset's.
     machines : int or (int, int), optional
