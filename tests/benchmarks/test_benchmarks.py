@@ -14,6 +14,7 @@ import oasis_fig5
 import oasis_oracle
 import pytest
 import tables
+import traces
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIZES = ["--jobs", "4", "--slots", "6", "--machines", "8"]
@@ -199,3 +200,14 @@ def test_two_processes_measure_the_same(tmp_path):
     assert content["complete"]
     assert [row["twice"] for row in content["rows"]] == [2, 4, 2]
     assert [{k: row[k] for k in ("k", "part")} for row in content["rows"]] == CELLS
+
+
+def test_a_large_instance_made_small():
+    cell = {"what": "as is", "family": "dmlrs", "jobs": 40, "machines": 9, "listed": 60, "seed": 0}
+    row = cell | traces.measure(cell)
+    assert row["cpu"] > 0
+    summary = traces.summarize([row])
+    assert [line[:3] for line in summary.lines] == [["as is", "dmlrs", 40]]
+    met = {target.what: target.meets(target.must) for target in summary.targets}
+    assert met["`trace --as-is` of 10,000 jobs, 1000 machines"]
+    assert not met["`show` of a trace of 100,000 jobs"]  # was not measured
