@@ -96,3 +96,16 @@ def test_what_is_no_utility_is_rejected(data, message):
 @given(UTILITIES)
 def test_round_trip(f):
     assert TypeAdapter(Utility).validate_json(f.model_dump_json()) == f
+
+
+@pytest.mark.parametrize(
+    ("scale", "decay", "target"),
+    [(50.0, 0.0, 3.0), (1e300, 6.0, 2.5), (1e-300, 0.013, 400.0), (7.1, 900.0, 5.0), (3.0, 5, -9)],
+)
+def test_many_delays_at_once(scale, decay, target):
+    utility = Sigmoid(scale=scale, decay=decay, target=target)
+    try:
+        expected = [utility(delay) for delay in range(600)]
+    except OverflowError:
+        expected = None
+    assert expected is None or utility.of_first(600) == expected

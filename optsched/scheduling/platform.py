@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.utility import Sigmoid
 from optsched.problem import Frozen, Instance
 
 
@@ -101,6 +102,9 @@ def utility_table(jobs: Iterable[Any], horizon: int) -> Floats:
     listed = list(jobs)
     utility = np.zeros((len(listed), horizon))
     for i, job in enumerate(listed):
-        for t in range(job.arrival, horizon):
-            utility[i, t] = job.utility(t - job.arrival)
+        left = horizon - job.arrival
+        if isinstance(job.utility, Sigmoid):
+            utility[i, job.arrival :] = job.utility.of_first(left)
+        else:
+            utility[i, job.arrival :] = [job.utility(delay) for delay in range(left)]
     return utility

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
-from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, ps_for
-from optsched.numbers.resources import MachineClass, room
+from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.jobs import (
     EARNS,
-    Totals,
     abridged,
     classes_of,
     load_of,
@@ -22,23 +18,9 @@ from optsched.scheduling.jobs import (
 )
 
 
-def most_workers(platform: Platform, job: OasisJob) -> int:
-    """Return the most workers that the job can have in a slot on the empty machines: (3)-(7)."""
-
-    def rooms(machines: Sequence[MachineClass], demand: tuple[float, ...]) -> int:
-        return sum(c.count * room(c.capacity, demand, job.chunks) for c in machines)
-
-    workers = min(job.chunks, rooms(platform.worker_machines, job.worker_demand))
-    servers = rooms(platform.ps_machines, job.ps_demand)
-    while ps_for(job, workers) > servers:
-        workers -= 1
-    return workers
-
-
 def fastest(inst: OasisInstance) -> tuple[int | None, ...]:
     """Return the slots that each job needs on the empty machines; None: no worker fits."""
-    most = [most_workers(inst, job) for job in inst.jobs]
-    return tuple(-(-w // n) if n else None for w, n in zip(inst.work, most, strict=True))
+    return tuple(-(-w // n) if n else None for w, n in zip(inst.work, inst.most, strict=True))
 
 
 def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
@@ -55,7 +37,7 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
         ``{"worker": {resource: load}, "ps": {resource: load}}``; inf where there is demand and no
         capacity.
     """
-    totals = demand_totals(inst.jobs, inst.work, inst.horizon, len(inst.resources))
+    totals = inst.asked
     sides = (inst.worker_machines, inst.ps_machines)
     worker, ps = (load_of(total, side, inst) for total, side in zip(totals, sides, strict=True))
     return {"worker": worker, "ps": ps}
@@ -72,20 +54,6 @@ def _load_over_time(inst: OasisInstance, loads: dict[str, float]) -> dict[str, l
     amount = [job.chunks * job.worker_demand[r] for job in inst.jobs]
     whole = sum(c.count * c.capacity[r] for c in inst.worker_machines)
     return {f"worker {name}": over_time(inst, slots, amount, whole)}
-
-
-def demand_totals(
-    jobs: Sequence[OasisJob], work: Sequence[int], horizon: int, resources: int
-) -> tuple[list[Fraction], list[Fraction]]:
-    """Return amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
-    workers, servers = Totals(resources), Totals(resources)
-    for job, w in zip(jobs, work, strict=True):
-        if w > job.chunks * (horizon - job.arrival):
-            continue
-        full, rest = divmod(w, job.chunks)
-        workers.add(w, job.worker_demand)
-        servers.add(full * ps_for(job, job.chunks) + ps_for(job, rest), job.ps_demand)
-    return workers.exact(), servers.exact()
 
 
 def describe(inst: OasisInstance) -> dict[str, Any]:
@@ -125,7 +93,7 @@ def warnings(inst: OasisInstance) -> list[str]:
     found: list[str] = []
     for i, job in enumerate(inst.jobs):
         left = inst.horizon - job.arrival
-        most = most_workers(inst, job)
+        most = inst.most[i]
         if most == 0:
             found.append(f"job {i}: {misfit(job, inst.worker_machines, inst.ps_machines, inst)}")
         elif inst.work[i] > most * left:

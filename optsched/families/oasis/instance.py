@@ -17,7 +17,9 @@ arXiv:1801.00936.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Annotated, ClassVar, Self
 
@@ -36,10 +38,11 @@ from optsched.numbers.resources import (
     equal_machines,
     exact,
     expand,
+    room,
 )
 from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
-from optsched.scheduling.jobs import MB_PER_GBIT, TrainingJob
+from optsched.scheduling.jobs import MB_PER_GBIT, Totals, TrainingJob
 from optsched.scheduling.platform import (
     SlottedPlatform,
     TrainingInstance,
@@ -166,6 +169,16 @@ class OasisInstance(TrainingInstance, Platform):
         """ceil(W_i / N_i): slots that each job needs at full speed on unlimited machines."""
         return tuple(-(-w // job.chunks) for w, job in zip(self.work, self.jobs, strict=True))
 
+    @cached_property
+    def most(self) -> tuple[int, ...]:
+        """The most workers that each job can have in a slot on the empty machines."""
+        return tuple(most_workers(self, job) for job in self.jobs)
+
+    @cached_property
+    def asked(self) -> tuple[list[Fraction], list[Fraction]]:
+        """Amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
+        return demand_totals(self.jobs, self.work, self.horizon, len(self.resources))
+
     def ps_needed(self, i: int) -> tuple[int, ...]:
         """Return ceil(n b_i / B_i), the PS that n workers of job i need, for n = 0..N_i."""
         return self._ps_needed[i]
@@ -221,6 +234,33 @@ def ps_table(job: OasisJob) -> tuple[int, ...]:
 @lru_cache(maxsize=2**15, typed=True)
 def _ps_table(worker_bandwidth: float, ps_bandwidth: float, chunks: int) -> tuple[int, ...]:
     return tuple(ceil_multiples(exact(worker_bandwidth) / exact(ps_bandwidth), chunks))
+
+
+def most_workers(platform: Platform, job: OasisJob) -> int:
+    """Return the most workers that the job can have in a slot on the empty machines: (3)-(7)."""
+
+    def rooms(machines: Sequence[MachineClass], demand: tuple[float, ...]) -> int:
+        return sum(c.count * room(c.capacity, demand, job.chunks) for c in machines)
+
+    workers = min(job.chunks, rooms(platform.worker_machines, job.worker_demand))
+    servers = rooms(platform.ps_machines, job.ps_demand)
+    while ps_for(job, workers) > servers:
+        workers -= 1
+    return workers
+
+
+def demand_totals(
+    jobs: Sequence[OasisJob], work: Sequence[int], horizon: int, resources: int
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Return amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
+    workers, servers = Totals(resources), Totals(resources)
+    for job, w in zip(jobs, work, strict=True):
+        if w > job.chunks * (horizon - job.arrival):
+            continue
+        full, rest = divmod(w, job.chunks)
+        workers.add(w, job.worker_demand)
+        servers.add(full * ps_for(job, job.chunks) + ps_for(job, rest), job.ps_demand)
+    return workers.exact(), servers.exact()
 
 
 @dataclass(frozen=True, eq=False)

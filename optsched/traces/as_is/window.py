@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -59,6 +60,12 @@ def open_as_is(family: str, source: Path, window: Window) -> AsItIs:
     InputError
         A file or an option is wrong.
     """
+    said = source.stat()
+    return _opened(family, source, window, (said.st_mtime_ns, said.st_size))
+
+
+@lru_cache(maxsize=1)  # the instance is made of it, and then what the cluster did
+def _opened(family: str, source: Path, window: Window, _stamp: tuple[int, int]) -> AsItIs:
     chosen = window.settle(
         family,
         **{"machines": None, "jobs": None, "slots": None, "slot": "1h"},

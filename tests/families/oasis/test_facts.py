@@ -5,11 +5,10 @@ import pytest
 from optsched.families.oasis.facts import (
     describe,
     fastest,
-    most_workers,
     offered_load,
     warnings,
 )
-from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.instance import OasisInstance, most_workers
 
 
 def job(**changed):

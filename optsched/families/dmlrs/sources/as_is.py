@@ -50,8 +50,14 @@ def recorded(inst: DmlrsInstance, start: Sequence[int | None]) -> tuple[DmlrsSch
     """Return the schedule that was really run, and what of it does not fit the model."""
     tasks = [job.chunks for job in inst.jobs]
     work = [-(-needs.work // needs.inner) for needs in inst.needs]  # worker-slots
+    units = inst.units_of_demands
     found = replay(
-        start, work, tasks, inst.arrays.worker_demand, inst.arrays.capacity, inst.horizon
+        start,
+        work,
+        tasks,
+        units.demands([job.worker_demand for job in inst.jobs]),
+        units.capacities(inst.capacity),
+        inst.horizon,
     )
     jobs = [
         None

@@ -53,9 +53,14 @@ def as_is(said: AsItIs) -> OasisInstance:
 def recorded(inst: OasisInstance, start: Sequence[int | None]) -> tuple[OasisSchedule, list[str]]:
     """Return the schedule that was really run, and what of it does not fit the model."""
     tasks = [job.chunks for job in inst.jobs]
-    arrays = inst.arrays
+    units = inst.units_of_sides[0]
     found = replay(
-        start, inst.work, tasks, arrays.worker_demand, arrays.worker_capacity, inst.horizon
+        start,
+        inst.work,
+        tasks,
+        units.demands([job.worker_demand for job in inst.jobs]),
+        units.capacities(inst.worker_capacity),
+        inst.horizon,
     )
     jobs = [
         None

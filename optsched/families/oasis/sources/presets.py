@@ -18,8 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.oasis.facts import most_workers, offered_load
-from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work
+from optsched.families.oasis.facts import offered_load
+from optsched.families.oasis.instance import (
+    OasisInstance,
+    OasisJob,
+    Platform,
+    job_work,
+    most_workers,
+)
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
 from optsched.numbers.arrays import Flags, Floats, Ints

@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.families.oasis.facts import demand_totals, describe, offered_load, warnings
-from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
+from optsched.families.oasis.facts import describe, offered_load, warnings
+from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule, demand_totals
 from optsched.families.oasis.sources.as_is import as_is
 from optsched.families.oasis.sources.as_is import recorded as replayed
 from optsched.families.oasis.sources.clusters import host_classes

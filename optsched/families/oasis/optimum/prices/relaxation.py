@@ -14,7 +14,6 @@ from scipy.sparse import coo_array, csc_array
 
 from optsched import solvers
 from optsched.engine.budget import Budget, Limits, Span
-from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES, CapacityBlocks
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
@@ -73,7 +72,7 @@ def most_earned(problem: CapacityBlocks) -> Floats:
     """Return what each job earns by the earliest completion on empty machines, shape (I,)."""
     out = np.zeros(problem.jobs)
     for i, request in enumerate(problem.requests):
-        most = most_workers(problem.inst, problem.inst.jobs[i])
+        most = problem.inst.most[i]
         if most:
             first = request.arrival - (-request.work // most) - 1
             out[i] = request.utility[first] if first < problem.slots else 0.0

@@ -13,7 +13,6 @@ from typing import Self
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
-from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES
 from optsched.families.oasis.optimum.prices.patterns import (
@@ -51,7 +50,7 @@ class UnitBlocks:
             for c, classes in zip(capacity, self.classes, strict=True)
         ]
         self.needed = [np.array(inst.ps_needed(i), np.int64) for i in range(self.jobs)]
-        self.most = np.array([most_workers(inst, job) for job in inst.jobs], np.int64)
+        self.most = np.array(inst.most, np.int64)
         self.row = np.full((2, self.jobs, self.slots), -1)
         useful = self._useful()
         pairs = int(useful.sum())

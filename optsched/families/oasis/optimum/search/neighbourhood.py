@@ -13,7 +13,6 @@ from numpy.random import Generator
 
 from optsched.engine.progress import Progress
 from optsched.engine.search import MOVE, construct, improve
-from optsched.families.oasis.facts import most_workers
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import requests
 from optsched.families.oasis.optimum.prices.tightening import Guide
@@ -109,7 +108,7 @@ class Neighbourhood:
 
     def _shortest(self) -> Floats:
         """Return the slots that each job needs on empty machines; 0: it can never run."""
-        most = np.array([most_workers(self.inst, job) for job in self.inst.jobs], np.int64)
+        most = np.array(self.inst.most, np.int64)
         return np.where(most > 0, -(-self.inst.arrays.work // np.maximum(most, 1)), 0)
 
     def start(self, stop: Callable[[], bool] = lambda: False) -> None:
