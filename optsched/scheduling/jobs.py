@@ -105,9 +105,9 @@ class Totals:
     """What jobs ask for by resource, added up exactly: fractions only of distinct amounts."""
 
     def __init__(self, resources: int) -> None:
-        self._slots: list[dict[float, int | Fraction]] = [{} for _ in range(resources)]
+        self._slots: list[dict[float, int]] = [{} for _ in range(resources)]
 
-    def add(self, slots: int | Fraction, demand: Sequence[float]) -> None:
+    def add(self, slots: int, demand: Sequence[float]) -> None:
         """Add ``demand``, by resource, in so many slots."""
         for known, amount in zip(self._slots, demand, strict=True):
             known[amount] = known.get(amount, 0) + slots

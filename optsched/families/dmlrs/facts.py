@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.scheduling.jobs import (
     EARNS,
-    Totals,
     abridged,
     classes_of,
     load_of,
@@ -27,18 +25,7 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
     servers; jobs that can never finish are left out. The load is demand x slots over the capacity
     of all machines x slots; inf where there is demand and no capacity.
     """
-    return load_of(demand_totals(inst), inst.machines, inst)
-
-
-def demand_totals(inst: DmlrsInstance) -> list[Fraction]:
-    """Return amount x slots that the jobs ask for, by resource, shape (R,)."""
-    total = Totals(len(inst.resources))
-    for job, needs, end, pace in zip(inst.jobs, inst.needs, inst.earliest, inst.paces, strict=True):
-        if end is not None:
-            slots = Fraction(needs.work / pace.work)  # whose sums have short denominators
-            total.add(slots * pace.workers, job.worker_demand)
-            total.add(slots * pace.ps, job.ps_demand)
-    return total.exact()
+    return load_of(inst.asked, inst.machines, inst)
 
 
 def _load_over_time(inst: DmlrsInstance, loads: dict[str, float]) -> dict[str, list[float]]:

@@ -58,7 +58,7 @@ from optsched.numbers.resources import (
 )
 from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
-from optsched.scheduling.jobs import TrainingJob, transfer_slots
+from optsched.scheduling.jobs import Totals, TrainingJob, transfer_slots
 from optsched.scheduling.platform import (
     SlottedPlatform,
     TrainingInstance,
@@ -72,6 +72,7 @@ Locality = Literal["job", "link"]
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
 MOST_CHUNKS = 2**13  # tables of a slot have a square of it
 MOST_JOB_SLOTS, MOST_MACHINES = 2**26, 2**20
+SLOT_BITS = 40  # binary digits behind the point of slots that are added up
 IMPOSSIBLE = -1  # number of PS that no placement can have
 
 
@@ -172,6 +173,19 @@ class DmlrsInstance(TrainingInstance, Platform):
         return tuple(
             fastest_pace(self, job, needs) for job, needs in zip(self.jobs, self.needs, strict=True)
         )
+
+    @cached_property
+    def asked(self) -> list[Fraction]:
+        """Amount x slots that the jobs ask for as they run fastest, by resource, shape (R,)."""
+        total = Totals(len(self.resources))
+        for job, needs, end, pace in zip(
+            self.jobs, self.needs, self.earliest, self.paces, strict=True
+        ):
+            if end is not None:
+                slots = (needs.work << SLOT_BITS) // pace.work
+                total.add(slots * pace.workers, job.worker_demand)
+                total.add(slots * pace.ps, job.ps_demand)
+        return [amount / (1 << SLOT_BITS) for amount in total.exact()]
 
     @cached_property
     def earliest(self) -> tuple[int | None, ...]:

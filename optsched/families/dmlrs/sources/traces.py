@@ -14,13 +14,13 @@ from typing import Any
 
 import pandas as pd
 
-from optsched.families.dmlrs.facts import demand_totals, describe, offered_load, warnings
+from optsched.families.dmlrs.facts import describe, offered_load, warnings
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule
 from optsched.families.dmlrs.sources.as_is import as_is
 from optsched.families.dmlrs.sources.as_is import recorded as replayed
 from optsched.families.dmlrs.sources.presets import Settings, generate
 from optsched.numbers import settings
-from optsched.numbers.resources import MachineClass, ceil_tol, exact
+from optsched.numbers.resources import MachineClass, ceil_ratio, exact
 from optsched.numbers.streams import Ahead, Streams
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError, Window
@@ -188,7 +188,7 @@ def from_trace(
             f"seed {seed}{_skipped(models.attrs.get('skipped', ()))}"
         ),
     )
-    machines = scaled(classes, demand_totals(whole), slots, load, nearest=True)
+    machines = scaled(classes, whole.asked, slots, load, nearest=True)
     return whole.on(machines)
 
 
@@ -216,14 +216,16 @@ class _Draw:
         low = max(RANGES.ps_bandwidth[0], inner)
         high = max(RANGES.ps_bandwidth[1], inner)
         ps = max(inner, round(float(self.streams("ps_bandwidth", i).uniform(low, high)), 2))
-        work = exact(float(row["run_seconds"])) * tasks / exact(self.slot_seconds)
-        if work > MOST_WORK:
+        run, slot = exact(float(row["run_seconds"])), exact(self.slot_seconds)
+        # worker-slots, in whole numbers, since fractions are slow
+        work, unit = run.numerator * tasks * slot.denominator, run.denominator * slot.numerator
+        if work > MOST_WORK * unit:
             raise InputError(
-                f"job {row['name']}: needs {float(work):g} worker-slots, expected at most "
+                f"job {row['name']}: needs {work / unit:g} worker-slots, expected at most "
                 f"{MOST_WORK}; choose longer slots"
             )
         batch = exact(batch_time) + 2 * transfer_slots(gradient, inner, self.slot_seconds)
-        batches = max(1, ceil_tol(work / batch))
+        batches = max(1, ceil_ratio(work * batch.denominator, unit * batch.numerator))
         epoch = min(int(model["batches"]), batches)  # a short job trains part of one
         per_chunk = max(1, round(epoch / tasks))
         return DmlrsJob(
