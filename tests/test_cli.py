@@ -25,7 +25,7 @@ from optsched.problem import families, get_family
 from optsched.results.result import load_optimum, load_run, save_schedule
 
 LIMIT = ["--time-limit", "2"]
-WINDOW = ["--jobs", "6", "--slots", "8", "--load", "1.5"]
+WINDOW = ["--jobs", "6", "--slots", "8", "--load", "0.4"]
 JOBS = "submit_seconds,run_seconds,tasks\n" + "".join(
     f"{600 * k},{3600 * (1 + k % 3)},{1 + k % 4}\n" for k in range(8)
 )

@@ -12,7 +12,7 @@ from optsched.problem import families, get_family
 from optsched.process import talk
 from optsched.results.result import load_schedule, save_schedule
 
-WINDOW = ("--jobs", 6, "--slots", 8, "--load", 1.5)
+WINDOW = ("--jobs", 6, "--slots", 8, "--load", 0.4)
 
 
 @pytest.fixture(scope="module")

@@ -80,6 +80,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
             profiles.append(read_throughputs(path))
     jobs, slots, least = chosen["jobs"], chosen["slots"], chosen["min_tasks"]
     load, seed, slot = chosen["load"], chosen["draw_seed"], chosen["slot"]
+    length = None if slot is None else seconds(slot)
     settings.whole(jobs=jobs, slots=slots, min_tasks=least)
     settings.positive(load=load)
     settings.whole(0, seed=seed)
@@ -119,7 +120,6 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
         must_reach(load, {"gpu": reached}, inst, slots)
         return inst
 
-    length = None if slot is None else seconds(slot)
     return sensible(some, slots, length, made, asked=window.load is not None)
 
 

@@ -77,6 +77,7 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
         with reading(path):
             models.append(read_profiles(path))
     slot, chosen["seed"] = chosen.pop("slot"), chosen.pop("draw_seed")
+    length = None if slot is None else seconds(slot)
     measured = _together(models) if models else None
 
     def made(slot_seconds: float) -> DmlrsInstance:
@@ -86,7 +87,6 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
 
     settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
     some = take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
-    length = None if slot is None else seconds(slot)
     inst = sensible(some, chosen["slots"], length, made, asked=window.load is not None)
     listed = MACHINES if tables.machines is None else tables.machines
     tell_scaling(some, inst, f"{len(inst.capacity)} in place of {listed['count'].sum()}")

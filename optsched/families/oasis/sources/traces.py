@@ -64,6 +64,7 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
     chosen = window.settle("oasis", **DEFAULTS)
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
     slot, chosen["seed"] = chosen.pop("slot"), chosen.pop("draw_seed")
+    length = None if slot is None else seconds(slot)
 
     def made(slot_seconds: float) -> OasisInstance:
         inst = from_trace(tables, slot_seconds=slot_seconds, **chosen)
@@ -72,7 +73,6 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
 
     settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
     some = take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
-    length = None if slot is None else seconds(slot)
     inst = sensible(some, chosen["slots"], length, made, asked=window.load is not None)
     listed = MACHINES if tables.machines is None else tables.machines
     taken = len(inst.worker_capacity) + len(inst.ps_capacity)
