@@ -92,6 +92,13 @@ class LeafBounds:
             for job in self.inst.jobs
         ]
 
+    def unpriced(self) -> int:
+        """Return `bound` where all prices are 0 and nothing is restricted, without kernels."""
+        unit = Fraction(2) ** self.scale.grid
+        ends = zip(self.inst.jobs, self.inst.earliest, strict=True)
+        earned = (job.utility.upper(end - job.arrival) for job, end in ends if end is not None)
+        return sum(math.ceil(x * unit) for x in earned) << self.scale.shift
+
     def unrestricted(self) -> DmlrsLimits:
         """Return the limits at the root of a tree."""
         jobs, slots = len(self.inst.jobs), self.inst.horizon

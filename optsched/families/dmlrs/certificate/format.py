@@ -201,6 +201,10 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     nodes = certificate.nodes
     check_tree(nodes, lambda k, node: _check(inst, k, node))
     bounds = LeafBounds(inst, certificate.grid_bits)
+    root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
+    if isinstance(root, Leaf) and root.prices is None and root.unpackable is None:
+        yield bounds.unpriced() / unit  # what is known in a blink is checked in one
+        return
     limits = bounds.unrestricted()
 
     @lru_cache(maxsize=1)  # price sets come one after the other
@@ -216,7 +220,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
             yield None
             continue
         bound = bounds.bound(limits.copy(), prices)
-        yield None if bound is None else bound / Fraction(2) ** certificate.grid_bits
+        yield None if bound is None else bound / unit
 
 
 def _check_unpackable(inst: DmlrsInstance, k: int, slot: int, limits: DmlrsLimits) -> None:

@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 
@@ -91,6 +90,8 @@ class LeafBounds:
         units = Range.of(inst, grid_bits, self.richest)
         self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
         self.last, self.late = self._useful_completions()
+        self._unit = Fraction(2) ** self.grid
+        self._worths: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._loads: dict[tuple[object, ...], int] = {}
         self._costs: dict[tuple[int, int], Ints] = {}
@@ -117,24 +118,26 @@ class LeafBounds:
         servers = int(np.searchsorted(self.ps_needed[i], self.sides[1].total[i], side="right")) - 1
         return min(int(self.sides[0].total[i]), servers)
 
-    @cached_property
-    def worth(self) -> list[list[int]]:
-        """Utility of completing in slots arrival to the last that is useful, rounded up."""
-        scale = Fraction(2) ** self.grid
-        return [
-            [math.ceil(job.utility.upper(d) * scale) for d in range(int(last) + 1 - job.arrival)]
-            for job, last in zip(self.inst.jobs, self.last, strict=True)
-        ]
+    def _worth(self, i: int, delay: int) -> int:
+        """Return the utility of completing job ``i`` with a delay, rounded up."""
+        if (i, delay) not in self._worths:
+            _make_room(self._worths)
+            self._worths[i, delay] = math.ceil(self.inst.jobs[i].utility.upper(delay) * self._unit)
+        return self._worths[i, delay]
+
+    def _at_most(self, i: int, slots: int) -> list[int]:
+        """Return what completing with each delay is worth at most: that of half the delay."""
+        return [self._worth(i, 1 << d.bit_length() - 1 if d else 0) for d in range(slots)]
 
     def unpriced(self) -> Fraction:
         """Return the bound where all prices are 0 and nothing is restricted, without kernels."""
-        total, scale = self.late, Fraction(2) ** self.grid
+        total = 0
         for i, job in enumerate(self.inst.jobs):
             if self.cap[i] > 0:
                 delay = -(-self.inst.work[i] // int(self.cap[i])) - 1
                 if job.arrival + delay <= self.last[i]:
-                    total += math.ceil(job.utility.upper(delay) * scale) / scale
-        return total
+                    total += self._worth(i, delay)
+        return total / self._unit + self.late
 
     def unrestricted(self) -> OasisLimits:
         """Return the limits at the root of a tree."""
@@ -217,20 +220,25 @@ class LeafBounds:
     def _best(
         self, i: int, cost: Ints, low: Ints, high: Ints, first: int, never: bool
     ) -> int | None:
-        worth, work = self.worth[i], self.inst.work[i]
-        slots = len(cost)
+        """Return what job ``i`` earns at most beyond its ``cost``.
+
+        Utilities are fractions, and dear: since they never increase, a completion that would not
+        pay with the utility of an earlier one is not looked at.
+        """
+        work, slots = self.inst.work[i], len(cost)
         if never:
-            known = int64s("utility", worth[:slots], NONE)
+            known = int64s("utility", self._at_most(i, slots), NONE)
             slots = int(useful_slots(cost, high, work, known))
         ends = cheapest(cost[:slots], low[:slots], high[:slots], work).tolist()
-        payoffs = [
-            worth[c] - ends[c]
-            for c in range(first - self.inst.jobs[i].arrival, slots)
-            if ends[c] < NONE
-        ]
-        if never:
-            payoffs.append(0)
-        return max(payoffs, default=None)
+        best, worth = (0 if never else None), None
+        for c in range(first - self.inst.jobs[i].arrival, slots):
+            if ends[c] >= NONE:
+                continue
+            if worth is None or best is None or worth - ends[c] > best:
+                worth = self._worth(i, c)
+                payoff = worth - ends[c]
+                best = payoff if best is None else max(best, payoff)
+        return best
 
     def _capacity_costs(self, i: int, prices: CapacityPriced) -> Ints:
         """Return the cost of n workers in each slot from the arrival on, shape (S, N + 1)."""
