@@ -164,3 +164,14 @@ def test_packing_is_searched_through():
     assert False in fits  # somebody finds a place
     crowd = [Forced(i, 1, 0) for i in range(len(inst.jobs))]
     assert unpackable(inst, crowd) is True
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_prices_in_a_blink_and_slot_by_slot(seed):
+    inst = tiny(seed, "job")
+    blink, slots = (
+        check(inst, DmlrsCertificate.root(inst, prices, 40))
+        for prices in (None, CapacityPrices(entries=()))
+    )
+    assert blink == slots
+    assert blink >= optimum(inst) * (1 - 1e-9)

@@ -341,3 +341,13 @@ def test_completion_split_by_hand():
         Leaf(prices=prices),  # completes in slot 1: 5, without a worker in slot 0
     )
     assert check(inst, later) == max(10, 5 + 4 * machines)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_without_prices_in_a_blink_and_slot_by_slot(seed):
+    inst = tiny_instance(seed)
+    blink, slots = (
+        check(inst, OasisCertificate.root(inst, prices, 40))
+        for prices in (None, CapacityPrices(entries=()))
+    )
+    assert blink == slots

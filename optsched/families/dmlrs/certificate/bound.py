@@ -93,7 +93,10 @@ class LeafBounds:
         ]
 
     def unpriced(self) -> int:
-        """Return `bound` where all prices are 0 and nothing is restricted, without kernels."""
+        """Return `bound` where all prices are 0 and nothing is restricted, without kernels.
+
+        That is what it is in the reading "job"; link by link, `bound` is tighter.
+        """
         unit = Fraction(2) ** self.scale.grid
         ends = zip(self.inst.jobs, self.inst.earliest, strict=True)
         earned = (job.utility.upper(end - job.arrival) for job, end in ends if end is not None)
@@ -174,10 +177,14 @@ class LeafBounds:
         if what.low[what.last + 1 :].any():
             return None  # workers are forced after the last slot allowed
         slots, needs = what.last + 1, self.inst.needs[i]
-        found = [
-            self._options(needs, costs[t], int(what.low[t]), int(what.high[t]), int(what.mode[t]))
-            for t in range(slots)
-        ]
+        limits = zip(what.low.tolist(), what.high.tolist(), what.mode.tolist(), strict=True)
+        known: dict[tuple[int, ...], tuple[Ints, Ints]] = {}  # slots of equal costs and limits
+        found = []
+        for cost, (low, high, mode) in zip(costs[:slots], limits, strict=False):
+            name = (id(cost), low, high, mode)
+            if name not in known:
+                known[name] = self._options(needs, cost, low, high, mode)
+            found.append(known[name])
         width = max(1, max(len(w) for w, _ in found))
         options = Options(
             work=np.zeros((slots, width), np.int64),
@@ -223,7 +230,13 @@ class LeafBounds:
                     for d in (self.alpha[i], self.beta[i])
                 )
             slot = self._linked(i) if self.linked else self._placed(i)
-            costs = [slot(w, s) for w, s in zip(worker, ps, strict=True)]
+            known: dict[tuple[bytes, bytes], tuple[Ints, ...]] = {}  # slots of equal prices
+            costs = []
+            for w, s in zip(worker, ps, strict=True):
+                name = (w.tobytes(), s.tobytes())
+                if name not in known:
+                    known[name] = slot(w, s)
+                costs.append(known[name])
             if isinstance(priced, PackingPriced):
                 own = self.packings.together(priced)[i, arrival:, : self._most(i, 0) + 1]
                 costs = [

@@ -202,7 +202,8 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     check_tree(nodes, lambda k, node: _check(inst, k, node))
     bounds = LeafBounds(inst, certificate.grid_bits)
     root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
-    if isinstance(root, Leaf) and root.prices is None and root.unpackable is None:
+    whole = isinstance(root, Leaf) and root.prices is None and root.unpackable is None
+    if whole and inst.locality == "job":  # link by link, the program over slots proves more
         yield bounds.unpriced() / unit  # what is known in a blink is checked in one
         return
     limits = bounds.unrestricted()
