@@ -7,6 +7,7 @@ from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optsched.families.dmlrs.certificate import format as format_of_certificates
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
@@ -21,6 +22,7 @@ from optsched.families.dmlrs.certificate.format import (
     leaf_bounds,
 )
 from optsched.families.dmlrs.optimum.certify import certify_capacity
+from optsched.families.dmlrs.optimum.opening import opening
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.optimum import solve
 
@@ -166,12 +168,14 @@ def test_packing_is_searched_through():
     assert unpackable(inst, crowd) is True
 
 
+@pytest.mark.parametrize("locality", ["job", "link"])
 @pytest.mark.parametrize("seed", range(6))
-def test_without_prices_in_a_blink_and_slot_by_slot(seed):
-    inst = tiny(seed, "job")
-    blink, slots = (
-        check(inst, DmlrsCertificate.root(inst, prices, 40))
-        for prices in (None, CapacityPrices(entries=()))
-    )
-    assert blink == slots
-    assert blink >= optimum(inst) * (1 - 1e-9)
+def test_without_prices_in_a_blink_and_slot_by_slot(seed, locality, monkeypatch):
+    inst = tiny(seed, locality)
+    certificate = DmlrsCertificate.root(inst, None, 40)
+    slots = check(inst, certificate)
+    assert slots == check(inst, DmlrsCertificate.root(inst, CapacityPrices(entries=()), 40))
+    monkeypatch.setattr(format_of_certificates, "BLINK", 0)
+    blink = check(inst, certificate)
+    assert blink >= slots >= optimum(inst) * (1 - 1e-9)
+    assert blink == pytest.approx(opening(inst)[0], rel=1e-9)

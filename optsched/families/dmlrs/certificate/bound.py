@@ -93,9 +93,10 @@ class LeafBounds:
         ]
 
     def unpriced(self) -> int:
-        """Return `bound` where all prices are 0 and nothing is restricted, without kernels.
+        """Return a bound where all prices are 0 and nothing is restricted, without kernels.
 
-        That is what it is in the reading "job"; link by link, `bound` is tighter.
+        `bound` may be tighter: here workers on several machines have all of the room, and so have
+        their PS.
         """
         unit = Fraction(2) ** self.scale.grid
         ends = zip(self.inst.jobs, self.inst.earliest, strict=True)

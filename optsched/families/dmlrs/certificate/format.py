@@ -59,6 +59,7 @@ from optsched.proofs.tree import Change, change, check_tree, walk
 
 FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100
 NOWHERE = -1  # the mode of a slot in which a job may not run at all
+BLINK = 50_000  # jobs times slots up to which a few seconds are enough for any prices
 
 
 class CapacityPrices(Frozen):
@@ -203,7 +204,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     bounds = LeafBounds(inst, certificate.grid_bits)
     root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
     whole = isinstance(root, Leaf) and root.prices is None and root.unpackable is None
-    if whole and inst.locality == "job":  # link by link, the program over slots proves more
+    if whole and len(inst.jobs) * inst.horizon > BLINK:
         yield bounds.unpriced() / unit  # what is known in a blink is checked in one
         return
     limits = bounds.unrestricted()
