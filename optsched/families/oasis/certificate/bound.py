@@ -15,6 +15,7 @@ from optsched.families.oasis.certificate.limits import CELLS, Range, cells
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import int64s
+from optsched.numbers.utility import Utility
 from optsched.proofs.grid import capacity_worth, charged, lowered
 from optsched.proofs.knapsack import best_load, rooms
 from optsched.proofs.slots import Limits
@@ -106,7 +107,7 @@ class LeafBounds:
         last, late = np.full(len(jobs), -1, np.int64), Fraction(0)
         for i, job in enumerate(jobs):
             delays = range(self.inst.horizon - job.arrival)
-            useful = bisect_left(delays, True, key=lambda d: job.utility.upper(d) <= least)
+            useful = _first_below(job.utility, delays, least)
             if useful:
                 last[i] = job.arrival + useful - 1
             if useful < len(delays):
@@ -323,6 +324,20 @@ class LeafBounds:
         if min(left) < 0:
             return None
         return worth + self._load(s, c, value, most, np.array(left, np.int64))
+
+
+def _first_below(utility: Utility, delays: range, least: Fraction) -> int:
+    """Return the first delay with a utility of at most ``least``, or how many delays there are.
+
+    Logarithms say where to look, and exact utilities whether it is there.
+    """
+    if least:
+        small = math.log(least.numerator) - math.log(least.denominator)
+        found = bisect_left(delays, True, key=lambda d: utility.log(d) <= small)
+        after = found == len(delays) or utility.upper(found) <= least
+        if after and (found == 0 or utility.upper(found - 1) > least):
+            return found
+    return bisect_left(delays, True, key=lambda d: utility.upper(d) <= least)
 
 
 def _make_room(
