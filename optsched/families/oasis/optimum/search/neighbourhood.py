@@ -18,6 +18,7 @@ from optsched.families.oasis.optimum.prices.capacity import requests
 from optsched.families.oasis.optimum.prices.tightening import Guide
 from optsched.families.oasis.optimum.search.repacking_board import PackedBoard
 from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.resources import equal_machines
 from optsched.numbers.streams import Streams
 from optsched.problem import Schedule
 from optsched.process import effort
@@ -218,6 +219,13 @@ def flat_prices(inst: OasisInstance) -> tuple[Floats, Floats]:
 def _per_worker(prices: Floats, demand: Floats, capacity: Floats) -> Floats:
     """Return the price of one worker (PS) on the cheapest machine with room for it, (I, T)."""
     out = np.zeros((demand.shape[0], prices.shape[0]))
+    alike = [  # of machines with equal capacity and prices, one says all
+        h
+        for members in equal_machines(capacity.tolist())
+        for k, h in enumerate(members)
+        if k == 0 or (prices[:, :, h] != prices[:, :, members[0]]).any()
+    ]
+    prices, capacity = prices[:, :, alike], capacity[alike]
     for i, d in enumerate(demand):
         fits = (d <= capacity).all(axis=1)
         if fits.any():
