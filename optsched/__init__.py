@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from optsched.campaigns.campaign import Campaign, campaign
     from optsched.files.envelope import load_instance, save_instance
     from optsched.optimum import Optimum, solve
+    from optsched.pages.page import report
     from optsched.policies.knowledge import statistic
     from optsched.problem import (
         InputError,
@@ -41,6 +42,7 @@ __all__ = [
     "compare",
     "get_family",
     "load_instance",
+    "report",
     "save_instance",
     "simulate",
     "solve",
@@ -52,6 +54,7 @@ _HOMES = {
     "files.envelope": ("load_instance", "save_instance"),
     "policies.knowledge": ("statistic",),
     "optimum": ("Optimum", "solve"),
+    "pages.page": ("report",),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -223,6 +224,14 @@ class Scale:
             seconds=None,
             slowest=None,
         )
+
+
+def meaning(family: Family) -> str:
+    """Return what a ratio is in a family: "optimum / policy", or what the family defines."""
+    if family.measure is not None:
+        said = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
+        return said[0].removeprefix("Return ").rstrip(".")
+    return "optimum / policy" if family.sense == "max" else "policy / optimum"
 
 
 def _completed(completion: Sequence[int | None]) -> int | None:

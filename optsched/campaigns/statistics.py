@@ -155,8 +155,8 @@ def rated(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Cel
     for (_, reference), cells in by_instance.items():
         content = cells[0]["source"]
         if (content, reference) not in names:
-            family, label = source_of(content)
-            names[content, reference] = family, _group_name(label, reference, references)
+            family, _ = source_of(content)
+            names[content, reference] = family, group_of(content, reference, references)
         family, group = names[content, reference]
         _rate(family, cells)
         for cell in cells:
@@ -177,8 +177,9 @@ def _grouped(
     return {g: dict(sorted(by.items())) for g, by in sorted(found.items())}
 
 
-def _group_name(label: str, reference: str, references: set[str]) -> str:
-    """Name a group; by its reference too where the label alone would not tell."""
+def group_of(source: str, reference: str, references: set[str]) -> str:
+    """Name a group as it is stored; by its reference too where the source alone would not tell."""
+    _, label = source_of(source)
     if len(references) == 1:
         return label
     asked = json.loads(reference)

@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from optsched.cli.commands import campaign, computing, looking, making
+from optsched.cli.commands import campaign, computing, looking, making, reporting
 from optsched.problem import InputError, PolicyError
 from optsched.process.talk import say
 
@@ -40,7 +40,7 @@ app = typer.Typer(
 for command in (
     *(making.generate, making.trace, looking.show),
     *(computing.solve, computing.run, computing.ratio),
-    *(looking.verify, making.export, computing.reproduce, looking.info),
+    *(looking.verify, making.export, reporting.report, computing.reproduce, looking.info),
 ):
     app.command()(command)
 app.add_typer(campaign.commands, name="campaign")

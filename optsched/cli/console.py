@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -136,15 +135,10 @@ def _table(
 
 
 def _legend(report: RatioReport) -> str:
+    from optsched.reports import meaning
+
     family = get_family(report.optimum.family)
-    if family.measure is not None:
-        meaning = (inspect.getdoc(family.measure) or "Return what the family defines.").splitlines()
-        ratio = f"ratio: {meaning[0].removeprefix('Return ').rstrip('.')}"
-    elif family.sense == "max":
-        ratio = "ratio: optimum / policy"
-    else:
-        ratio = "ratio: policy / optimum"
-    parts = [f"{ratio}; 1 is the best with hindsight."]
+    parts = [f"ratio: {meaning(family)}; 1 is the best with hindsight."]
     if report.references:
         parts.append("regret: how much more a reference reaches.")
     parts.append("information: what a policy knew when it decided.")

@@ -1,0 +1,225 @@
+"""What a page is made of: words, tables, figures, pictures, code. Each names its template."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from optsched.pages.scales import Scale
+
+MOST_ROWS = 300  # of a table; what is beyond is counted
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What stands in a table, and the numbers behind it, to the last bit."""
+
+    text: str
+    numbers: tuple[float, ...] = ()  # the first one sorts
+    code: bool = False
+
+    @property
+    def exact(self) -> str:
+        """The numbers, as Python and JavaScript read them."""
+        return " ".join(repr(x) if isinstance(x, int) else repr(float(x)) for x in self.numbers)
+
+
+def number(x: float | None, form: str = ".4g") -> Cell:
+    """Return a cell with a number; a dash where there is none."""
+    return Cell("-") if x is None else Cell(format(x, form), (x,))
+
+
+def count(n: int) -> Cell:
+    """Return a cell with a whole number."""
+    return Cell(str(n), (n,))
+
+
+def ends(text: str, low: float, high: float | None) -> Cell:
+    """Return a cell with an interval that is written ``text``."""
+    return Cell(text, (low, math.inf if high is None else high))
+
+
+def word(text: str) -> Cell:
+    """Return a cell with words."""
+    return Cell(text)
+
+
+@dataclass(frozen=True)
+class Column:
+    """The head of a column; ``help`` says what it means where the name alone does not."""
+
+    name: str
+    help: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be sorted; of very many rows the first ones."""
+
+    kind: ClassVar[str] = "table"
+    name: str  # by which tests and scripts find it
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    total: int | None = None  # how many rows there are, where not all are here
+    where: str = ""  # where all of them are
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Whether a column has numbers, which stand at its right."""
+        return [any(row[k].numbers for row in self.rows) for k in range(len(self.columns))]
+
+    @property
+    def shown(self) -> Sequence[Sequence[Cell]]:
+        """The rows that stand on the page."""
+        return self.rows[:MOST_ROWS]
+
+    @property
+    def cut(self) -> str:
+        """What is said where rows are left out."""
+        total = len(self.rows) if self.total is None else self.total
+        if total <= len(self.shown):
+            return ""
+        return f"The first {len(self.shown)} of {total}. {self.where}".strip()
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One ratio, or a mean of ratios: places are percent of the axis."""
+
+    name: str
+    colour: int
+    text: str  # the numbers, in words
+    tip: str
+    low: float
+    high: float
+    inside: tuple[float, float] | None = None  # ends of the 95 % interval
+    open: bool = False  # low and high differ
+    beyond: bool = False  # the high end is beyond the axis
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Ratios, one below the other, on one axis that begins near 1."""
+
+    kind: ClassVar[str] = "bars"
+    title: str
+    label: str  # of the axis
+    bars: Sequence[Bar]
+    scale: Scale
+    note: str = ""
+
+    @property
+    def marks(self) -> list[tuple[float, str]]:
+        """Marks of the axis, in percent."""
+        return [(100 * x, text) for x, text in self.scale.marks()]
+
+    @property
+    def one(self) -> float:
+        """Where the best with hindsight stands, in percent."""
+        return 100 * self.scale.at(1.0)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A curve of steps: drawn, and as numbers for whoever points at it."""
+
+    name: str
+    colour: int
+    lines: Sequence[str]  # paths in a box of 1000 x 500; the second is dashed
+    band: str = ""  # path of the area between them
+    numbers: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plot:
+    """Curves in a box with two axes."""
+
+    kind: ClassVar[str] = "plot"
+    title: str
+    x_label: str
+    y_label: str
+    x: Scale
+    y: Scale
+    curves: Sequence[Curve]
+    note: str = ""
+
+    @property
+    def x_marks(self) -> list[tuple[float, str]]:
+        """Marks of the horizontal axis, in percent."""
+        return [(100 * x, text) for x, text in self.x.marks()]
+
+    @property
+    def y_marks(self) -> list[tuple[float, str]]:
+        """Marks of the vertical axis, in percent from the top."""
+        return [(100 * (1 - y), text) for y, text in self.y.marks()]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """What the script needs to answer a pointer."""
+        return {
+            "axis": [self.x.low, self.x.high, int(self.x.log)],
+            "curves": [{"name": c.name, "colour": c.colour, **c.numbers} for c in self.curves],
+        }
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of schedules, drawn by their family."""
+
+    kind: ClassVar[str] = "picture"
+    title: str
+    source: str  # a data URI
+    width: int  # in pixels, where there is room
+    words: str  # what is to be seen, for who cannot see it
+
+
+@dataclass(frozen=True)
+class Words:
+    """Sentences; a list if there are several."""
+
+    kind: ClassVar[str] = "words"
+    lines: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and what is said of them."""
+
+    kind: ClassVar[str] = "facts"
+    name: str
+    facts: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Code:
+    """What to type, or the text of a file."""
+
+    kind: ClassVar[str] = "code"
+    says: str
+    text: str
+
+
+Block = Table | Bars | Plot | Picture | Words | Facts | Code
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that stands in the file."""
+
+    title: str
+    subtitle: str
+    answer: Sequence[str]  # sentences, the most important one first
+    remarks: Sequence[str]  # what must be said beside them
+    sections: Sequence[Section]

@@ -1,0 +1,408 @@
+"""What the store of a campaign says, as a page. Its size depends on the plan, not on the cells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from optsched.campaigns.axes import canonical
+from optsched.campaigns.campaign import Campaign, Status
+from optsched.campaigns.crews.queue import duration
+from optsched.campaigns.plan import Plan
+from optsched.campaigns.statistics import (
+    Sample,
+    Statistics,
+    Summary,
+    contender_of,
+    group_of,
+    statistics,
+)
+from optsched.campaigns.store import LEVELS, State, Store
+from optsched.files.disk import open_file
+from optsched.pages import curves, words
+from optsched.pages.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    Words,
+    count,
+    ends,
+    number,
+    word,
+)
+from optsched.pages.repeat import of_campaign
+from optsched.pages.schedules import NotDrawnError, Worst, pictures_of_worst
+from optsched.problem import Family, InputError, get_family
+from optsched.process import interrupts
+from optsched.reports import meaning
+
+MOST_GROUPS = 24  # that have figures of their own; tables have more
+WORST = 3  # instances per policy in the table of the worst
+OPEN = 50  # optima in the table of the open ones
+MOST_FACTS = 60
+EXPORT = "`optsched campaign export` has all of them."
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What is in a store, added up."""
+
+    path: Path
+    plan: Plan
+    status: Status
+    samples: Sequence[Sample]
+    statistics: Statistics
+
+    @classmethod
+    def of(cls, path: Path, tell: Callable[[str], None]) -> Reading:
+        """Read a store.
+
+        Raises
+        ------
+        InputError
+            It is none, or has no plan.
+        """
+        made = Campaign(path)
+        plan = made.plan()
+        tell("reading the cells")
+        state, samples = made.status(), made.samples()
+        interrupts.raise_if_asked()
+        tell("means and intervals")
+        return cls(path, plan, state, samples, statistics(samples))
+
+    @cached_property
+    def groups(self) -> dict[str, list[Summary]]:
+        """Summaries by group of instances, in their order."""
+        found: dict[str, list[Summary]] = {}
+        for s in self.statistics.summaries:
+            found.setdefault(s.group, []).append(s)
+        return found
+
+    def family(self, group: str) -> Family:
+        """Return the family of a group."""
+        return get_family(group.partition(" ")[0])
+
+
+def page_of_store(
+    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+) -> Page:
+    """Return the page of a campaign.
+
+    Parameters
+    ----------
+    path : Path
+        The store.
+    policies : sequence of str
+        Whose worst instances are drawn, by their names in the tables.
+    tell : callable
+        Told what is done.
+    """
+    found = Reading.of(path, tell)
+    families = [found.family(group) for group in found.groups]
+    with Store.open(path) as store:
+        sections = [
+            *_figures(found),
+            Section("Numbers", [_means(found), _pairs(found), _times(store)]),
+            Section("Worst instances", [_worst(found), *_pictures(store, found, policies, tell)]),
+            *_open(store),
+            *_provenance(store, found),
+        ]
+    return Page(
+        title=found.plan.name,
+        subtitle=f"A campaign: {found.status.head}",
+        answer=words.of_campaign(found.statistics, families),
+        remarks=[*found.statistics.flags(), *found.status.remarks()],
+        sections=sections,
+    )
+
+
+def _figures(found: Reading) -> list[Section]:
+    colour = curves.colours(s.policy for s in found.samples)
+    shown = dict(list(found.groups.items())[:MOST_GROUPS])
+    sections = []
+    for group, inside in shown.items():
+        label = f"ratio, {meaning(found.family(group))}"
+        samples = [s for s in found.samples if s.group == group and s.count]
+        bars = curves.mean_bars(inside, label, colour)
+        sections.append(Section(group, [bars, curves.distributions(samples, label, colour)]))
+    left = len(found.groups) - len(shown)
+    if left:
+        said = f"{left} more groups of instances have no figures here; the table has their numbers."
+        sections.append(Section("Further groups", [Words([said])]))
+    return sections
+
+
+def _means(found: Reading) -> Table:
+    rows = [
+        [
+            *(word(s.policy), word(s.group), ends(s.mean, s.low, s.high)),
+            Cell("-")
+            if s.interval is None
+            else ends("{:.4g} .. {:.4g}".format(*s.interval), *s.interval),
+            *(number(s.median), number(s.quantile90), number(s.worst), count(s.worst_seed)),
+            *(count(s.instances), count(s.open), count(s.errors), count(s.infinite)),
+        ]
+        for s in found.statistics.summaries
+    ]
+    columns = [
+        *(Column("policy"), Column("instances")),
+        Column("mean ratio", "between the mean of the low ends and that of the high ends"),
+        Column("95 % interval", "holds the mean ratio with 95 % confidence"),
+        *(Column("median", "of the low ends"), Column("90 %", "nine of ten low ends are below")),
+        *(Column("worst", "the largest low end"), Column("its seed")),
+        Column("n", "instances with a ratio"),
+        Column("open", "instances whose optimum is not closed"),
+        Column("errors", "cells without a ratio"),
+        Column("inf", "instances with an infinite ratio"),
+    ]
+    return Table("means", "Every policy", columns, rows, where=EXPORT)
+
+
+def _pairs(found: Reading) -> Table:
+    rows = [
+        [
+            *(word(p.first), word(p.second), word(p.group), number(p.median)),
+            *(count(p.better), count(p.worse), count(p.instances), number(p.holm, ".2g")),
+            word("differ" if p.differ else "cannot be told apart"),
+        ]
+        for p in found.statistics.pairs
+    ]
+    columns = [
+        *(Column("A"), Column("B"), Column("instances")),
+        Column("A / B", "median of A's ratio over B's: the best schedule cancels"),
+        Column("A better", "instances on which A is better"),
+        Column("B better", "instances on which B is better"),
+        Column("of", "instances that both have"),
+        Column("p", "Wilcoxon's signed-rank test, Holm's correction over all pairs of the group"),
+        Column("verdict"),
+    ]
+    return Table("pairs", "Policies in pairs, instance by instance", columns, rows, where=EXPORT)
+
+
+def _times(store: Store) -> Table:
+    """Return how long the policies took, added up by SQL."""
+    found = store.rows(
+        "SELECT s.text, r.text, p.text, n, mean, most FROM (SELECT i.source AS source, "
+        "c.reference AS reference, c.policy AS policy, count(*) AS n, avg(c.micros) AS mean, "
+        "max(c.micros) AS most FROM cell c JOIN instance i ON i.id = c.instance "
+        "WHERE c.status <> ? GROUP BY 1, 2, 3) JOIN word s ON s.id = source JOIN word r ON "
+        "r.id = reference JOIN word p ON p.id = policy",
+        (State.ERROR,),
+    )
+    group = _groups(store)
+    rows = sorted(
+        (group(source, reference), contender_of(policy), n, mean / 1e6, most / 1e6)
+        for source, reference, policy, n, mean, most in found
+    )
+    columns = [
+        *(Column("policy"), Column("instances")),
+        Column("mean, s", "for all decisions on an instance"),
+        *(Column("longest, s", "for all decisions on an instance"), Column("cells")),
+    ]
+    return Table(
+        "times",
+        "Time of the policies",
+        columns,
+        [
+            [word(p), word(g), number(mean, ".3g"), number(most, ".3g"), count(n)]
+            for g, p, n, mean, most in rows
+        ],
+        where=EXPORT,
+    )
+
+
+def _groups(store: Store) -> Callable[[str, str], str]:
+    """Return what names the group of a source and a reference, as they are stored."""
+    references = {
+        text
+        for (text,) in store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM cell)")
+    }
+    return lambda source, reference: group_of(source, reference, references)
+
+
+def _worst(found: Reading) -> Table:
+    rows = []
+    for s in found.samples:
+        order = np.argsort(-s.low, kind="stable")[:WORST]
+        rows += [(s.group, s.policy, *s.instances[k], s.low[k], s.high[k]) for k in order]
+    rows.sort(key=lambda row: (-row[4], row[:4]))
+    columns = [
+        *(Column("policy"), Column("instances"), Column("ratio", "of its cells, averaged")),
+        *(Column("seed"), Column("instance", "beginning of its SHA-256")),
+    ]
+    return Table(
+        "worst",
+        f"The {WORST} instances on which each policy is worst",
+        columns,
+        [
+            [
+                *(word(policy), word(group), ends(_interval(low, high), float(low), float(high))),
+                *(count(seed), Cell(str(digest)[:12], code=True)),
+            ]
+            for group, policy, seed, digest, low, high in rows
+        ],
+        where=EXPORT,
+    )
+
+
+def _interval(low: float, high: float) -> str:
+    if high <= low * (1 + curves.SAME):
+        return f"{low:.4g}"
+    return f">= {low:.4g}" if np.isinf(high) else f"{low:.4g} .. {high:.4g}"
+
+
+def _pictures(
+    store: Store, found: Reading, asked: Sequence[str], tell: Callable[[str], None]
+) -> list[Block]:
+    """Return pictures of the worst instances of some policies, or why there are none."""
+    known = {s.policy for s in found.statistics.summaries}
+    for name in asked:
+        if name not in known:
+            raise InputError(f"no policy {name!r} has a ratio, expected {', '.join(sorted(known))}")
+    blocks: list[Block] = []
+    for s in _chosen(found, asked):
+        interrupts.raise_if_asked()
+        tell(f"the worst instance of {s.policy}")
+        worst = Worst(s.group, s.policy, s.worst_seed, s.worst_sha256, f"{s.worst:.4g}")
+        try:
+            blocks += pictures_of_worst(store, found.plan, worst, asked=bool(asked))
+        except NotDrawnError as err:
+            where = f"{s.policy} on {s.group}, seed {s.worst_seed}"
+            blocks.append(Words([f"There is no picture of {where}: {err}."]))
+    return blocks
+
+
+def _chosen(found: Reading, asked: Sequence[str]) -> list[Summary]:
+    """Return whose worst instances are drawn.
+
+    If nobody asks for any: of each family that of the worst policy, and in the same group that of
+    the best one, if that is ever worse than the best with hindsight.
+    """
+    summaries = found.statistics.summaries
+    if asked:
+        return [
+            max((s for s in summaries if s.policy == name), key=lambda s: s.worst)
+            for name in dict.fromkeys(asked)
+        ]
+    families: dict[str, Summary] = {}
+    for s in summaries:
+        name = found.family(s.group).name
+        if name not in families or s.worst > families[name].worst:
+            families[name] = s
+    chosen = []
+    for worst in families.values():
+        best = min(found.groups[worst.group], key=lambda s: (s.low, s.high, s.policy))
+        chosen += [best] if best is not worst and best.worst > 1 + curves.SAME else []
+        chosen.append(worst)
+    return chosen
+
+
+def _open(store: Store) -> list[Section]:
+    """Return the optima that are open, those first whose bounds are farthest."""
+    rows = store.rows(
+        "SELECT s.text, r.text, i.seed, o.value, o.bound, o.level, o.certified, o.effort, "
+        "lower(hex(i.digest)) FROM optimum o JOIN instance i ON i.digest = o.digest "
+        "JOIN word s ON s.id = i.source JOIN word r ON r.id = o.reference WHERE o.status = ? "
+        "ORDER BY abs(o.value - coalesce(o.certified, o.bound)) / abs(o.value) DESC, i.id LIMIT ?",
+        (State.LIMIT, OPEN),
+    )
+    if not rows:
+        return []
+    (total,) = store.rows(
+        "SELECT count(*) FROM optimum o JOIN instance i ON i.digest = o.digest WHERE o.status = ?",
+        (State.LIMIT,),
+    )[0]
+    group = _groups(store)
+    columns = [
+        *(Column("instances"), Column("seed"), Column("search found")),
+        Column("bound", "no schedule is better"),
+        *(Column("level", "how far the bound was checked"), Column("certified bound")),
+        *(Column("effort", "units of work"), Column("instance", "beginning of its SHA-256")),
+    ]
+    table = Table(
+        "open",
+        "Optima that are open, the widest gap first",
+        columns,
+        [
+            [
+                *(word(group(source, reference)), count(seed), number(value, ".6g")),
+                *(number(bound, ".6g"), word("-" if level is None else str(LEVELS[level]))),
+                *(number(certified, ".6g"), number(effort, ".6g"), Cell(digest[:12], code=True)),
+            ]
+            for source, reference, seed, value, bound, level, certified, effort, digest in rows
+        ],
+        total=total,
+        where=EXPORT,
+    )
+    return [Section("Open optima", [table])]
+
+
+def _provenance(store: Store, found: Reading) -> list[Section]:
+    sets = store.rows(
+        "SELECT text FROM word WHERE id IN (SELECT versions FROM cell UNION SELECT versions FROM "
+        "optimum) ORDER BY id"
+    )
+    versions = [json.loads(text) for (text,) in sets]
+    (wall,) = store.rows(
+        "SELECT (SELECT coalesce(sum(wall), 0) FROM cell) + (SELECT coalesce(sum(wall), 0) FROM "
+        "optimum)"
+    )[0]
+    plan, clock = found.plan, "seconds" in found.status.limits
+    asked = {f"{k} {v}" for (text,) in _references(store) for k, v in json.loads(text).items() if v}
+    facts = [
+        ("store", f"{found.path.name}, SHA-256 {_sha256(found.path)}"),
+        ("plan, SHA-256", hashlib.sha256(canonical(plan.content()).encode()).hexdigest()),
+        ("cells", found.status.head),
+        ("work", f"{duration(wall / 1e6)} of one process"),
+        *((f"versions {k + 1}" if k else "versions", _listed(v)) for k, v in enumerate(versions)),
+        (
+            "machine",
+            "the store does not name it; "
+            + (
+                "open optima were ended by the clock, and may come out otherwise elsewhere"
+                if clock
+                else "limits count work, so that the numbers are the same on any"
+            ),
+        ),
+        ("optima", "; ".join(sorted(asked)) or "none yet"),
+        *((f"seeds {k + 1}" if k else "seeds", _seeds(b)) for k, b in enumerate(plan.instances)),
+        ("seeds of policies", f"{plan.replications} per instance, drawn from its key"),
+        *((f"SHA-256 of {name}", digest) for name, digest in plan.digests.items()),
+    ]
+    return [
+        Section("Provenance", [Facts("provenance", facts[:MOST_FACTS])]),
+        Section("How to repeat it", of_campaign(found.path, plan, versions[0] if versions else {})),
+    ]
+
+
+def _references(store: Store) -> list[Any]:
+    return store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM optimum)")
+
+
+def _listed(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _seeds(block: Any) -> str:
+    first, last, n = block.seeds[0], block.seeds[-1], len(block.seeds)
+    source = block.trace or block.preset or "first preset"
+    return f"{block.family} {source}: {n} from {first} to {last}"
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    with open_file(path) as f:
+        while part := f.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,115 @@
+"""How to repeat what a page says: plans as text, and what to type."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from optsched.campaigns.plan import Plan
+from optsched.pages.blocks import Code
+from optsched.results.result import SAME
+from optsched.simulation import Run
+
+LONGEST = 20_000  # characters of a plan that a page shows
+RAW = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def plan_text(plan: Plan) -> str:
+    """Return a plan file that says the same.
+
+    >>> from optsched.campaigns.plan import make_plan
+    >>> said = {"instances": [{"family": "bot", "seeds": [3, 4, 5]}], "reference": {"effort": 9.0}}
+    >>> print(plan_text(make_plan(said, Path())))
+    reference = {effort = 9.0}
+    <BLANKLINE>
+    [[instances]]
+    family = "bot"
+    seeds = "3..5"
+    """
+    content = plan.model_dump(mode="json", exclude_defaults=True, exclude={"folder", "digests"})
+    tables = {name: content.pop(name) for name in ("instances", "policies") if name in content}
+    for block in tables["instances"]:
+        if "seeds" in block:
+            block["seeds"] = _seeds(block["seeds"])
+    parts = ["\n".join(_lines(content))] if content else []
+    for name, blocks in tables.items():
+        parts += ["\n".join([f"[[{name}]]", *_lines(block)]) for block in blocks]
+    return "\n\n".join(parts)
+
+
+def _seeds(seeds: list[int]) -> Any:
+    if seeds == list(range(seeds[0], seeds[0] + len(seeds))):
+        return f"{seeds[0]}..{seeds[-1]}"
+    return seeds
+
+
+def _lines(content: Mapping[str, Any]) -> list[str]:
+    return [f"{_key(k)} = {_value(v)}" for k, v in content.items() if v is not None]
+
+
+def _key(name: str) -> str:
+    return name if RAW.fullmatch(name) else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(_lines(value))}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", r"\u007f")
+
+
+def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Code]:
+    """Return what to type to compute a campaign again, to go on with it, and to look closer."""
+    name, text = shlex.quote(store.name), plan_text(plan)
+    toml = shlex.quote(f"{store.stem}.toml")
+    found = [Code("With the same versions", install(versions))]
+    if len(text) <= LONGEST:
+        found.append(Code(f"and this plan in a file {store.stem}.toml", text))
+        found.append(Code("compute all cells again:", f"optsched campaign run {toml}"))
+    return [
+        *found,
+        Code("Go on with the store, or see that nothing is missing:", _resume(name)),
+        Code("All cells, and the instance on which each policy is worst:", _export(name)),
+        Code("This page:", f"optsched report {name} -o report.html"),
+    ]
+
+
+def _resume(name: str) -> str:
+    return f"optsched campaign resume {name}"
+
+
+def _export(name: str) -> str:
+    return f"optsched campaign export {name} --csv cells.csv --worst worst"
+
+
+def install(versions: Mapping[str, str]) -> str:
+    """Return the command that installs versions."""
+    packages = [f"{n}=={v}" for n, v in versions.items() if n != "python"]
+    return " ".join(["python -m pip install", *map(shlex.quote, packages)])
+
+
+def of_result(file: Path, method: str, seed: int | None, runs: list[Run]) -> list[Code]:
+    """Return what to type to check a result, and to compute it again."""
+    name = shlex.quote(file.name)
+    found = [
+        Code(
+            f"Check value and bound again, in exact arithmetic (they agree within {SAME:g}):",
+            f"optsched verify {name}",
+        )
+    ]
+    if runs:
+        asked = " ".join(f"--policy {shlex.quote(run.policy)}" for run in runs)
+        sealed = " --sealed" if all(run.sealed for run in runs) else ""
+        words = f"optsched ratio {name} {asked} --optimum {name} --seed {seed}{sealed}"
+        found.append(Code("Run the policies again, beside the optimum of the file:", words))
+        words = f"optsched ratio {name} {asked} --method {method} --seed {seed}{sealed} --fresh"
+        found.append(Code("Look for the optimum anew, too:", words))
+    else:
+        words = f"optsched solve {name} --method {method}"
+        found.append(Code("Look for the optimum anew:", words))
+    return [*found, Code("This page:", f"optsched report {name} -o report.html")]

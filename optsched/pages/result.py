@@ -1,0 +1,213 @@
+"""What a result file says, as a page: all of it is computed again first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from optsched.drawing import HINDSIGHT
+from optsched.files.disk import read_limited
+from optsched.files.envelope import LARGEST, load_instance, read_json
+from optsched.files.provenance import all_versions
+from optsched.optimum import Optimum, shown_gap
+from optsched.pages import curves, words
+from optsched.pages.blocks import (
+    Block,
+    Cell,
+    Column,
+    Facts,
+    Page,
+    Section,
+    Table,
+    count,
+    ends,
+    number,
+    word,
+)
+from optsched.pages.repeat import of_result
+from optsched.pages.schedules import pictures_of
+from optsched.problem import InputError, Instance, family_of, get_family
+from optsched.process import interrupts
+from optsched.reports import Judged, RatioReport, meaning
+from optsched.results.reuse import load_known, load_report
+
+LONG = 400  # characters of a fact
+
+
+def page_of_result(
+    path: Path, policies: Sequence[str] = (), tell: Callable[[str], None] = lambda _: None
+) -> Page:
+    """Return the page of an optimum, or of a comparison.
+
+    Parameters
+    ----------
+    path : Path
+        What `solve -o` or `ratio -o` has written.
+    policies : sequence of str
+        Whose schedules are drawn beside the best one; by default that of the worst policy.
+    tell : callable
+        Told what is done.
+
+    Raises
+    ------
+    InputError
+        It is none, or says what cannot be true.
+    """
+    read_json(path, "result")  # or else one line says what it is
+    instance = load_instance(path)
+    tell("checking the result")
+    report = load_report(path, instance)
+    optimum = load_known(path, instance)[0] if report is None else report.optimum
+    interrupts.raise_if_asked()
+    family = family_of(instance)
+    sections = [] if report is None else [_ratios(report)]
+    tell("drawing schedules")
+    sections += [
+        Section("Schedules", _pictures(instance, optimum, report, policies)),
+        Section("The optimum", _optimum(optimum, report)),
+        _about(instance),
+        *_provenance(path, instance, optimum, report),
+    ]
+    remarks = list(family.warnings(instance))
+    if report is not None and not report.facts.telling:
+        trivial = report.facts.trivial_policy
+        remarks.append(f"This instance cannot tell policies apart: {trivial} is within 2 %.")
+    answer = [words.of_optimum(optimum)] if report is None else words.of_ratios(report, family)
+    return Page(
+        title=path.name,
+        subtitle=f"{family.title}: {family.headline(instance)}",
+        answer=answer,
+        remarks=remarks,
+        sections=[s for s in sections if s.blocks],
+    )
+
+
+def _ratios(report: RatioReport) -> Section:
+    label = f"ratio, {meaning(get_family(report.optimum.family))}"
+    colour = curves.colours(row.name for row in report.policies)
+    return Section("Ratios", [curves.ratio_bars(report.policies, label, colour), _policies(report)])
+
+
+def _policies(report: RatioReport) -> Table:
+    regrets = sorted({name for row in report.policies for name in row.regret})
+    jobs = report.facts.jobs is not None
+    columns = [
+        *(Column("policy"), Column("value")),
+        *([Column("jobs done", f"of {report.facts.jobs}")] if jobs else []),
+        Column("ratio", "at least: a schedule proves it; at most: the bound does"),
+        *(Column(f"regret to {name}") for name in regrets),
+        *(Column("all decisions, s"), Column("slowest, ms")),
+        Column("information", "what it knew when it decided"),
+        Column("sealed", "run in a process that is told events and nothing else"),
+        Column("keeps to the model", "else its ratio may be below 1"),
+    ]
+    return Table(
+        "policies",
+        "Every policy",
+        columns,
+        [_row(row, regrets, jobs=jobs) for row in report.policies],
+    )
+
+
+def _row(row: Judged, regrets: Sequence[str], *, jobs: bool) -> list[Cell]:
+    done = [Cell("-") if row.completed is None else count(row.completed)] if jobs else []
+    regret = [row.regret.get(name) for name in regrets]
+    return [
+        *(word(row.name), number(row.value, ".6g"), *done),
+        ends(row.ratio.ends, row.ratio.low, row.ratio.high),
+        *(Cell("-") if r is None else ends(str(r), r.low, r.high) for r in regret),
+        number(row.seconds, ".3f"),
+        number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
+        word(", ".join([row.information, *row.own])),
+        word({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
+        word("yes" if row.obeys else "no"),
+    ]
+
+
+def _pictures(
+    instance: Instance, optimum: Optimum, report: RatioReport | None, asked: Sequence[str]
+) -> list[Block]:
+    runs = {} if report is None else {run.policy: run.schedule for run in report.runs}
+    for name in asked:
+        if name not in runs:
+            known = ", ".join(runs) or "none: there are no runs in it"
+            raise InputError(f"no policy {name!r} in the result, expected {known}")
+    chosen = list(asked)
+    if not asked and report is not None:
+        chosen = [max(report.policies, key=lambda row: row.ratio.low).name]
+    best = {} if optimum.schedule is None else {HINDSIGHT: optimum.schedule}
+    if not chosen:
+        return [*pictures_of(instance, best, "The best schedule known")]
+    found: list[Block] = []
+    for name in chosen:
+        beside = f"policy {name}" if name == HINDSIGHT else name
+        title = f"The best schedule known beside that of {name}"
+        found += pictures_of(instance, best | {beside: runs[name]}, title)
+    return found
+
+
+def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
+    known = {"all schedules": optimum, **({} if report is None else report.references)}
+    columns = [
+        *(Column("best of"), Column("status"), Column("value", "of the best schedule known")),
+        Column("bound", "no schedule is better"),
+        *(Column("level", "how far the bound was checked"), Column("gap, %")),
+        *(Column("certified bound", "what the certificate proves"), Column("method")),
+        *(Column("seconds"), Column("effort", "units of work")),
+    ]
+    rows = [
+        [
+            *(word(name), word(str(o.status)), number(o.value, ".6g"), number(o.bound, ".6g")),
+            word("-" if o.bound_level is None else str(o.bound_level)),
+            Cell("-") if o.gap is None else Cell(shown_gap(o.gap).rstrip("%"), (100 * o.gap,)),
+            *(number(o.certified_bound, ".6g"), word(o.method), number(o.seconds, ".3g")),
+            number(o.effort, ".6g"),
+        ]
+        for name, o in known.items()
+    ]
+    blocks: list[Block] = [Table("optimum", "Value and bound", columns, rows)]
+    plot = curves.convergence(optimum)
+    return blocks if plot is None else [*blocks, plot]
+
+
+def _about(instance: Instance) -> Section:
+    facts = family_of(instance).describe(instance)
+    shown = [(name.replace("_", " "), _said(value)[:LONG]) for name, value in facts.items()]
+    return Section("The instance", [Facts("instance", shown)])
+
+
+def _said(value: Any) -> str:
+    """Write a fact; what is nested stands in a row."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_said(v)}" for name, v in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_said, value))
+    return "-" if value in (None, "") else str(value)
+
+
+def _provenance(
+    path: Path, instance: Instance, optimum: Optimum, report: RatioReport | None
+) -> list[Section]:
+    runs = [] if report is None else list(report.runs)
+    seeds = sorted({run.seed for run in runs})
+    digest = hashlib.sha256(read_limited(path, LARGEST)).hexdigest()
+    versions = ", ".join(f"{name} {version}" for name, version in all_versions().items())
+    facts = [
+        ("file", f"{path.name}, SHA-256 {digest}"),
+        ("instance, SHA-256", instance.digest()),
+        ("source", getattr(instance, "source", "") or "not said"),
+        ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),
+        ("method", f"{optimum.method}, {optimum.seconds:.1f} s"),
+        ("checked", "schedules judged and certificates evaluated again for this page, with"),
+        ("versions of the check", versions),
+        ("machine", "the file does not name it"),
+    ]
+    seed = seeds[0] if seeds else None
+    return [
+        Section("Provenance", [Facts("provenance", facts)]),
+        Section("How to repeat it", of_result(path, optimum.method, seed, runs)),
+    ]

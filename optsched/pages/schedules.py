@@ -1,0 +1,221 @@
+"""Schedules of a worst instance, and their pictures: the best with hindsight beside a policy's.
+
+A store holds no schedules, only their digests. So instance, policy and optimum are computed again,
+and drawn if they are what they were.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.campaigns.axes import Contender, Reference, Source, canonical
+from optsched.campaigns.cells import fingerprint
+from optsched.campaigns.plan import Plan
+from optsched.campaigns.statistics import contender_of
+from optsched.campaigns.store import Store
+from optsched.drawing import HINDSIGHT
+from optsched.optimum import solve
+from optsched.pages.blocks import Picture
+from optsched.policies.plugins import get_policy
+from optsched.problem import (
+    Family,
+    InputError,
+    Instance,
+    Policy,
+    PolicyError,
+    Schedule,
+    family_of,
+    get_family,
+)
+from optsched.process import blas, interrupts
+from optsched.simulation import simulate
+
+PATIENCE = 10.0  # seconds that a schedule may have taken, so that it is computed again unasked
+LARGEST = 400_000  # bytes of a picture of lines; a larger one is stored as points
+CSS = 96  # pixels of an inch
+MICRO = 1e-6
+
+
+class NotDrawnError(Exception):
+    """Why there is no picture, in words."""
+
+
+@dataclass(frozen=True)
+class Worst:
+    """A cell of a store: where a policy is worst."""
+
+    group: str
+    policy: str  # label
+    seed: int  # of the instance
+    digest: str
+    ratio: str
+
+
+def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: str) -> list[Picture]:
+    """Return what the family draws of schedules, as parts of a page."""
+    draw = family_of(instance).pictures
+    if draw is None or not schedules:
+        return []
+    found = []
+    for name, figure in draw(instance, schedules).items():
+        interrupts.raise_if_asked()
+        what = name.replace("-", " ")
+        words = f"{title}: {what} of {' and of '.join(schedules)}"
+        width = round(CSS * figure.get_figwidth())
+        found.append(Picture(f"{title}: {what}", data_uri(figure), width, words))
+    return found
+
+
+def data_uri(figure: Any) -> str:
+    """Return a figure as a text that stands for a picture: lines, or points if it is too large."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure)
+    data = io.BytesIO()
+    with warnings.catch_warnings(), rc_context({"svg.hashsalt": "optsched"}):
+        warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
+        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+        kind = "svg+xml"
+        if len(data.getvalue()) > LARGEST:
+            data, kind = io.BytesIO(), "png"
+            figure.savefig(data, format="png", metadata={"Software": None})
+    return f"data:image/{kind};base64,{base64.b64encode(data.getvalue()).decode()}"
+
+
+def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) -> list[Picture]:
+    """Return pictures of the instance on which a policy is worst, beside the best schedule.
+
+    Parameters
+    ----------
+    store : Store
+    plan : Plan
+        Of the store.
+    worst : Worst
+    asked : bool
+        Somebody wants to see this policy: it is run whatever it is and however long it takes.
+
+    Raises
+    ------
+    NotDrawnError
+        Something takes too long, comes from outside, or is no more what it was.
+    """
+    cells = _cells(store, worst)
+    cell = max(
+        (c for c in cells if contender_of(c["policy"]) == worst.policy and c["low"] is not None),
+        key=lambda c: c["low"],
+        default=None,
+    )
+    if cell is None:
+        raise NotDrawnError("no cell of it has a ratio")
+    family = get_family(json.loads(cell["source"])["family"])
+    best = _best(family, cells, cell)
+    cost = MICRO * (cell["micros"] + (best["micros"] if best else cell["optimum_micros"] or 0))
+    if not asked and cost > PATIENCE:
+        raise NotDrawnError(
+            f"its schedules take {cost:.0f} s to be found again; "
+            f"`--policy {json.dumps(worst.policy)}` draws them all the same"
+        )
+    try:
+        instance = _source(plan, cell["source"]).make(worst.seed)
+        if instance.digest() != worst.digest:
+            raise NotDrawnError("its seed makes another instance by now; have versions changed?")
+        with blas.one_thread():  # as when it was computed
+            mine = _run(instance, cell, asked=asked)
+            theirs = _solve(instance, cell) if best is None else _run(instance, best, asked=asked)
+    except (InputError, PolicyError, ImportError, OSError) as err:
+        raise NotDrawnError(" ".join(str(err).split())) from err
+    shown = {HINDSIGHT: theirs, worst.policy: mine}
+    title = f"{worst.policy} on {worst.group}, seed {worst.seed}, ratio {worst.ratio}"
+    found = pictures_of(instance, shown, title)
+    if not found:
+        raise NotDrawnError(f"family {family.name} draws no pictures")
+    return found
+
+
+COLUMNS = ("instance", "source", "policy", "reference", "seed", "known", "low", "micros")
+MORE = ("schedule", "optimum", "optimum_micros", "optimum_schedule")
+
+
+def _cells(store: Store, worst: Worst) -> list[dict[str, Any]]:
+    """Return all cells on an instance; a digest alone may be that of several seeds."""
+    ids = store.rows(
+        "SELECT id FROM instance WHERE digest = ? AND seed = ?",
+        (bytes.fromhex(worst.digest), worst.seed),
+    )
+    found = []
+    for (number,) in ids:
+        rows = store.rows(
+            "SELECT i.id, s.text, p.text, r.text, c.seed, c.known, c.low, c.micros, c.schedule, "
+            "o.value, o.micros, o.schedule FROM cell c JOIN instance i ON i.id = c.instance "
+            "JOIN word s ON s.id = i.source JOIN word p ON p.id = c.policy JOIN word r ON r.id = "
+            "c.reference LEFT JOIN optimum o ON o.digest = coalesce(i.digest, i.key) AND "
+            "o.reference = c.reference WHERE c.instance = ?",
+            (number,),
+        )
+        found += [dict(zip((*COLUMNS, *MORE), row, strict=True)) for row in rows]
+    return found
+
+
+def _best(
+    family: Family, cells: list[dict[str, Any]], cell: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Return the cell whose schedule is the best known; None: the search's own is."""
+    same = [c for c in cells if (c["instance"], c["reference"]) == _place(cell)]
+    known = [c for c in same if c["known"] is not None]
+    top = max(known, key=lambda c: family.sign * c["known"], default=None)
+    if top is None or (
+        cell["optimum"] is not None and family.sign * (top["known"] - cell["optimum"]) <= 0
+    ):
+        return None
+    return top
+
+
+def _place(cell: dict[str, Any]) -> tuple[int, str]:
+    return cell["instance"], cell["reference"]
+
+
+def _source(plan: Plan, content: str) -> Source:
+    """Return the source of the plan that is stored as ``content``."""
+    for block in plan.instances:
+        for source in block.sources(plan.digests, plan.folder):
+            if canonical(source.content) == content:
+                return source
+    raise NotDrawnError("the plan in the store does not say where it comes from")
+
+
+def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
+    said = json.loads(cell["policy"])
+    contender = Contender(said["policy"], said.get("parameters", {}), bool(said.get("sealed")))
+    if ":" in contender.name and not asked:
+        raise NotDrawnError(
+            f"{contender.label} is a program from outside, which is run only if "
+            f"`--policy {json.dumps(contender.label)}` asks for it"
+        )
+    chosen: Policy | str = contender.name
+    if contender.parameters:
+        chosen = get_policy(family_of(instance), contender.name, **contender.parameters)
+    found = simulate(instance, chosen, seed=cell["seed"], sealed=contender.sealed).schedule
+    if fingerprint(found) != cell["schedule"]:
+        raise NotDrawnError(f"{contender.label} decides otherwise by now; have versions changed?")
+    return found
+
+
+def _solve(instance: Instance, cell: dict[str, Any]) -> Schedule:
+    asked = Reference(**json.loads(cell["reference"]))
+    limit: dict[str, Any] = (
+        {"time_limit": asked.time_limit} if asked.effort is None else {"effort": asked.effort}
+    )
+    found = solve(
+        instance, method=asked.method, gap=asked.gap, seed=asked.seed, check=asked.check, **limit
+    )
+    interrupts.raise_if_asked()
+    if found.schedule is None or fingerprint(found.schedule) != cell["optimum_schedule"]:
+        raise NotDrawnError("the search finds another schedule by now; have versions changed?")
+    return found.schedule

@@ -1,0 +1,125 @@
+"""The answer in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from optsched.campaigns.statistics import Statistics, Summary
+from optsched.optimum import Optimum, shown_gap
+from optsched.problem import Family, Level, Status
+from optsched.reports import RatioReport, meaning
+
+SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted
+
+HINDSIGHT = "1 is the best that anyone could have done with hindsight."
+
+
+def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
+    """Return what a campaign says: who is nearest to the best with hindsight, and how sure it is.
+
+    ``families`` are those of the groups.
+    """
+    groups: dict[str, list[Summary]] = {}
+    for s in found.summaries:
+        groups.setdefault(s.group, []).append(s)
+    if not groups:
+        return ["No cell has a ratio yet."]
+    leaders = {group: _order(inside)[0] for group, inside in groups.items()}
+    said = []
+    if len(groups) > SPOKEN:
+        names = [s.policy for s in leaders.values()]
+        wins = sorted(((names.count(n), n) for n in set(names)), key=lambda w: (-w[0], w[1]))
+        counted = ", ".join(f"{name} in {n}" for n, name in wins[:SPOKEN])
+        said.append(f"In {len(groups)} groups of instances the lowest mean ratio has: {counted}.")
+    else:
+        said += [_of_group(group, inside, found) for group, inside in groups.items()]
+    said.append(_openness(found.summaries))
+    texts: dict[str, list[str]] = {meaning(family): [] for family in families}
+    for family in families:
+        texts[meaning(family)].append(family.name)
+    for text, names in texts.items():
+        where = f" in {', '.join(dict.fromkeys(names))}" if len(texts) > 1 else ""
+        said.append(f"A ratio{where} is {text}.")
+    return [*said, HINDSIGHT]
+
+
+def _order(inside: Sequence[Summary]) -> list[Summary]:
+    return sorted(inside, key=lambda s: (s.low, s.high, s.policy))
+
+
+def _mean(s: Summary) -> str:
+    text = "infinite" if math.isinf(s.low) else s.mean.replace(" .. ", " to ")
+    if text.startswith(">= "):
+        text = "at least " + text[3:]
+    if s.interval is not None and math.isfinite(s.interval[1]):
+        text += " (95 %: {:.4g} to {:.4g})".format(*s.interval)
+    return text
+
+
+def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
+    """Say who is best, who is worst, and whom of the others the best cannot be told apart from."""
+    first, *others = _order(inside)
+    many = f"{first.instances} instance{'s' * (first.instances != 1)}"
+    said = f"{group}, {many}: {first.policy} has the lowest mean ratio, {_mean(first)}"
+    if not others:
+        return said.replace("has the lowest mean ratio,", "has the mean ratio") + "."
+    last = others[-1]
+    said += f"; {last.policy} has the highest, {_mean(last)}."
+    alike = [
+        pair.second if pair.first == first.policy else pair.first
+        for pair in found.pairs
+        if pair.group == group and first.policy in (pair.first, pair.second) and not pair.differ
+    ]
+    if len(alike) == len(others):
+        return f"{said} These instances cannot tell {first.policy} from any other policy."
+    if alike:
+        return f"{said} {first.policy} cannot be told apart from {', '.join(alike)}."
+    return f"{said} {first.policy} can be told apart from every other policy."
+
+
+def _openness(summaries: Sequence[Summary]) -> str:
+    most: dict[str, tuple[int, int]] = {}
+    for s in summaries:
+        most[s.group] = max(most.get(s.group, (0, 0)), (s.open, s.instances))
+    opened, all_ = (sum(column) for column in zip(*most.values(), strict=True))
+    if not opened:
+        return "All optima are closed: every ratio is a number."
+    of = f"{opened} of {all_} optima" if all_ >= opened else f"{opened} optima"
+    return f"{of} are open: there ratios are intervals, and so are the means."
+
+
+def of_optimum(optimum: Optimum) -> str:
+    """Return what is known of the best with hindsight."""
+    best = f"{optimum.scope} schedule" if optimum.scope else "schedule"
+    if optimum.status is Status.INFEASIBLE:
+        return f"No {best} exists ({optimum.bound_level})."
+    if optimum.value is None:
+        return f"No {best} was found."
+    if optimum.bound is None:
+        return f"The best {best} known reaches {optimum.value:.6g}; no bound is known."
+    if optimum.status is Status.OPTIMAL:
+        said = f"The best {best} reaches {optimum.value:.6g}: no other is better"
+        said += f" ({optimum.bound_level})."
+    else:
+        side = "more" if optimum.sense == "max" else "less"
+        said = (
+            f"The best {best} known reaches {optimum.value:.6g}, none reaches {side} than "
+            f"{optimum.bound:.6g} ({optimum.bound_level}): a gap of {shown_gap(optimum.gap)}."
+        )
+    if optimum.bound_level is not Level.CERTIFIED and optimum.certified_bound is not None:
+        said += f" The certified bound is {optimum.certified_bound:.6g}."
+    return said
+
+
+def of_ratios(report: RatioReport, family: Family) -> list[str]:
+    """Return what a comparison says."""
+    order = sorted(report.policies, key=lambda row: (row.ratio.low, row.name))
+    first, last = order[0], order[-1]
+    said = [f"{first.name} comes nearest: it reaches {first.value:.6g}, ratio {first.ratio}."]
+    if last is not first:
+        said.append(f"{last.name} is farthest: it reaches {last.value:.6g}, ratio {last.ratio}.")
+    said.append(of_optimum(report.optimum))
+    if report.improved_by is not None:
+        said.append(f"The best schedule known is that of {report.improved_by}.")
+    return [*said, f"A ratio is {meaning(family)}.", HINDSIGHT]
