@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from bench import Row
 
-from optsched.campaigns.statistics import Sample, pairs
+from optsched.campaigns.ratings import Sample
+from optsched.campaigns.statistics import pairs
 from optsched.intervals import mean_interval
 
 SHARES = (0.0, 0.3, 0.6)  # of instances whose optimum is open

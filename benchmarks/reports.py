@@ -60,7 +60,6 @@ def grow(path: Path, times: int) -> None:
     plan["instances"][0]["seeds"] = list(range(seeds * times))
     facts = {"plan": json.dumps(plan), "cells": str(len(cells) * times)}
     db.executemany("UPDATE fact SET value = ? WHERE name = ?", [(v, k) for k, v in facts.items()])
-    names = {row[0]: row for row in instances}
     for k in range(1, times):
         made = [
             (number + k * numbers, _other(key, k), source, seed + k * seeds, _longer(digest, k))
@@ -69,7 +68,7 @@ def grow(path: Path, times: int) -> None:
         db.executemany("INSERT INTO instance VALUES (?, ?, ?, ?, ?)", made)
         again = [(_longer(digest, k), *row[1:]) for digest, row in optima.items()]
         db.executemany(f"INSERT INTO optimum VALUES ({','.join('?' * 14)})", again)
-        rows = _nearer(cells, names, k, numbers)
+        rows = _nearer(cells, k, numbers)
         db.executemany(f"INSERT INTO cell VALUES ({','.join('?' * 16)})", rows)
     db.commit()
     db.close()
@@ -83,9 +82,7 @@ def _longer(digest: bytes, k: int) -> bytes:
     return hashlib.sha256(digest + str(k).encode()).digest()
 
 
-def _nearer(
-    cells: Sequence[Any], names: dict[int, Any], k: int, numbers: int
-) -> Iterator[tuple[Any, ...]]:
+def _nearer(cells: Sequence[Any], k: int, numbers: int) -> Iterator[tuple[Any, ...]]:
     """Yield the cells of a copy, with ratios that are nearer to 1 by a random share."""
     drawn = random.Random(k)
     for key, instance, *rest in cells:

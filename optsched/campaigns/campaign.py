@@ -12,15 +12,9 @@ from typing import TYPE_CHECKING, Any
 from optsched.campaigns.axes import Reference
 from optsched.campaigns.crews.queue import Progress, duration
 from optsched.campaigns.plan import Plan, difference, make_plan, read_plan, stored_plan
+from optsched.campaigns.ratings import Cells, Sample, contender_of, samples, source_of
 from optsched.campaigns.run import agree, run
-from optsched.campaigns.statistics import (
-    Sample,
-    Statistics,
-    contender_of,
-    samples,
-    source_of,
-    statistics,
-)
+from optsched.campaigns.statistics import Statistics, statistics
 from optsched.campaigns.store import State, Store
 from optsched.problem import InputError
 from optsched.process.filelock import writing
@@ -114,7 +108,7 @@ class Campaign:
     def samples(self) -> list[Sample]:
         """Return the ratios by source and policy."""
         with Store.open(self.path) as store:
-            return samples(*store.view())
+            return samples(Cells.read(store))
 
     def statistics(self, *, seed: int = 0) -> Statistics:
         """Return means with intervals, and what policies can be told apart.

@@ -10,16 +10,8 @@ from typing import Any
 
 from optsched.campaigns.axes import Reference, canonical
 from optsched.campaigns.campaign import Campaign
-from optsched.campaigns.statistics import (
-    Cell,
-    Statistics,
-    contender_of,
-    ecdf,
-    rated,
-    samples,
-    source_of,
-    statistics,
-)
+from optsched.campaigns.ratings import Cell, contender_of, rated, source_of
+from optsched.campaigns.statistics import Statistics, ecdf
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.files.disk import write_whole
 from optsched.files.envelope import save_instance
@@ -155,14 +147,17 @@ def save_worst(path: Path, folder: Path) -> list[Path]:
         It cannot be made again: a file of its trace, or a version, has changed.
     """
     with Store.open(path) as store:
-        columns, rows = store.view()
-    plan = Campaign(path).plan()
+        by_digest = dict(
+            store.rows(
+                "SELECT lower(hex(digest)), text FROM instance JOIN word ON word.id = source "
+                "WHERE digest IS NOT NULL"
+            )
+        )
+    found = Campaign(path)
+    plan = found.plan()
     sources = {canonical(case.source.content): case.source for case in plan.cases()}
-    by_digest = {
-        (row[columns.index("instance_sha256")]): row[columns.index("source")] for row in rows
-    }
     made = []
-    for k, s in enumerate(statistics(samples(columns, rows)).summaries):
+    for k, s in enumerate(found.statistics().summaries):
         source = sources[by_digest[s.worst_sha256]]
         instance = source.make(s.worst_seed)
         if instance.digest() != s.worst_sha256:

@@ -13,43 +13,19 @@ The unit is the instance: what a policy does with several seeds is averaged firs
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from pydantic import Field
 
-from optsched.campaigns.axes import Contender, Source
-from optsched.campaigns.store import State
-from optsched.intervals import LEVEL, mean_interval, quotient
+from optsched.campaigns.ratings import Sample
+from optsched.intervals import LEVEL, mean_interval
 from optsched.numbers.arrays import Floats
-from optsched.problem import Extended, Frozen, get_family
+from optsched.problem import Extended, Frozen
 
 SAME = 1e-9  # policies whose ratios differ by less have done the same
-
-
-@dataclass(frozen=True)
-class Sample:
-    """The ratios of one policy on the instances of one source (averaged over its seeds)."""
-
-    group: str
-    policy: str
-    instances: tuple[tuple[int, str], ...]  # seed and digest of each
-    low: Floats  # (n,)
-    high: Floats  # (n,), infinite where there is no bound
-    open: int  # instances whose optimum is not closed
-    errors: int  # cells without a ratio
-    nothing: int  # ratios 0/0
-    least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
-
-    @property
-    def count(self) -> int:
-        """How many instances have a ratio."""
-        return len(self.low)
 
 
 class Summary(Frozen):
@@ -130,143 +106,6 @@ class Statistics(Frozen):
             elif alike:
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
         return found
-
-
-def samples(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Sample]:
-    """Return the ratios in the cells of a store (see `Store.view`), by source and policy."""
-    return [
-        _sample(group, policy, cells)
-        for group, by_policy in _grouped(columns, rows).items()
-        for policy, cells in by_policy.items()
-    ]
-
-
-Cell = dict[str, Any]
-
-
-def rated(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Cell]:
-    """Yield the cells of a store with ``best``, ``ratio`` (low, high) or None, and ``group``."""
-    by_instance: dict[tuple[Any, str], list[Cell]] = {}
-    for row in rows:
-        cell = dict(zip(columns, row, strict=True))
-        by_instance.setdefault((cell["instance"], cell["reference"]), []).append(cell)
-    names: dict[tuple[str, str], tuple[str, str]] = {}
-    references = {reference for _, reference in by_instance}
-    for (_, reference), cells in by_instance.items():
-        content = cells[0]["source"]
-        if (content, reference) not in names:
-            family, _ = source_of(content)
-            names[content, reference] = family, group_of(content, reference, references)
-        family, group = names[content, reference]
-        _rate(family, cells)
-        for cell in cells:
-            yield cell | {"group": group}
-
-
-def _grouped(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> dict[str, dict[str, list[Cell]]]:
-    """Return the cells with their ratios by source and policy, in a fixed order."""
-    labels: dict[str, str] = {}
-    found: dict[str, dict[str, list[Cell]]] = {}
-    for cell in rated(columns, rows):
-        content = cell["policy"]
-        if content not in labels:
-            labels[content] = contender_of(content)
-        found.setdefault(cell["group"], {}).setdefault(labels[content], []).append(cell)
-    return {g: dict(sorted(by.items())) for g, by in sorted(found.items())}
-
-
-def group_of(source: str, reference: str, references: set[str]) -> str:
-    """Name a group as it is stored; by its reference too where the source alone would not tell."""
-    _, label = source_of(source)
-    if len(references) == 1:
-        return label
-    asked = json.loads(reference)
-    limit = (
-        f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']:g} units"
-    )
-    return f"{label} [{asked['method']}, {limit}]"
-
-
-def source_of(content: str) -> tuple[str, str]:
-    """Return family and label of a source as it is stored."""
-    said = json.loads(content)
-    if "window" in said:
-        trace = str(said["files"]["trace"])
-        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
-        label = Source(said["family"], said["window"], short).label
-    else:
-        label = Source(said["family"], said["parameters"]).label
-    return said["family"], label
-
-
-def contender_of(content: str) -> str:
-    """Return the label of a policy as it is stored."""
-    said = json.loads(content)
-    label = Contender(said["policy"], said.get("parameters", {})).label
-    return f"{label} sealed" if said.get("sealed") else label
-
-
-def _rate(family: str, cells: list[Cell]) -> None:
-    """Put the ratios ``ratio`` = (low, high) into the cells of one instance, and ``best``.
-
-    Where a policy has found more than the search, the low ends are those to its schedule.
-    """
-    made = get_family(family)
-    best, sign = cells[0]["optimum"], made.sign
-    known = [cell["known"] for cell in cells if cell["known"] is not None]
-    top = max(known, key=lambda x: sign * x, default=None)
-    ahead = top is not None and (best is None or sign * (top - best) > 0)
-    bound = cells[0]["certified_bound"]
-    bound = cells[0]["bound"] if bound is None else bound
-    refuted = any(c["low"] is not None and c["high"] is None for c in cells)
-    factor = min((c["low"] for c in cells if c["known"] is not None and c["low"]), default=1.0)
-    for cell in cells:
-        cell["best"] = top if ahead else best
-        low, high = cell["low"], cell["high"]
-        earned = cell["value"]
-        if earned is None or (low is None and made.measure is not None):
-            cell["ratio"] = None
-            continue
-        if ahead and made.measure is None:
-            low = quotient(made.sense, earned, cell["best"])
-        elif ahead:
-            low = low / min(factor, 1.0)
-        elif low is None:  # neither the search nor a policy has a schedule
-            cell["ratio"] = None
-            continue
-        if refuted or bound is None or high is None:
-            high = math.inf
-        cell["ratio"] = low, max(low, high)
-
-
-def _sample(group: str, policy: str, cells: Sequence[Cell]) -> Sample:
-    """Average over the seeds of a policy on each instance."""
-    by_instance: dict[Any, list[Cell]] = {}
-    for cell in cells:
-        by_instance.setdefault(cell["instance"], []).append(cell)
-    low, high, names = [], [], []
-    for found in by_instance.values():
-        ratios = [cell["ratio"] for cell in found if cell["ratio"] is not None]
-        if ratios:
-            low.append(sum(r[0] for r in ratios) / len(ratios))
-            high.append(sum(r[1] for r in ratios) / len(ratios))
-            names.append((found[0]["instance_seed"], found[0]["instance_sha256"]))
-    order = sorted(range(len(names)), key=names.__getitem__)
-    return Sample(
-        group=group,
-        policy=policy,
-        instances=tuple(names[k] for k in order),
-        low=np.array([low[k] for k in order], dtype=float),
-        high=np.array([high[k] for k in order], dtype=float),
-        open=sum(found[0]["status"] == State.LIMIT for found in by_instance.values()),
-        errors=sum(cell["ratio"] is None or cell["status"] == State.ERROR for cell in cells),
-        nothing=sum(
-            cell["ratio"] is not None and cell["value"] == 0 and cell["best"] == 0 for cell in cells
-        ),
-        least=float(all(c["known"] is not None for c in cells if c["ratio"] is not None)),
-    )
 
 
 def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:

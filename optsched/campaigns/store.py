@@ -271,11 +271,11 @@ class Store:
     def counts(self) -> list[tuple[str, int, int]]:
         """Return how many cells there are, by source and status."""
         return self.rows(
-            "SELECT w.text, status, count(*) FROM (SELECT i.source AS source, CASE WHEN c.status "
-            "= 2 OR o.status = 2 THEN 2 ELSE max(c.status, coalesce(o.status, 1)) END AS status "
-            "FROM cell c JOIN instance i ON i.id = c.instance LEFT JOIN optimum o ON o.digest = "
-            "coalesce(i.digest, i.key) AND o.reference = c.reference) JOIN word w ON w.id = source "
-            "GROUP BY source, status"
+            "SELECT w.text, status, sum(n) FROM (SELECT i.source AS source, max(c.status, "
+            "coalesce(o.status, 1)) AS status, n FROM (SELECT instance, reference, status, "
+            "count(*) AS n FROM cell GROUP BY 1, 2, 3) c JOIN instance i ON i.id = c.instance "
+            "LEFT JOIN optimum o ON o.digest = coalesce(i.digest, i.key) AND o.reference = "
+            "c.reference) JOIN word w ON w.id = source GROUP BY source, status"
         )
 
     def view(self) -> tuple[list[str], list[tuple[Any, ...]]]:

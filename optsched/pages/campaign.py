@@ -16,14 +16,8 @@ from optsched.campaigns.axes import canonical
 from optsched.campaigns.campaign import Campaign, Status
 from optsched.campaigns.crews.queue import duration
 from optsched.campaigns.plan import Plan
-from optsched.campaigns.statistics import (
-    Sample,
-    Statistics,
-    Summary,
-    contender_of,
-    group_of,
-    statistics,
-)
+from optsched.campaigns.ratings import Sample, contender_of, group_of
+from optsched.campaigns.statistics import Statistics, Summary, statistics
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.files.disk import open_file
 from optsched.pages import curves, words
@@ -51,6 +45,7 @@ MOST_GROUPS = 24  # that have figures of their own; tables have more
 WORST = 3  # instances per policy in the table of the worst
 OPEN = 50  # optima in the table of the open ones
 MOST_FACTS = 60
+WORSE = 1.01  # ratio from which a worst instance of the best policy is worth a picture
 EXPORT = "`optsched campaign export` has all of them."
 
 
@@ -303,7 +298,7 @@ def _chosen(found: Reading, asked: Sequence[str]) -> list[Summary]:
     chosen = []
     for worst in families.values():
         best = min(found.groups[worst.group], key=lambda s: (s.low, s.high, s.policy))
-        chosen += [best] if best is not worst and best.worst > 1 + curves.SAME else []
+        chosen += [best] if best is not worst and best.worst > WORSE else []
         chosen.append(worst)
     return chosen
 

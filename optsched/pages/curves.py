@@ -8,7 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from optsched.campaigns.statistics import Sample, Summary, ecdf
+from optsched.campaigns.ratings import Sample
+from optsched.campaigns.statistics import Summary, ecdf
 from optsched.numbers.arrays import Floats
 from optsched.optimum import Optimum
 from optsched.pages.blocks import Bar, Bars, Curve, Plot

@@ -202,7 +202,7 @@ def _provenance(
         ("source", getattr(instance, "source", "") or "not said"),
         ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),
         ("method", f"{optimum.method}, {optimum.seconds:.1f} s"),
-        ("checked", "schedules judged and certificates evaluated again for this page, with"),
+        ("checked", "for this page: schedules were judged, and certificates evaluated again"),
         ("versions of the check", versions),
         ("machine", "the file does not name it"),
     ]

@@ -17,7 +17,7 @@ from typing import Any
 from optsched.campaigns.axes import Contender, Reference, Source, canonical
 from optsched.campaigns.cells import fingerprint
 from optsched.campaigns.plan import Plan
-from optsched.campaigns.statistics import contender_of
+from optsched.campaigns.ratings import contender_of
 from optsched.campaigns.store import Store
 from optsched.drawing import HINDSIGHT
 from optsched.optimum import solve

@@ -12,8 +12,6 @@ from optsched.reports import RatioReport, meaning
 
 SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted
 
-HINDSIGHT = "1 is the best that anyone could have done with hindsight."
-
 
 def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
     """Return what a campaign says: who is nearest to the best with hindsight, and how sure it is.
@@ -35,13 +33,7 @@ def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
     else:
         said += [_of_group(group, inside, found) for group, inside in groups.items()]
     said.append(_openness(found.summaries))
-    texts: dict[str, list[str]] = {meaning(family): [] for family in families}
-    for family in families:
-        texts[meaning(family)].append(family.name)
-    for text, names in texts.items():
-        where = f" in {', '.join(dict.fromkeys(names))}" if len(texts) > 1 else ""
-        said.append(f"A ratio{where} is {text}.")
-    return [*said, HINDSIGHT]
+    return [*said, _meanings(families)]
 
 
 def _order(inside: Sequence[Summary]) -> list[Summary]:
@@ -76,6 +68,18 @@ def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
     if alike:
         return f"{said} {first.policy} cannot be told apart from {', '.join(alike)}."
     return f"{said} {first.policy} can be told apart from every other policy."
+
+
+def _meanings(families: Sequence[Family]) -> str:
+    texts: dict[str, list[str]] = {}
+    for family in dict.fromkeys(families):
+        texts.setdefault(meaning(family), []).append(family.name)
+    said = [
+        f"{text} (of {', '.join(names)})" if len(texts) > 1 else text
+        for text, names in texts.items()
+    ]
+    hindsight = "1 is the best that anyone could have done with hindsight."
+    return f"A ratio is {', '.join(said)}; {hindsight}"
 
 
 def _openness(summaries: Sequence[Summary]) -> str:
@@ -122,4 +126,4 @@ def of_ratios(report: RatioReport, family: Family) -> list[str]:
     said.append(of_optimum(report.optimum))
     if report.improved_by is not None:
         said.append(f"The best schedule known is that of {report.improved_by}.")
-    return [*said, f"A ratio is {meaning(family)}.", HINDSIGHT]
+    return [*said, _meanings([family])]

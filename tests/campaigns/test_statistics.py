@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, false_discovery_control
 
-from optsched.campaigns.statistics import (
-    Sample,
-    ecdf,
-    holm,
-    pairs,
-    samples,
-    statistics,
-    summary,
-)
+from optsched.campaigns.ratings import Cells, Sample, samples
+from optsched.campaigns.statistics import ecdf, holm, pairs, statistics, summary
 from optsched.intervals import Ratio, mean_interval
 
 COLUMNS = (
@@ -59,7 +52,7 @@ def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by
         cell(0, "good", 9.0, optimum=8.0, bound=12.0),
         cell(0, "bad", 4.0, optimum=8.0, bound=12),
     ]
-    bad, good = samples(COLUMNS, rows)
+    bad, good = samples(Cells.of(COLUMNS, rows))
     assert (bad.policy, bad.low[0], bad.high[0]) == ("bad", 9 / 4, 12 / 4)
     assert (good.low[0], good.high[0]) == (1.0, pytest.approx(12 / 9))
     assert good.open == 1
@@ -67,7 +60,7 @@ def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by
 
 def test_a_policy_that_leaves_the_model_sets_no_standard():
     rows = [cell(0, "free", 20.0, known=False), cell(0, "bad", 5.0)]
-    bad, free = samples(COLUMNS, rows)
+    bad, free = samples(Cells.of(COLUMNS, rows))
     assert bad.low[0] == 2.0
     assert free.low[0] == 0.5
     assert (bad.least, free.least) == (1.0, 0.0)
@@ -80,7 +73,7 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
         cell(2, "p", 5.0),
         cell(3, "p", 5.0, bound=None),
     ]
-    found = summary(*samples(COLUMNS, rows))
+    found = summary(*samples(Cells.of(COLUMNS, rows)))
     assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
     assert found.low == found.high == math.inf
     assert found.interval == (math.inf, math.inf)
@@ -90,13 +83,14 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
 def test_cells_without_a_ratio_are_counted():
     failed = list(cell(1, "p", 5.0))
     failed[COLUMNS.index("status")], failed[COLUMNS.index("value")] = 2, None
-    (found,) = samples(COLUMNS, [cell(0, "p", 5.0), tuple(failed)])
+    (found,) = samples(Cells.of(COLUMNS, [cell(0, "p", 5.0), tuple(failed)]))
     assert (found.count, found.errors) == (1, 1)
     assert summary(found).interval is None
 
 
 def test_seeds_of_a_policy_are_averaged_first():
-    (found,) = samples(COLUMNS, [cell(0, "p", 5.0), cell(0, "p", 2.5), cell(1, "p", 10.0)])
+    rows = [cell(0, "p", 5.0), cell(0, "p", 2.5), cell(1, "p", 10.0)]
+    (found,) = samples(Cells.of(COLUMNS, rows))
     assert found.low.tolist() == [3.0, 1.0]
 
 

@@ -1,0 +1,282 @@
+"""From cells to ratios: to the best schedule that is known of each instance.
+
+All cells of a store are rated at once, column by column: a million of them take some seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from optsched.campaigns.axes import Contender, Source
+from optsched.campaigns.store import State, Store
+from optsched.intervals import quotient
+from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.problem import Family, get_family
+
+Cell = dict[str, Any]
+NUMBERS = ("value", "known", "low", "high")  # of a cell
+KNOWN = ("optimum", "bound", "certified_bound")  # of its optimum
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells with their optima, column by column: arrays of shape (n,), or one entry per case.
+
+    A case is an instance with a reference. Nothing is known of a number that is NaN.
+    """
+
+    case: Ints  # of each cell
+    policy: Ints  # of each cell: its number among ``policies``
+    status: Ints  # of each cell, as far as its optimum ended too
+    numbers: dict[str, Floats]  # `NUMBERS` of each cell, `KNOWN` of each case
+    policies: list[str]  # as they are stored
+    cases: list[tuple[Any, str, str]]  # instance, source and reference, as they are stored
+    instances: dict[Any, tuple[int, str]]  # seed and digest
+
+    @classmethod
+    def of(cls, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Self:
+        """Take the cells as `Store.view` returns them."""
+        by = dict(zip(columns, zip(*rows, strict=True), strict=True)) if rows else {}
+        named = [*zip(by["instance"], by["source"], by["reference"], strict=True)] if by else []
+        cases, case, first = _numbered(named)
+        policies, policy, _ = _numbered(by.get("policy", ()))
+        numbers = {name: _floats(by.get(name, ())) for name in NUMBERS}
+        numbers |= {name: _floats(by.get(name, ()))[first] for name in KNOWN}
+        names = zip(by.get("instance_seed", ()), by.get("instance_sha256", ()), strict=True)
+        return cls(
+            *(case, policy, np.array(by.get("status", ()), dtype=np.int64), numbers),
+            *(policies, cases, dict(zip(by.get("instance", ()), names, strict=True))),
+        )
+
+    @classmethod
+    def read(cls, store: Store) -> Self:
+        """Read all cells of a store, in the order of their keys."""
+        words = dict(store.rows("SELECT id, text FROM word"))
+        cells = np.array(
+            store.rows(
+                "SELECT instance, reference, policy, status, value, known, low, high FROM cell "
+                "ORDER BY key"
+            ),
+            dtype=float,
+        ).reshape(-1, 8)
+        instance, reference, policy, status = cells[:, :4].astype(np.int64).T
+        cases, case = np.unique(np.column_stack((instance, reference)), axis=0, return_inverse=True)
+        policies, policy = np.unique(policy, return_inverse=True)
+        known = {
+            number: (key if digest is None else digest, source, seed, digest)
+            for number, key, source, seed, digest in store.rows(
+                "SELECT id, key, source, seed, digest FROM instance"
+            )
+        }
+        optima = {
+            (digest, reference): numbers
+            for digest, reference, *numbers in store.rows(
+                "SELECT digest, reference, status, value, bound, certified FROM optimum"
+            )
+        }
+        missing = [int(State.LIMIT), None, None, None]
+        pairs = [(number, asked) for number, asked in cases.tolist()]
+        best = _floats([optima.get((known[i][0], r), missing) for i, r in pairs]).reshape(-1, 4)
+        case = case.reshape(-1)
+        return cls(
+            case,
+            policy,
+            np.maximum(status, best[case, 0].astype(np.int64)),
+            dict(zip(NUMBERS, cells[:, 4:].T, strict=True))
+            | dict(zip(KNOWN, best[:, 1:].T, strict=True)),
+            [words[number] for number in policies.tolist()],
+            [(i, words[known[i][1]], words[r]) for i, r in pairs],
+            {i: (row[2], "" if row[3] is None else row[3].hex()) for i, row in known.items()},
+        )
+
+    def groups(self) -> list[tuple[Family, str]]:
+        """Return family and group of every case."""
+        references = {reference for *_, reference in self.cases}
+        found = {
+            (source, reference): (
+                get_family(source_of(source)[0]),
+                group_of(source, reference, references),
+            )
+            for source, reference in {case[1:] for case in self.cases}
+        }
+        return [found[case[1:]] for case in self.cases]
+
+
+def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
+    """Return what there is, the number of each value in that, and where each comes first."""
+    place: dict[Any, int] = {}
+    first = []
+    numbers = np.zeros(len(values), dtype=np.int64)
+    for k, value in enumerate(values):
+        if value not in place:
+            place[value] = len(place)
+            first.append(k)
+        numbers[k] = place[value]
+    return list(place), numbers, np.array(first, dtype=np.int64)
+
+
+def _floats(values: Sequence[Any]) -> Floats:
+    return np.array(values, dtype=float)
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """What comes of the cells: arrays of shape (n,); cells without a ratio have NaN."""
+
+    best: Floats  # the best schedule that is known of the instance
+    low: Floats
+    high: Floats
+
+
+def rate(cells: Cells) -> Ratings:
+    """Return the ratio of every cell.
+
+    Where a policy has found more than the search, the low ends are those to its schedule.
+    """
+    n, case = len(cells.cases), cells.case
+    families = [family for family, _ in cells.groups()]
+    value, known, low, high = (cells.numbers[name] for name in NUMBERS)
+    optimum, bound, certified = (cells.numbers[name] for name in KNOWN)
+    sign = np.array([family.sign for family in families], dtype=float)
+    measured = np.array([family.measure is not None for family in families], dtype=bool)
+
+    has = ~np.isnan(known)
+    top = np.full(n, -math.inf)
+    np.maximum.at(top, case[has], sign[case[has]] * known[has])
+    found = np.zeros(n, dtype=bool)
+    found[case[has]] = True
+    with np.errstate(invalid="ignore"):
+        ahead = found & (np.isnan(optimum) | (top - sign * optimum > 0))
+        best = np.where(ahead, sign * top, optimum)[case]
+
+    refuted = np.zeros(n, dtype=bool)
+    refuted[case[~np.isnan(low) & np.isnan(high)]] = True
+    # where ratios are no quotients: how much nearer to the best the best policy is
+    factor = np.ones(n)
+    nearer = has & ~np.isnan(low) & (low != 0)
+    np.minimum.at(factor, case[nearer], low[nearer])
+
+    low = low.copy()
+    passed = ahead[case]
+    low[passed & measured[case]] /= factor[case[passed & measured[case]]]
+    for k in np.flatnonzero(passed & ~measured[case] & ~np.isnan(value)).tolist():
+        low[k] = quotient(families[case[k]].sense, float(value[k]), float(best[k]))
+    low[np.isnan(value)] = math.nan
+    unbounded = refuted | np.isnan(np.where(np.isnan(certified), bound, certified))
+    ends = np.where(unbounded[case] | np.isnan(high), math.inf, high)
+    return Ratings(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
+
+
+def rated(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Cell]:
+    """Yield the cells of `Store.view` with ``best``, ``ratio`` (low, high) or None, ``group``."""
+    cells = Cells.of(columns, rows)
+    found, groups = rate(cells), cells.groups()
+    ends = zip(*(x.tolist() for x in (cells.case, found.best, found.low, found.high)), strict=True)
+    for row, (case, best, low, high) in zip(rows, ends, strict=True):
+        cell = dict(zip(columns, row, strict=True))
+        cell["best"] = None if math.isnan(best) else best
+        cell["ratio"] = None if math.isnan(low) else (low, high)
+        yield cell | {"group": groups[case][1]}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The ratios of one policy on the instances of one source (averaged over its seeds)."""
+
+    group: str
+    policy: str
+    instances: tuple[tuple[int, str], ...]  # seed and digest of each
+    low: Floats  # (n,)
+    high: Floats  # (n,), infinite where there is no bound
+    open: int  # instances whose optimum is not closed
+    errors: int  # cells without a ratio
+    nothing: int  # ratios 0/0
+    least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
+
+    @property
+    def count(self) -> int:
+        """How many instances have a ratio."""
+        return len(self.low)
+
+
+def samples(cells: Cells) -> list[Sample]:
+    """Return the ratios by source and policy, in a fixed order."""
+    found, groups = rate(cells), [group for _, group in cells.groups()]
+    labels = [contender_of(content) for content in cells.policies]
+    names, case_group, _ = _numbered(groups)
+    said, policy_label, _ = _numbered(labels)
+    of = case_group[cells.case] * len(said) + policy_label[cells.policy]
+    order = np.argsort(of, kind="stable")
+    starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+    made = []
+    for inside in np.split(order, starts[1:]) if len(order) else []:
+        group, label = divmod(int(of[inside[0]]), len(said))
+        made.append(_sample(names[group], said[label], cells, found, inside))
+    return sorted(made, key=lambda s: (s.group, s.policy))
+
+
+def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints) -> Sample:
+    """Average over the seeds of a policy on each instance; ``inside`` are its cells."""
+    numbers = [cells.cases[case][0] for case in cells.case[inside].tolist()]
+    instances, of, first = _numbered(numbers)
+    low, high, has = found.low[inside], found.high[inside], ~np.isnan(found.low[inside])
+    count = np.bincount(of[has], minlength=len(instances))
+    kept = np.flatnonzero(count)
+    names = [cells.instances[instances[k]] for k in kept.tolist()]
+    order = sorted(range(len(names)), key=names.__getitem__)
+
+    def mean(ends: Floats) -> Floats:
+        total = np.bincount(of[has], weights=ends[has], minlength=len(instances))
+        averages: Floats = (total[kept] / count[kept])[order]
+        return averages
+
+    status, known = cells.status[inside], cells.numbers["known"][inside]
+    zero: Flags = has & (cells.numbers["value"][inside] == 0) & (found.best[inside] == 0)
+    return Sample(
+        group=group,
+        policy=policy,
+        instances=tuple(names[k] for k in order),
+        low=mean(low),
+        high=mean(high),
+        open=int((status[first] == State.LIMIT).sum()),
+        errors=int((~has | (status == State.ERROR)).sum()),
+        nothing=int(zero.sum()),
+        least=float(not np.isnan(known[has]).any()),
+    )
+
+
+def group_of(source: str, reference: str, references: set[str]) -> str:
+    """Name a group as it is stored; by its reference too where the source alone would not tell."""
+    _, label = source_of(source)
+    if len(references) == 1:
+        return label
+    asked = json.loads(reference)
+    limit = (
+        f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']:g} units"
+    )
+    return f"{label} [{asked['method']}, {limit}]"
+
+
+def source_of(content: str) -> tuple[str, str]:
+    """Return family and label of a source as it is stored."""
+    said = json.loads(content)
+    if "window" in said:
+        trace = str(said["files"]["trace"])
+        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
+        label = Source(said["family"], said["window"], short).label
+    else:
+        label = Source(said["family"], said["parameters"]).label
+    return said["family"], label
+
+
+def contender_of(content: str) -> str:
+    """Return the label of a policy as it is stored."""
+    said = json.loads(content)
+    label = Contender(said["policy"], said.get("parameters", {})).label
+    return f"{label} sealed" if said.get("sealed") else label
