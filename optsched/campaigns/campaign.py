@@ -103,7 +103,7 @@ class Campaign:
             said = store.facts().get("plan")
         if said is None:
             raise InputError(f"{self.path}: holds no plan yet, expected `campaign run` to begin it")
-        return stored_plan(json.loads(said))
+        return stored_plan(said, self.path)
 
     def samples(self) -> list[Sample]:
         """Return the ratios by source and policy."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
@@ -294,9 +295,19 @@ def make_plan(content: Mapping[str, Any], folder: Path) -> Plan:
     return _named(dict(content), "campaign", "plan").settled(folder)
 
 
-def stored_plan(content: JsonTable) -> Plan:
-    """Return a plan that a store holds: its files need not be there any more."""
-    return Plan.model_validate(content)
+def stored_plan(said: str, path: Path) -> Plan:
+    """Return a plan that a store holds: its files need not be there any more.
+
+    Raises
+    ------
+    InputError
+        It is none.
+    """
+    try:
+        content = json.loads(said)
+    except ValueError as err:
+        raise InputError(f"{path}: holds no plan: {err}") from err
+    return checked(Plan, content, f"{path}: plan")
 
 
 def difference(there: Any, here: Any, place: str = "") -> str | None:

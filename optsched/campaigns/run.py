@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections import deque
@@ -122,7 +121,7 @@ def agree(store: Store, plan: Plan) -> None:
     """
     said = store.facts().get("plan")
     if said is not None:
-        known = stored_plan(json.loads(said))
+        known = stored_plan(said, store.path)
         differs = difference(known.content(), plan.content())
         if differs is not None and not known.keys() <= plan.keys():
             raise InputError(

@@ -72,7 +72,7 @@ def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
 
 def _meanings(families: Sequence[Family]) -> str:
     texts: dict[str, list[str]] = {}
-    for family in dict.fromkeys(families):
+    for family in {f.name: f for f in families}.values():
         texts.setdefault(meaning(family), []).append(family.name)
     said = [
         f"{text} (of {', '.join(names)})" if len(texts) > 1 else text

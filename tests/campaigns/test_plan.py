@@ -154,7 +154,7 @@ def test_windows_of_the_sample_become_instances():
 
 
 def test_a_stored_plan_is_the_plan():
-    assert stored_plan(plan().model_dump(mode="json")).keys() == plan().keys()
+    assert stored_plan(plan().model_dump_json(), Path("store")).keys() == plan().keys()
 
 
 def test_instances_that_are_named_twice_come_once():

@@ -1,0 +1,101 @@
+"""The page of a result: its numbers are those of the table of ratios, checked again."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pages import Page
+
+import optsched
+from optsched.pages.scales import Scale
+from optsched.results.result import save_result
+from optsched.results.reuse import load_report
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Return a comparison in a file, and its page."""
+    folder = tmp_path_factory.mktemp("result")
+    instance = optsched.get_family("bot").generate("small", seed=3)
+    report = optsched.compare(instance, effort=2000)
+    save_result(folder / "r.json", instance, report.optimum, report.runs, report.references)
+    return folder / "r.json", instance, Page(optsched.report(folder / "r.json", folder / "p.html"))
+
+
+def test_ratios_are_those_of_the_table(made):
+    path, instance, page = made
+    report = load_report(path, instance)
+    table = page.tables["policies"]
+    assert len(table.rows) == len(report.policies) > 1
+    for row, text, exact in zip(report.policies, table.texts(), table.exact(), strict=True):
+        assert (text["policy"], text["ratio"]) == (row.name, row.ratio.ends)
+        assert exact["ratio"] == [row.ratio.low, row.ratio.high]
+        assert exact["value"] == [row.value]
+        assert exact["all decisions, s"] == [row.seconds]
+        assert exact["slowest, ms"] == [1000 * row.slowest]
+        assert (text["sealed"], text["keeps to the model"]) == ("no", "yes" if row.obeys else "no")
+
+
+def test_the_optimum_is_that_of_the_file(made):
+    path, instance, page = made
+    optimum = load_report(path, instance).optimum
+    (text,), (exact,) = page.tables["optimum"].texts(), page.tables["optimum"].exact()
+    assert exact["value"] == [optimum.value]
+    assert exact["bound"] == [optimum.bound]
+    assert exact["certified bound"] == [optimum.certified_bound]
+    assert (text["level"], text["status"]) == (str(optimum.bound_level), str(optimum.status))
+    assert f"{optimum.value:.6g}" in page.words
+    assert instance.digest() in page.words
+
+
+def test_the_best_schedule_stands_beside_that_of_the_worst_policy(made):
+    path, instance, page = made
+    worst = max(load_report(path, instance).policies, key=lambda row: row.ratio.low)
+    assert page.of("img")
+    assert all(f"beside that of {worst.name}" in picture["alt"] for picture in page.of("img"))
+
+
+def test_a_policy_that_is_asked_for_is_drawn(made, call, tmp_path):
+    path, _, _ = made
+    status, _, _ = call("report", path, "-o", tmp_path / "p.html", "-p", "fifo")
+    assert status == 0
+    assert all("beside that of fifo" in p["alt"] for p in Page(tmp_path / "p.html").of("img"))
+    status, _, err = call("report", path, "-o", tmp_path / "q.html", "-p", "drf")
+    assert status == 2
+    assert "no policy 'drf' in the result, expected adaptive" in err
+    assert not (tmp_path / "q.html").exists()
+
+
+def test_an_optimum_alone_has_a_page(made, tmp_path):
+    path, instance, _ = made
+    save_result(tmp_path / "s.json", instance, load_report(path, instance).optimum)
+    page = Page(optsched.report(tmp_path / "s.json", tmp_path / "p.html"))
+    assert "policies" not in page.tables
+    assert "optsched solve s.json" in page.words
+    assert page.of("img")
+
+
+def test_a_result_that_cannot_be_true_has_no_page(made, call, tmp_path):
+    content = json.loads(made[0].read_text())
+    content["runs"][0]["value"] *= 1.01
+    (tmp_path / "forged.json").write_text(json.dumps(content))
+    status, _, err = call("report", tmp_path / "forged.json", "-o", tmp_path / "p.html")
+    assert status == 2
+    assert "forged.json: run of adaptive: rejected" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "p.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("ratios", "log", "first"),
+    [([1.0, 1.1, 1.3], False, "1"), ([1.1, 1.2, 40.0], True, "1"), ([], False, "1")],
+)
+def test_axes_of_ratios_hold_one_and_all_ends(ratios, log, first):
+    scale = Scale.of_ratios(ratios, [float("inf"), *ratios])
+    assert scale.log == log
+    assert scale.low < 1 < scale.high < float("inf")
+    assert all(scale.low < r < scale.high for r in ratios)
+    assert scale.marks()[0][1] == first
+    assert all(0 <= place <= 1 for place, _ in scale.marks())
+    assert scale.at(float("inf")) == 1.0
