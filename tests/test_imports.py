@@ -23,7 +23,7 @@ FLOORS = [
     {"ratios", "reports", "intervals", "simulation", "optimum", "results", "inputs"},
     {"campaigns"},
 ]
-TOP = len(FLOORS)  # cli, reproduce, papers, and whatever else nobody may import
+TOP = len(FLOORS)  # cli, pages, reproduce, papers, and whatever else nobody may import
 SOURCES = {"sources", "facts", "modes"}  # where instances come from
 WITHOUT_MODELS = {"policies", "oracle", "online", *SOURCES}
 PROOFS = {

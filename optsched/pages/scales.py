@@ -78,7 +78,7 @@ class Scale:
         every = max(1, math.ceil(decades / MARKS))
         digits = [1.0, 1.5, 2.0, 3.0, 5.0]
         if decades > 1:
-            digits = [1.0, 2.0, 5.0] if decades <= 1.7 else [1.0]
+            digits = [1.0, 2.0, 5.0] if decades <= 2.2 else [1.0]
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         found = [d * 10.0**k for k in powers if k % every == 0 for d in digits]
         return [x for x in found if self.low <= x <= self.high]
