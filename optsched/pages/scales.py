@@ -61,8 +61,8 @@ class Scale:
 
         >>> [text for _, text in Scale(0.9, 2.1).marks()]
         ['1', '1.2', '1.4', '1.6', '1.8', '2']
-        >>> [text for _, text in Scale(0.9, 110.0, log=True).marks()]
-        ['1', '10', '100']
+        >>> [text for _, text in Scale(0.9, 1100.0, log=True).marks()]
+        ['1', '10', '100', '1000']
         """
         return [(self.at(x), f"{x:.6g}") for x in (self._powers() if self.log else self._steps())]
 
