@@ -602,3 +602,10 @@ TAKE_A_FAMILY = ("generate", "trace", "show", "solve", "run", "ratio", "export")
 def test_help_names_every_family(command):
     told = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output
     assert all(name in told for name in families())
+
+
+def test_help_is_wrapped_where_the_terminal_ends():
+    told = CliRunner().invoke(app, ["trace", "--help"], env={"COLUMNS": "150"}).output
+    assert "there are as many machines as give the offered load" in told
+    told = CliRunner().invoke(app, ["campaign", "run", "--help"]).output
+    assert "`[[instances]]`" in told

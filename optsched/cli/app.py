@@ -19,6 +19,7 @@ import typer
 from typer.main import get_command
 
 from optsched.cli.commands import campaign, computing, looking, making, reporting
+from optsched.cli.options import paragraphs
 from optsched.problem import InputError, PolicyError
 from optsched.process.talk import say
 
@@ -42,7 +43,7 @@ for command in (
     *(computing.solve, computing.run, computing.ratio),
     *(looking.verify, making.export, reporting.report, computing.reproduce, looking.info),
 ):
-    app.command()(command)
+    app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")
 
 

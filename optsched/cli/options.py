@@ -12,6 +12,13 @@ from optsched.files.disk import writable
 from optsched.problem import Window, family_names
 from optsched.process import talk
 
+
+def paragraphs(command: Callable[..., object]) -> str:
+    """Return the docstring of a command, a line per paragraph: they are wrapped when shown."""
+    said = (inspect.getdoc(command) or "").replace("[", r"\[")  # brackets are not markup
+    return "\n\n".join(" ".join(part.split("\n")) for part in said.split("\n\n"))
+
+
 MOST = 100_000  # jobs, machines, ...
 MOST_SLOTS = 1_000_000
 

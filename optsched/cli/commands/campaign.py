@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from optsched.cli.commands.ending import ending_well, report
-from optsched.cli.options import Json, talks
+from optsched.cli.options import Json, paragraphs, talks
 from optsched.files.disk import writable, writable_folder
 from optsched.problem import InputError, Window
 from optsched.process import interrupts, lastwords, talk
@@ -211,7 +211,7 @@ def export(
 
 
 for command in (run, resume, status, merge, export):
-    commands.command()(command)
+    commands.command(help=paragraphs(command))(command)
 
 
 def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
