@@ -19,6 +19,7 @@ import pytest
 from ortools.sat.python import cp_model
 from packaging.requirements import Requirement
 from patience import LONG
+from sweeps import sweep
 
 from optsched import solvers
 from optsched.files import provenance
@@ -284,6 +285,7 @@ def test_terms_of_coefficient_zero_are_left_out_of_sums():
     assert solver.objective_value == 12
 
 
+PACKAGES = ("ortools.sat.python.cp_model", "highspy", "cvxpy")
 IMPORT = """
 import importlib, os, sys
 import numpy, pandas, scipy.optimize, scipy.sparse  # which they share
@@ -297,9 +299,10 @@ for order in sys.argv[1:]:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="one process is forked for every order")
-def test_solver_packages_live_together():
-    packages = ("cvxpy", "highspy", "ortools.sat.python.cp_model")
-    orders = map(" ".join, itertools.permutations(packages))
+@pytest.mark.parametrize("last", sweep(PACKAGES, 1))
+def test_solver_packages_live_together(last):
+    others = [package for package in PACKAGES if package != last]
+    orders = (" ".join((*two, last)) for two in itertools.permutations(others))
     command = [sys.executable, "-c", IMPORT, *orders]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from oasis_reference import FILES, load
+from sweeps import sweep
 
 import optsched
 from optsched.families.oasis import FAMILY
@@ -21,6 +23,8 @@ from optsched.problem import families
 from optsched.process import interrupts
 
 PATIENCE = 60  # seconds; a busy machine is slow
+EARLY, LATE = (list(itertools.product(families(), [s])) for s in (1.0, 2.0))
+MOMENTS = EARLY[:2] + LATE[2:] + LATE[:2] + EARLY[2:]
 POLICIES = '''
 import os, sys, time
 
@@ -291,8 +295,7 @@ def test_all_processes_of_a_figure_end(folder):
     assert hidden(folder / "figures") == []
 
 
-@pytest.mark.parametrize("family", families())
-@pytest.mark.parametrize("seconds", [1.0, 2.0])
+@pytest.mark.parametrize(("family", "seconds"), sweep(MOMENTS, 3))
 def test_signals_at_any_moment(call, tmp_path, family, seconds):
     made, target = tmp_path / "made.json", tmp_path / "result.json"
     assert call("generate", family, "--preset", "small", "--seed", 1, "-o", made)[0] == 0

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from sweeps import sweep
 from terminal import shown
 
 from optsched.files.envelope import save_instance
@@ -16,7 +17,7 @@ pytest.importorskip("pty")
 WORDS = re.compile(r"[^\s│┃]+")
 
 
-@pytest.fixture(scope="module", params=families())
+@pytest.fixture(scope="module", params=sweep(families(), 2))
 def compared(request, tmp_path_factory):
     """A result with runs, and what `ratio` said in a terminal when it made it."""
     folder = tmp_path_factory.mktemp(request.param)

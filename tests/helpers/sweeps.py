@@ -9,8 +9,12 @@ import pytest
 
 
 def sweep(values: Iterable[Any], quick: int) -> list[Any]:
-    """Return parameters of a test, all but the first ``quick`` marked as exhaustive."""
+    """Return parameters of a test, all but the first ``quick`` marked as exhaustive.
+
+    A tuple is one value for each of several names.
+    """
+    rows = [value if isinstance(value, tuple) else (value,) for value in values]
     return [
-        value if k < quick else pytest.param(value, marks=pytest.mark.exhaustive)
-        for k, value in enumerate(values)
+        pytest.param(*row, marks=[pytest.mark.exhaustive] if k >= quick else [])
+        for k, row in enumerate(rows)
     ]
