@@ -99,7 +99,9 @@ def chart(jobs, slots, end=None):
     return gantt(panels, [0] * jobs, shade="workers", number="earned")
 
 
-@pytest.mark.parametrize(("jobs", "labelled"), [(1, True), (10, True), (100, True), (1000, False)])
+@pytest.mark.parametrize(
+    ("jobs", "labelled"), sweep([(10, True), (1000, False), (1, True), (100, True)], 2)
+)
 def test_labels_are_drawn_where_rows_have_room_for_them(jobs, labelled):
     figure = chart(jobs, 50)
     said = words(figure)

@@ -175,7 +175,7 @@ def test_a_signal_before_anything_is_known(folder, number):
     assert hidden(folder) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", sweep([signal.SIGINT, signal.SIGTERM], 1))
 def test_a_worker_that_does_not_listen_is_killed_and_its_best_is_kept(call, folder, number):
     process = start(
         folder, "ratio", "small.json", "-p", "fifo", "-p", "bad:Stuck", "-o", "result.json"

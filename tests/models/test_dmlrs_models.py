@@ -4,6 +4,7 @@ import pyomo.environ as pyo
 import pytest
 from dmlrs_brute import optimum, tiny
 from dmlrs_reference import FILES, load
+from sweeps import sweep
 
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.declared import schedule_of
@@ -14,7 +15,7 @@ from optsched.solvers import solve_pyomo
 CASES = [(file, locality) for file in FILES for locality in ("job", "link")]
 
 
-@pytest.mark.parametrize(("file", "locality"), CASES, ids=lambda x: getattr(x, "stem", x))
+@pytest.mark.parametrize(("file", "locality"), sweep(CASES, 8), ids=lambda x: getattr(x, "stem", x))
 def test_known_optima(file, locality):
     inst, reference = load(file, locality)
     model = dmlrs_ilp(inst)

@@ -6,6 +6,7 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from dmlrs_reference import FILES, load
 from patience import LONG, until
+from sweeps import sweep
 
 from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
@@ -38,7 +39,7 @@ def test_known_optima(file):
             assert (found.bound_level is Level.CLAIMED) == (found.certified_gap > 1e-6)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda f: f.stem)
+@pytest.mark.parametrize("file", sweep(FILES, 4), ids=lambda f: f.stem)
 def test_known_optima_link_by_link(file):
     inst, reference = load(file, "link")
     best = reference["optimum_link"]["value"]

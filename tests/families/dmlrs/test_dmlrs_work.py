@@ -6,6 +6,7 @@ from dmlrs_brute import EPS, optimum, tiny
 from dmlrs_edges import on_the_edge
 from hypothesis import given
 from hypothesis import strategies as st
+from sweeps import sweep
 
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule, batch_slots
@@ -52,7 +53,7 @@ def counts_like_fractions(inst):
     )
 
 
-@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize("block", sweep(range(5), 2))
 def test_judge_checker_and_policies_agree_on_the_edge(block):
     for seed in range(block, ON_THE_EDGE, 5):
         inst = on_the_edge(seed)
