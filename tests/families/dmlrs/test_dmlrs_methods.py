@@ -76,6 +76,11 @@ def test_prices_and_search_at_some_size():
     assert 0 < only.value <= found.bound * (1 + 1e-9)
 
 
+def test_a_search_begins_with_what_earns_most_per_cost():
+    inst = generate("contended", seed=0, jobs=100, slots=50, machines=10)
+    assert solve(inst, effort=500).gap < 0.5  # 0.31; the most valuable jobs first: 0.86
+
+
 def test_nothing_to_do():
     inst = generate("small", seed=0, jobs=1).model_copy(update={"jobs": ()})
     inst = type(inst).model_validate(inst.model_dump())

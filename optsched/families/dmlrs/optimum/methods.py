@@ -46,6 +46,7 @@ FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
 SMOOTHING = 0.9
 FAR = 4  # an outer rate this far below the inner one is the exception
+EASED = 0.8  # of the best prices: at them, many jobs earn next to nothing
 SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
 
 
@@ -113,7 +114,7 @@ class _Search:
         area = Neighbourhood(self.inst, spread)
         self._look(area)
         if not self.best or self.starts % 2:
-            area.start(self.progress.stop)
+            area.start(self.by_cost(), self.progress.stop)
         if area.board.value < _worth(self.best) and self.starts % 2 == 0:
             area.load(self.best)
         span = self.progress.span(seconds)
@@ -128,6 +129,20 @@ class _Search:
         if _worth(found) > _worth(self.best):
             self.best = found
         self.starts += 1
+
+    def by_cost(self) -> list[int]:
+        """Return the jobs by what each earns per cost at the best prices; ties: by index."""
+        prices = self.prices
+        if prices is None:
+            first = [members[0] for members in self.capacity.classes]
+            prices = flat_prices(self.inst)[:, :, first].ravel()
+        prices = EASED * prices
+        gain = np.zeros(self.capacity.jobs)
+        for column in self.capacity.price(prices, gain).columns:
+            cost = float(prices[column.rows] @ column.usage)
+            gain[column.block] = column.value / cost if cost > 0 else np.inf
+        order: list[int] = np.argsort(-gain, kind="stable").tolist()
+        return order
 
     def _look(self, area: Neighbourhood) -> None:
         """Take over the schedule that `progress` knows, if it is better: others have found it."""

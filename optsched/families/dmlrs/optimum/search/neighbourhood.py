@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -97,9 +97,8 @@ class Neighbourhood:
         last = inst.horizon - 1 - useful[:, ::-1].argmax(axis=1)
         self.windows = [(job.arrival, int(t)) for job, t in zip(inst.jobs, last, strict=True)]
 
-    def start(self, stop: Callable[[], bool]) -> None:
-        """Insert the jobs at the full prices, the most valuable first, until told to stop."""
-        order = np.argsort(-self.worth, kind="stable").tolist()
+    def start(self, order: Sequence[int], stop: Callable[[], bool]) -> None:
+        """Insert the jobs at the full prices, in an order, until told to stop."""
         construct(self.board, order, len(FACTORS) - 1, stop)
 
     def load(self, plans: Mapping[int, Plan]) -> None:
