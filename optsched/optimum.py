@@ -154,7 +154,7 @@ def shown_gap(gap: float | None) -> str:
 
 
 class Search(TypedDict, total=False):
-    """Options of :func:`solve` that others hand on to it."""
+    """Options of :func:`optsched.solve` that others hand on to it."""
 
     method: str
     time_limit: float | None
@@ -206,7 +206,7 @@ def solve(
     start : sequence of Schedule
         Known schedules. They are judged, and the search begins with the best of them.
     watch : callable, optional
-        Called with the :class:`Progress` whenever something changes.
+        Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
 
     Returns
     -------

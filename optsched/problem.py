@@ -404,8 +404,8 @@ class Family:
         Returns
         -------
         float or None
-            |bound - value| / |value|, or what the family's ``distance`` says; infinite where the
-            value is 0 and the bound is not; None where one of the two is missing.
+            ``|bound - value| / |value|``, or what the family's ``distance`` says; infinite where
+            the value is 0 and the bound is not; None where one of the two is missing.
         """
         if value is None or bound is None:
             return None

@@ -38,7 +38,7 @@ def turns(
 
     Returns
     -------
-    list of (int, str or Policy)
+    list of tuple of int and str or Policy
         A policy and its place in the table; places behind the table are not shown.
 
     Raises
@@ -97,7 +97,7 @@ def compare(
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
     tell : callable, optional
         Called with what is known for good: every run or failure, and the optimum. Policies run in
-        the order of :func:`turns`.
+        the order of :func:`optsched.ratios.turns`.
     **search
         ``method``, ``time_limit``, ``effort``, ``gap``, ``threads`` and ``watch``, as in
         :func:`optsched.solve`.

@@ -50,7 +50,7 @@ def campaign(
         Any of `concurrent.futures`, in the place of own processes.
     dask : str, optional
         Address of a Dask scheduler, in the place of own processes.
-    shard : (int, int), optional
+    shard : tuple of int, optional
         Run part k of n only, from 1; `merge` puts the parts together.
     retry_errors : bool
         Run cells again that ended in an error.

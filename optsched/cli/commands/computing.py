@@ -57,6 +57,7 @@ def solve(
     unless a time limit ends it first. Exit status 1: no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
+
     Example:  optsched solve small.json --effort 10000
     """
     from optsched import optimum

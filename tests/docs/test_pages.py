@@ -10,7 +10,7 @@ import pytest
 from optsched.problem import families, get_family
 from optsched.simulation import simulate
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(page.name for page in DOCS.glob("*.md"))
 
 

@@ -1,0 +1,60 @@
+"""How the pages become a site: `sphinx-build -W -n docs site`."""
+
+from __future__ import annotations
+
+import sys
+from importlib import metadata
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))  # for extensions/
+
+project = "optsched"
+author = "The optsched maintainers"
+release = metadata.version("optsched")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "extensions.commands",
+    "extensions.formats",
+]
+exclude_patterns = ["examples"]
+highlight_language = "none"  # of blocks that do not name one
+default_role = "literal"  # a single backtick in docstrings
+myst_heading_anchors = 3  # other pages link to headings, down to the errata's labels
+
+autodoc_member_order = "bysource"
+autodoc_typehints_format = "short"
+maximum_signature_line_length = 80
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_preprocess_types = True
+napoleon_type_aliases = {
+    "DataFrame": ":class:`~pandas.DataFrame`",
+    "Executor": ":class:`~concurrent.futures.Executor`",
+    "Frozen": ":class:`~optsched.problem.Frozen`",
+    "Level": ":class:`~optsched.problem.Level`",
+    "Path": ":class:`~pathlib.Path`",
+    "Plan": ":class:`~optsched.campaigns.plan.Plan`",
+    "Policy": ":class:`~optsched.problem.Policy`",
+    "Progress": ":class:`~optsched.engine.progress.Progress`",
+    "callable": ":class:`~collections.abc.Callable`",
+    "mapping": ":class:`~collections.abc.Mapping`",
+    "path": ":class:`~pathlib.Path`",
+    "sequence": ":class:`~collections.abc.Sequence`",
+}
+
+# What is nowhere on these pages: the standard library and other packages (no build asks the network
+# for their pages), and what is inside of optsched.
+nitpick_ignore_regex = [
+    ("py:.*", r"(collections|concurrent|functools|os|pathlib|types|typing)\..*"),
+    ("py:.*", r"(numpy|pandas|pydantic|pyomo|np|pd)\..*"),
+    ("py:class", "DataFrame"),
+]
+
+html_theme = "furo"
+html_title = "optsched"
+html_show_sphinx = False
+html_copy_source = False
+html_show_sourcelink = False

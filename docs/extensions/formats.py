@@ -1,0 +1,107 @@
+"""The directive `format`: the fields of a family's files, from the models that read them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from docutils import nodes
+from pydantic import TypeAdapter
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from optsched.optimum import Optimum
+from optsched.problem import get_family
+from optsched.simulation import Run
+
+LIMITS = {
+    "minimum": "≥",
+    "exclusiveMinimum": ">",
+    "maximum": "≤",
+    "exclusiveMaximum": "<",
+    "minItems": "at least",
+}
+
+
+def kind_of(said: Mapping[str, Any]) -> str:
+    """Return in words what a value may be."""
+    if "$ref" in said:
+        return f"`{said['$ref'].rsplit('/')[-1]}`"
+    if "const" in said:
+        return f"`{json.dumps(said['const'])}`"
+    if "enum" in said:
+        return " or ".join(f"`{json.dumps(value)}`" for value in said["enum"])
+    for word in ("anyOf", "oneOf"):
+        if word in said:
+            return " or ".join(dict.fromkeys(map(kind_of, said[word])))
+    if said.get("type") == "array":
+        if "prefixItems" in said:
+            return f"[{', '.join(map(kind_of, said['prefixItems']))}]"
+        return " ".join(["list of", kind_of(said.get("items", {})), *limits(said)])
+    return " ".join([said.get("type", "anything"), *limits(said)])
+
+
+def limits(said: Mapping[str, Any]) -> list[str]:
+    """Return the bounds of a number or of a length."""
+    found = [f"{sign} {said[name]:g}" for name, sign in LIMITS.items() if name in said]
+    return [", ".join(found)] if found else []
+
+
+def table(name: str, said: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a section on one model."""
+    yield from (f"### {name}", "", said.get("description", ""), "")
+    if "enum" in said:
+        yield from (f"One of {kind_of(said)}.", "")
+    if not said.get("properties"):
+        return
+    yield from ("| field | is | meaning |", "|---|---|---|")
+    for field, about in said["properties"].items():
+        meaning = about.get("description", "")
+        if "default" in about and about["default"] not in ("", None, []):
+            meaning += f" (default: `{json.dumps(about['default'])}`)"
+        elif field not in said.get("required", ()):
+            meaning += " (optional)"
+        cells = (f"`{field}`", kind_of(about), meaning)
+        whole = (" ".join(cell.replace("|", r"\|").split()) for cell in cells)
+        yield f"| {' | '.join(whole)} |"
+    yield ""
+
+
+def models(kind: str) -> list[Any]:
+    """Return what is shown under one word: a family's name, or `results`."""
+    if kind == "results":
+        return [Optimum, Run]
+    family = get_family(kind)
+    return [family.instance, family.schedule, family.certificate]
+
+
+def text(kind: str) -> Iterator[str]:
+    """Yield a section per model, the ones that hold others first."""
+    shown: dict[str, Mapping[str, Any]] = {}
+    for model in models(kind):
+        schema = TypeAdapter(model).json_schema()
+        inner = schema.pop("$defs", {})
+        if "$ref" in schema:
+            schema = inner.pop(schema["$ref"].rsplit("/")[-1])
+        shown |= {schema.get("title", model.__name__): schema}
+        shown |= {name: said for name, said in inner.items() if name not in shown}
+    for name, said in shown.items():
+        yield from table(name, said)
+
+
+class Format(SphinxDirective):
+    """The models of one family, or of results."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Make the sections."""
+        found = "\n".join(text(self.arguments[0]))
+        return self.parse_text_to_nodes(found, allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Make the directive known."""
+    app.add_directive("format", Format)
+    return {"parallel_read_safe": True}
