@@ -22,6 +22,7 @@ extensions = [
 exclude_patterns = ["examples"]
 highlight_language = "none"  # of blocks that do not name one
 default_role = "literal"  # a single backtick in docstrings
+smartquotes = False  # options begin with two hyphens
 myst_heading_anchors = 3  # other pages link to headings, down to the errata's labels
 
 autodoc_member_order = "bysource"

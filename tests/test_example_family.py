@@ -40,7 +40,7 @@ def command(call, folder, tmp_path, monkeypatch):
 
 
 def test_the_page_shows_the_file():
-    page = (DOCS / "example.md").read_text(encoding="utf-8")
+    page = (DOCS / "tutorials" / "own-family.md").read_text(encoding="utf-8")
     shown = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     assert "\n\n".join(shown) == (HOME / "intervals.py").read_text(encoding="utf-8")
 

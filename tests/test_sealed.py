@@ -360,7 +360,7 @@ def test_the_example_in_another_language_runs(inst, folder):
     if node is None:
         pytest.skip("node is not installed")
     text = (DOCS / "sealed.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```js\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    (code,) = re.findall(r"^:caption: policy.js\n\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     (folder / "policy.js").write_text(code)
     run = simulate(inst, "exec:node policy.js")
     assert run.policy == "one-worker"

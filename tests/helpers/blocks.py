@@ -1,0 +1,206 @@
+"""The code on a page of the documentation: run as a reader would, compared with what is shown.
+
+    python tests/helpers/blocks.py docs/PAGE.md         # run it, say what differs
+    python tests/helpers/blocks.py --write docs/PAGE.md # put in what was really printed
+
+Blocks of `python` and `sh` are run, in order, in one new folder. A `text` block right behind one is
+what it prints. A `{code-block}` with a `:caption:` is a file of that name, which is written.
+`<!-- not run: why -->` before a block leaves it out, `<!-- within 5 % -->` before a `text` block
+lets its numbers be off by that much, where they depend on versions of solvers.
+
+What is compared is stdout, or what a terminal shows, stderr and stdout. Progress, times and the
+lengths of lines do not count; `...` stands for anything.
+"""
+
+from __future__ import annotations
+
+import doctest
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+
+import optsched
+
+FENCE = re.compile(
+    r"(?P<said>(?:^<!--[^>]*-->\n\n?)*)^(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=fence)$",
+    re.MULTILINE | re.DOTALL,
+)
+RUN = ("python", "sh")
+TIME = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)? ?(?:us|ms|s|min|h)\b")
+NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+PROGRESS = re.compile(r".* \(\d+ s\)$|.*compil.*")
+LINES = re.compile(r"[━─═╍┄-]{3,}")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fence: what is said before it, its language, its text, and where it stands on the page."""
+
+    said: str
+    language: str
+    body: str
+    file: str | None
+    line: int
+    begins: int
+    start: int  # of its text
+    end: int
+    ends: int
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is typed by the reader, and so here."""
+        return self.language in RUN and self.file is None and "not run:" not in self.said
+
+
+def read(text: str) -> list[Block]:
+    """Return the blocks of a page."""
+    found = []
+    for match in FENCE.finditer(text):
+        info, body = match["info"].strip(), match["body"]
+        start = match.start("body")
+        caption = re.match(r":caption: *(\S+)\n\n?", body)
+        if info.startswith("{code-block}") and caption:
+            body, start = body[caption.end() :], start + caption.end()
+        line = text.count("\n", 0, match.start("fence")) + 1
+        language = info.removeprefix("{code-block}").strip()
+        file, end = (caption[1] if caption else None), match.end("body")
+        place = (line, match.start(), start, end, match.end())
+        found.append(Block(match["said"], language, body, file, *place))
+    return found
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a block printed, or why it failed."""
+
+    out: str
+    err: str = ""
+    failed: str = ""
+
+    @property
+    def whole(self) -> str:
+        """What a terminal shows, without progress."""
+        lines = [line for line in self.err.splitlines() if not PROGRESS.fullmatch(line)]
+        return "\n".join([*lines, self.out])
+
+
+def play(blocks: list[Block], folder: Path) -> Iterator[tuple[Block, Said | None]]:
+    """Run the blocks of a page in ``folder``, in order; None for one that is not run."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    sys.path.insert(0, str(folder))
+    for block in blocks:
+        if block.file is not None:
+            (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
+            (folder / block.file).write_text(block.body, "utf-8")
+        if not block.runs:
+            yield block, None
+        elif block.language == "sh":
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", block.body],
+                capture_output=True,
+                text=True,
+                check=False,
+                cwd=folder,
+            )
+            failed = f"exit status {done.returncode}\n{done.stderr}" if done.returncode else ""
+            yield block, Said(done.stdout, done.stderr, failed)
+        else:
+            out, err, failed = io.StringIO(), io.StringIO(), ""
+            with redirect_stdout(out), redirect_stderr(err):
+                try:
+                    exec(compile(block.body, f"line {block.line}", "exec"), names)
+                except Exception:
+                    failed = traceback.format_exc()
+            yield block, Said(out.getvalue(), err.getvalue(), failed)
+
+
+def alike(shown: str, printed: str, within: float = 0.0) -> bool:
+    """Return whether a page shows what was printed.
+
+    >>> alike("done in 3.1 s, ratio ...", "done in  0.2 s, ratio 5")
+    True
+    >>> alike("204 found", "205 found"), alike("204 found", "205 found", 0.01)
+    (False, True)
+    """
+    want, got = (LINES.sub("---", TIME.sub("TIME", text)).strip() for text in (shown, printed))
+    if within:
+        have = iter(NUMBER.findall(got))
+
+        def near(match: re.Match[str]) -> str:
+            other = next(have, "")
+            same = other and abs(float(match[0]) - float(other)) <= within * abs(float(match[0]))
+            return other if same else match[0]
+
+        want = NUMBER.sub(near, want)
+    rules = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(want + "\n", got + "\n", rules)
+
+
+def check(page: Path, *, write: bool = False) -> list[str]:
+    """Run a page; return what differs. ``write``: put what was printed into the page."""
+    text = page.read_text("utf-8")
+    wrong: list[str] = []
+    changes: list[tuple[Block, str]] = []
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made) / "work"
+        _prepare(Path(made), folder)
+        before: tuple[Block, Said | None] | None = None
+        for block, said in play(read(text), folder):
+            if said is not None and said.failed:
+                wrong.append(f"{page.name}, line {block.line}: fails\n{said.failed}")
+            last = before[1] if before and not text[before[0].ends : block.begins].strip() else None
+            if block.language == "text" and last is not None:
+                off = re.search(r"within (\d+) %", block.said)
+                within = int(off[1]) / 100 if off else 0.0
+                if not any(alike(block.body, got, within) for got in (last.out, last.whole)):
+                    wrong.append(
+                        f"{page.name}, line {block.line}: shows\n{block.body}\nbut printed is\n"
+                        f"{last.whole}"
+                    )
+                    changes.append((block, last.whole))
+            before = (block, said)
+    if write:
+        for block, printed in reversed(changes):
+            lines = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
+            text = text[: block.start] + lines + text[block.end :]
+        page.write_text(text, "utf-8")
+    return wrong
+
+
+def _prepare(home: Path, folder: Path) -> None:
+    """Go into the folder of a page, where `optsched` and `python` are what is tested here."""
+    folder.mkdir()
+    tools = home / "bin"
+    tools.mkdir()
+    for name, words in {"optsched": "-m optsched", "python": "", "python3": ""}.items():
+        (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        (tools / name).chmod(0o755)
+    os.environ |= {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(optsched.__file__).parents[1]),
+        "OPTSCHED_CACHE": str(home / "cache"),
+        "COLUMNS": "80",
+        "MPLBACKEND": "agg",
+    }
+    os.chdir(folder)
+
+
+def main(words: list[str]) -> int:
+    """Run pages."""
+    wrong = []
+    for page in (Path(word).resolve() for word in words if word != "--write"):
+        wrong += check(page, write="--write" in words)
+    print("\n\n".join(wrong))
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
