@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,12 @@ def number(x: float | None, form: str = ".3g") -> str:
 def percent(x: float | None) -> str:
     """Return a share for a table; what is far beyond the whole is only called that."""
     return "above 1000%" if x is not None and x > 10 else number(x, ".2%")
+
+
+def sensible(cell: Any) -> str:
+    """Return a cell that was stored; a share in it is told as `percent` tells it."""
+    share = re.fullmatch(r"(\d{4,}(?:\.\d+)?)%", str(cell))
+    return percent(float(share[1]) / 100) if share else str(cell)
 
 
 def markdown(content: Mapping[str, Any]) -> str:
@@ -40,7 +47,7 @@ def markdown(content: Mapping[str, Any]) -> str:
 
 def _grid(columns: Sequence[str], lines: Sequence[Sequence[Any]]) -> list[str]:
     rule = "|".join("---" if k == 0 else "---:" for k in range(len(columns)))
-    rows = [f"| {' | '.join(map(str, cells))} |" for cells in lines]
+    rows = [f"| {' | '.join(map(sensible, cells))} |" for cells in lines]
     return [f"| {' | '.join(columns)} |", f"|{rule}|", *rows]
 
 

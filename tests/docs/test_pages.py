@@ -60,6 +60,12 @@ def test_page_on_families_names_all_that_can_be_known(name):
         assert f"`{word}`" in row, word
 
 
+def test_no_share_of_the_benchmarks_is_senseless():
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    assert not re.findall(r"\d{5,}(?:\.\d+)?%", text)
+    assert "| above 1000% |" in text
+
+
 @pytest.mark.parametrize("name", families())
 def test_page_on_a_family_names_every_policy_method_and_preset(name):
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
