@@ -92,5 +92,5 @@ def test_commands_are_fenced_so_that_they_are_run(page):
     assert not [line for line in lines if line.startswith(("    optsched ", "    pip "))]
     shown = [b.language for b in blocks.read("\n".join(lines)) if b.file is None]
     assert {*shown} <= {"python", "sh", "text", "toml", "{commands}", "{toctree}"} | {
-        word for word in shown if word.startswith(("{eval-rst}", "{format}"))
+        word for word in shown if word.startswith(("{eval-rst}", "{format}", "{literalinclude}"))
     }
