@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.files.envelope import load_instance
-from optsched.problem import InputError, Instance, Schedule, Window, family_of, get_family
+from optsched.problem import Family, InputError, Instance, Schedule, Window, family_of, get_family
 from optsched.process import talk
 
 SAMPLE = "sample"  # this word, instead of a file, is the trace that comes with the package
@@ -35,12 +35,7 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
         )
     from optsched.traces import reading  # here, since it takes a while to import
 
-    if str(source) == SAMPLE and not source.exists():
-        if not made.samples:
-            raise InputError(f"{SAMPLE}: family {family} has none, expected a file")
-        paths: dict[str, Any] = {name: _sample(file) for name, file in made.samples.items()}
-        source = paths.pop("source")
-        window = replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})
+    source, window = _meant(source, made, window)
     with reading(source):
         return made.open_trace(source, window)
 
@@ -55,13 +50,25 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     """
     if source.name.endswith(".json"):
         return {}
-    found = family_of(instance).recorded(source, window, instance)
+    family = family_of(instance)
+    found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
         return {}
     schedule, told = found
     for line in told:
         talk.remark(line)
     return {REAL: schedule}
+
+
+def _meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
+    """Return the trace that ``source`` names, and its window: `sample` stands for files."""
+    if str(source) != SAMPLE or source.exists():
+        return source, window
+    if not family.samples:
+        raise InputError(f"{SAMPLE}: family {family.name} has none, expected a file")
+    paths: dict[str, Any] = {name: _sample(file) for name, file in family.samples.items()}
+    source = paths.pop("source")
+    return source, replace(window, **{n: p for n, p in paths.items() if getattr(window, n) is None})
 
 
 def _sample(file: str | tuple[str, ...]) -> Path | tuple[Path, ...]:

@@ -1,7 +1,8 @@
 """The code on a page of the documentation: run as a reader would, compared with what is shown.
 
     python tests/helpers/blocks.py docs/PAGE.md         # run it, say what differs
-    python tests/helpers/blocks.py --write docs/PAGE.md # put in what was really printed
+    python tests/helpers/blocks.py --write docs/PAGE.md # put in what stdout really was
+    python tests/helpers/blocks.py --all docs/PAGE.md   # and stderr
 
 Blocks of `python` and `sh` are run, in order, in one new folder. A `text` block right behind one is
 what it prints. A `{code-block}` with a `:caption:` is a file of that name, which is written.
@@ -144,13 +145,17 @@ def alike(shown: str, printed: str, within: float = 0.0) -> bool:
     return doctest.OutputChecker().check_output(want + "\n", got + "\n", rules)
 
 
-def check(page: Path, *, write: bool = False) -> list[str]:
-    """Run a page; return what differs. ``write``: put what was printed into the page."""
+def check(page: Path, write: str = "") -> list[str]:
+    """Run a page; return what differs.
+
+    ``write`` puts what was printed into the page: stdout ("--write"), or all ("--all").
+    """
     text = page.read_text("utf-8")
     wrong: list[str] = []
     changes: list[tuple[Block, str]] = []
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "work"
+        home = Path.cwd()
         _prepare(Path(made), folder)
         before: tuple[Block, Said | None] | None = None
         for block, said in play(read(text), folder):
@@ -165,8 +170,10 @@ def check(page: Path, *, write: bool = False) -> list[str]:
                         f"{page.name}, line {block.line}: shows\n{block.body}\nbut printed is\n"
                         f"{last.whole}"
                     )
-                    changes.append((block, last.whole))
+                    shown = last.out if write == "--write" and last.out else last.whole
+                    changes.append((block, shown))
             before = (block, said)
+        os.chdir(home)
     if write:
         for block, printed in reversed(changes):
             lines = "".join(f"{line.rstrip()}\n" for line in printed.strip("\n").splitlines())
@@ -196,8 +203,9 @@ def _prepare(home: Path, folder: Path) -> None:
 def main(words: list[str]) -> int:
     """Run pages."""
     wrong = []
-    for page in (Path(word).resolve() for word in words if word != "--write"):
-        wrong += check(page, write="--write" in words)
+    write = next((word for word in words if word.startswith("--")), "")
+    for page in [Path(word).resolve() for word in words if word != write]:
+        wrong += check(page, write)
     print("\n\n".join(wrong))
     return bool(wrong)
 

@@ -280,3 +280,11 @@ def test_a_load_that_cannot_be_reached(tmp_path, capsys, family):
         open_input(path, family, Window(jobs=60, load=50.0))
     open_input(path, family, Window(jobs=5, slot="1d"))  # nobody asked for a load
     assert "with the fewest machines it is" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_sample_as_it_is_has_no_recorded_starts(own, family):
+    window = as_is(own, jobs=3, slot="4h")
+    inst = open_input(Path("sample"), family, window)
+    assert len(inst.jobs) == 3
+    assert recorded(Path("sample"), window, inst) == {}
