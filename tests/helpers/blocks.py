@@ -1,16 +1,15 @@
 """The code on a page of the documentation: run as a reader would, compared with what is shown.
 
     python tests/helpers/blocks.py docs/PAGE.md         # run it, say what differs
-    python tests/helpers/blocks.py --write docs/PAGE.md # put in what stdout really was
-    python tests/helpers/blocks.py --all docs/PAGE.md   # and stderr
+    python tests/helpers/blocks.py --write docs/PAGE.md # put in what was really printed
 
 Blocks of `python` and `sh` are run, in order, in one new folder. A `text` block right behind one is
 what it prints. A `{code-block}` with a `:caption:` is a file of that name, which is written.
 `<!-- not run: why -->` before a block leaves it out, `<!-- within 5 % -->` before a `text` block
 lets its numbers be off by that much, where they depend on versions of solvers.
 
-What is compared is stdout, or what a terminal shows, stderr and stdout. Progress, times and the
-lengths of lines do not count; `...` stands for anything.
+What is compared is what a terminal shows, stdout and stderr. Progress, times and the lengths of
+lines do not count; `...` stands for anything.
 """
 
 from __future__ import annotations
@@ -80,17 +79,16 @@ def read(text: str) -> list[Block]:
 
 @dataclass(frozen=True)
 class Said:
-    """What a block printed, or why it failed."""
+    """What a block printed, and why it failed, if it did."""
 
-    out: str
-    err: str = ""
+    text: str
     failed: str = ""
 
-    @property
-    def whole(self) -> str:
-        """What a terminal shows, without progress."""
-        lines = [line for line in self.err.splitlines() if not PROGRESS.fullmatch(line)]
-        return "\n".join([*lines, self.out])
+    @classmethod
+    def of(cls, printed: str, failed: str) -> Said:
+        """Leave progress out."""
+        lines = [line for line in printed.splitlines() if not PROGRESS.fullmatch(line)]
+        return cls("\n".join(lines), failed and f"{failed}\n{printed}")
 
 
 def play(blocks: list[Block], folder: Path) -> Iterator[tuple[Block, Said | None]]:
@@ -106,21 +104,22 @@ def play(blocks: list[Block], folder: Path) -> Iterator[tuple[Block, Said | None
         elif block.language == "sh":
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", block.body],
-                capture_output=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
                 text=True,
                 check=False,
                 cwd=folder,
             )
-            failed = f"exit status {done.returncode}\n{done.stderr}" if done.returncode else ""
-            yield block, Said(done.stdout, done.stderr, failed)
+            failed = f"exit status {done.returncode}" if done.returncode else ""
+            yield block, Said.of(done.stdout, failed)
         else:
-            out, err, failed = io.StringIO(), io.StringIO(), ""
-            with redirect_stdout(out), redirect_stderr(err):
+            out, failed = io.StringIO(), ""
+            with redirect_stdout(out), redirect_stderr(out):
                 try:
                     exec(compile(block.body, f"line {block.line}", "exec"), names)
                 except Exception:
                     failed = traceback.format_exc()
-            yield block, Said(out.getvalue(), err.getvalue(), failed)
+            yield block, Said.of(out.getvalue(), failed)
 
 
 def alike(shown: str, printed: str, within: float = 0.0) -> bool:
@@ -145,17 +144,14 @@ def alike(shown: str, printed: str, within: float = 0.0) -> bool:
     return doctest.OutputChecker().check_output(want + "\n", got + "\n", rules)
 
 
-def check(page: Path, write: str = "") -> list[str]:
-    """Run a page; return what differs.
-
-    ``write`` puts what was printed into the page: stdout ("--write"), or all ("--all").
-    """
+def check(page: Path, *, write: bool = False) -> list[str]:
+    """Run a page; return what differs. ``write``: put what was printed into the page."""
     text = page.read_text("utf-8")
     wrong: list[str] = []
     changes: list[tuple[Block, str]] = []
+    home = Path.cwd()
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "work"
-        home = Path.cwd()
         _prepare(Path(made), folder)
         before: tuple[Block, Said | None] | None = None
         for block, said in play(read(text), folder):
@@ -164,14 +160,10 @@ def check(page: Path, write: str = "") -> list[str]:
             last = before[1] if before and not text[before[0].ends : block.begins].strip() else None
             if block.language == "text" and last is not None:
                 off = re.search(r"within (\d+) %", block.said)
-                within = int(off[1]) / 100 if off else 0.0
-                if not any(alike(block.body, got, within) for got in (last.out, last.whole)):
-                    wrong.append(
-                        f"{page.name}, line {block.line}: shows\n{block.body}\nbut printed is\n"
-                        f"{last.whole}"
-                    )
-                    shown = last.out if write == "--write" and last.out else last.whole
-                    changes.append((block, shown))
+                if not alike(block.body, last.text, int(off[1]) / 100 if off else 0.0):
+                    where = f"{page.name}, line {block.line}"
+                    wrong.append(f"{where}: shows\n{block.body}\nbut printed is\n{last.text}")
+                    changes.append((block, last.text))
             before = (block, said)
         os.chdir(home)
     if write:
@@ -196,6 +188,7 @@ def _prepare(home: Path, folder: Path) -> None:
         "OPTSCHED_CACHE": str(home / "cache"),
         "COLUMNS": "80",
         "MPLBACKEND": "agg",
+        "PYTHONUNBUFFERED": "1",
     }
     os.chdir(folder)
 
@@ -203,9 +196,8 @@ def _prepare(home: Path, folder: Path) -> None:
 def main(words: list[str]) -> int:
     """Run pages."""
     wrong = []
-    write = next((word for word in words if word.startswith("--")), "")
-    for page in [Path(word).resolve() for word in words if word != write]:
-        wrong += check(page, write)
+    for page in [Path(word).resolve() for word in words if word != "--write"]:
+        wrong += check(page, write="--write" in words)
     print("\n\n".join(wrong))
     return bool(wrong)
 
