@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, TypedDict
+from typing import Any, TypeAlias, TypedDict
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.engine.known import Known, asked, begin
 from optsched.engine.progress import CLOSED, Point, Progress
 from optsched.problem import (
     Extended,
@@ -153,8 +154,14 @@ def shown_gap(gap: float | None) -> str:
     return f"{gap:.2%}" if gap <= 10 else "above 1000%"
 
 
+Start: TypeAlias = Schedule | Optimum | Known
+"""What a search may start from; an optimum brings its schedule and its certificate."""
+
+
 class Search(TypedDict, total=False):
     """Options of :func:`optsched.solve` that others hand on to it."""
+
+    start: Start | Sequence[Start]
 
     method: str
     time_limit: float | None
@@ -175,7 +182,7 @@ def solve(
     threads: int = 1,
     seed: int = 0,
     check: Level | str = Level.CERTIFIED,
-    start: Sequence[Schedule] = (),
+    start: Start | Sequence[Start] = (),
     watch: Callable[[Progress], None] | None = None,
 ) -> Optimum:
     """Find the best schedule with hindsight, or how good it can be at most.
@@ -203,8 +210,9 @@ def solve(
         How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` also runs
         a method that shares no solver, where the method brings no certificate, and both must agree;
         ``certified`` (default) re-evaluates the certificate in exact arithmetic.
-    start : sequence of Schedule
-        Known schedules. They are judged, and the search begins with the best of them.
+    start : Schedule, Optimum, or sequence of them
+        What is known: schedules, and optima with their certificates. All is judged again; the
+        search begins with the best schedule and the best bound, and looks for what is better.
     watch : callable, optional
         Called with the :class:`optsched.engine.progress.Progress` whenever something changes.
 
@@ -216,7 +224,8 @@ def solve(
     Raises
     ------
     InputError
-        Unknown method or level, a limit below zero, or a known schedule that breaks the model.
+        Unknown method or level, a limit below zero; a known schedule that breaks the model, a
+        certificate that proves nothing, an optimum of another instance.
     RuntimeError
         A schedule beats a certified bound: a defect of this package.
     """
@@ -238,11 +247,12 @@ def solve(
         )
     if effort is not None:
         threads = 1  # who of several comes first depends on the load
+    start = known(instance, start)
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
     with nullcontext() if effort is None else blas.one_thread():
         with suppress(KeyboardInterrupt):  # the best so far is the answer
             begin(progress, start, method)
-            if not progress.interrupted:
+            if not (progress.interrupted or _settled(progress)):
                 family.methods[method](instance, progress, threads=threads, seed=seed)
             second = family.second.get(method)
             ended = progress.closed() or progress.interrupted
@@ -253,30 +263,35 @@ def solve(
         return settle(progress, level, method)
 
 
-def _asked(family: Family, method: str) -> str:
-    """Return the question that a method answers, see `Family.scope`."""
-    return next(
-        (n for n, by in family.references.items() if by == method and n in family.scopes), ""
-    )
+def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
+    """Judge what is known of an instance.
+
+    Raises
+    ------
+    InputError
+        A schedule breaks the model, a certificate proves nothing, or it is of another instance.
+    """
+    parts = [start] if isinstance(start, Schedule | Optimum | Known) else list(start)
+    digest = instance.digest()
+    schedules: list[tuple[float, Schedule]] = []
+    bounds: list[tuple[float, Frozen]] = []
+    for part in parts:
+        if isinstance(part, Optimum | Known) and part.instance_sha256 != digest:
+            raise InputError(f"what to start from belongs to another instance, expected {digest}")
+        if isinstance(part, Optimum):
+            mine = () if part.schedule is None else (part.schedule,)
+            proofs = () if part.certificate is None else (part.certificate,)
+            part = Known.of(instance, mine, proofs)
+        elif not isinstance(part, Known):
+            part = Known.of(instance, (part,))
+        schedules += part.schedules
+        bounds += part.bounds
+    return Known(digest, tuple(schedules), tuple(bounds))
 
 
-def begin(progress: Progress, start: Sequence[Schedule], method: str) -> None:
-    """Report what is known before any search: doing nothing, known schedules, a bound at hand."""
-    family, instance = progress.family, progress.instance
-    asked = _asked(family, method)
-    for schedule in [*([family.empty(instance)] if family.empty else ()), *start]:
-        verdict = family.verify(instance, schedule)
-        if verdict.value is None:
-            raise InputError(f"a schedule to start from breaks the model; {verdict}")
-        if math.isfinite(verdict.value) and family.scopes.get(asked, _any)(instance, schedule):
-            progress.incumbent(verdict.value, schedule)
-    if family.opening is not None:
-        bound, certificate = family.opening(instance)
-        progress.proved(bound, lambda: certificate)
-
-
-def _any(_instance: Instance, _schedule: Schedule) -> bool:
-    return True
+def _settled(progress: Progress) -> bool:
+    """Return whether what is known at the start leaves nothing to look for."""
+    return progress.closed() or progress.bound == -progress.sign * math.inf
 
 
 def settle(progress: Progress, level: Level, method: str) -> Optimum:
@@ -304,7 +319,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         sense=family.sense,
         instance_sha256=instance.digest(),
         method=method,
-        scope=_asked(family, method),
+        scope=asked(family, method),
         status=status,
         value=value,
         bound=sides.bound,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Unpack
 
+from optsched.engine.known import judged
 from optsched.engine.progress import CLOSED, improves
-from optsched.optimum import Optimum, Search, refuted, solve, within
+from optsched.optimum import Optimum, Search, known, refuted, solve, within
 from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
     Family,
@@ -99,8 +100,8 @@ def compare(
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.ratios.turns`.
     **search
-        ``method``, ``time_limit``, ``effort``, ``gap``, ``threads`` and ``watch``, as in
-        :func:`optsched.solve`.
+        ``method``, ``time_limit``, ``effort``, ``gap``, ``threads``, ``start`` and ``watch``, as
+        in :func:`optsched.solve`.
 
     Returns
     -------
@@ -111,7 +112,8 @@ def compare(
     Raises
     ------
     InputError
-        Unknown policy, an ``optimum`` of another instance, or a ``schedule`` that breaks the model.
+        Unknown policy, an ``optimum`` of another instance, a ``schedule`` or a ``start`` that
+        breaks the model.
     PolicyError
         All policies that were asked for fail, or one changes the instance.
     RuntimeError
@@ -128,6 +130,9 @@ def compare(
             raise InputError(
                 "the optimum belongs to another instance, expected one of this instance"
             )
+    start = known(instance, search.pop("start", ()))
+    if optimum is not None and (start.schedules or start.bounds):
+        raise InputError("the optimum is known, expected nothing to start a search from")
     original = Original(instance)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
     outside = [_outside(family, instance, name, made) for name, made in given.items()]
@@ -158,14 +163,14 @@ def compare(
         search["time_limit"] = 0.0
     look = partial(solve, instance, seed=seed, **search)
     runs = [done[place] for place in sorted(done)]
-    known = _known(family, instance, runs) + [kept for kept, _ in outside]
-    optimum = optimum or look(method=method, start=[k.schedule for k in known])
+    others = _known(family, instance, runs) + [kept for kept, _ in outside]
+    optimum = optimum or look(method=method, start=[start, *(k.schedule for k in others)])
     if tell is not None:
         tell(optimum)
     if not stopped:
         missing = {name: by for name, by in family.references.items() if name not in references}
-        references |= {name: look(method=by) for name, by in missing.items()}
-    optimum, improved_by = _with_known(family, instance, optimum, known)
+        references |= {name: look(method=by, start=start) for name, by in missing.items()}
+    optimum, improved_by = _with_known(family, instance, optimum, others)
     scale = Scale(family, instance, optimum, references)
     shown = [done[place] for place in range(asked) if place in done]
     rows = [scale.judged(run) for run in shown]
@@ -226,13 +231,8 @@ def _outside(
     InputError
         It breaks the model.
     """
-    kept, verdict = schedule, family.verify(instance, schedule, unfinished=family.trim is not None)
-    if verdict.value is not None and family.trim is not None:
-        kept = family.trim(instance, schedule)
-        verdict = family.verify(instance, kept)
-    if verdict.value is None:
-        said = "; ".join(line.strip() for line in str(verdict).splitlines())
-        raise InputError(f"the schedule breaks the model; {said}")
+    kept, verdict = judged(family, instance, schedule, "the schedule")
+    assert verdict.value is not None  # it would have been refused
     return _Known(name, kept, verdict.value), verdict
 
 

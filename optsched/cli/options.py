@@ -51,6 +51,13 @@ Effort = Annotated[
 Gap = Annotated[float, typer.Option(min=0, help="Stop at this relative gap.")]
 Threads = Annotated[int, typer.Option(min=1, max=256, help="Threads of the solvers.")]
 Method = Annotated[str, typer.Option("--method", "-m", help="`optsched info` lists them.")]
+StartFrom = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Start the search from a schedule, run or result; a result brings its bound, too.",
+    ),
+]
 
 POLICY_HELP = "A name, MODULE:CLASS, or exec:COMMAND."
 Sealed = Annotated[

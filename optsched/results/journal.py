@@ -12,10 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from optsched.engine.known import Known, begin
 from optsched.engine.progress import CLOSED, Progress
 from optsched.files.disk import is_stream, write_whole
 from optsched.files.envelope import envelope, plain
-from optsched.optimum import Optimum, begin, settle
+from optsched.optimum import Optimum, settle
 from optsched.problem import InputError, Instance, Level, family_of
 from optsched.process import lastwords
 from optsched.reports import Failed
@@ -30,12 +31,12 @@ class Journal:
 
     It is written anew when a better schedule or bound is known, and at once when a signal has come.
     A bound in it is what a method says, since there is no time to prove it; beside it is the
-    certificate of the bound that was at hand before any search. Without a target, or where nobody
-    would take it up, only the sentence is left that says what is best.
+    certificate of the best bound that was known before any search. Without a target, or where
+    nobody would take it up, only the sentence is left that says what is best.
     """
 
-    def __init__(self, instance: Instance, target: Path | None, method: str) -> None:
-        self._instance = instance
+    def __init__(self, instance: Instance, target: Path | None, method: str, start: Known) -> None:
+        self._instance, self._start = instance, start
         self._family = family_of(instance)
         self._method = method
         self._target = None if target is None or is_stream(target) else os.path.realpath(target)
@@ -47,7 +48,7 @@ class Journal:
 
     def __enter__(self) -> Self:
         if lastwords.is_watched():
-            begin(self._first, (), self._method)
+            begin(self._first, self._start, self._method)
             self._write(self._unproved(self._first))
         lastwords.listen_to_signals()
         return self

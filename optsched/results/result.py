@@ -102,7 +102,11 @@ def load_schedule(path: Path, instance: Instance) -> Schedule:
     InputError
         The file is malformed, or belongs to another instance or family.
     """
-    content = read_json(path, "schedule", "run", "result")
+    return schedule_in(read_json(path, "schedule", "run", "result"), instance, path)
+
+
+def schedule_in(content: Mapping[str, Any], instance: Instance, path: Path) -> Schedule:
+    """Return the schedule of a file that was read."""
     must_be_of(instance, content, path)
     inside = {"run": "run", "result": "optimum"}.get(content["kind"])
     holder = content if inside is None else content.get(inside)

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from optsched.engine.known import Known
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import read_json
-from optsched.optimum import Optimum
+from optsched.optimum import Optimum, Start, known
 from optsched.problem import Family, InputError, Instance, Level, Status, family_of
 from optsched.ratios import rate
 from optsched.reports import RatioReport
@@ -24,6 +25,7 @@ from optsched.results.result import (
     recheck_run,
     references_in,
     runs_in,
+    schedule_in,
 )
 
 
@@ -41,6 +43,34 @@ def load_known(path: Path, instance: Instance) -> tuple[Optimum, dict[str, Optim
         The file is malformed, belongs to another instance, or says what cannot be true.
     """
     return _known(read_json(path, "result"), path, instance)
+
+
+def load_start(path: Path, instance: Instance) -> Known:
+    """Read what is known of ``instance`` from a schedule, a run or a result, for a search.
+
+    Returns
+    -------
+    Known
+        Judged: the schedule, and from a result all its schedules of optima and their certificates.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, belongs to another instance, or holds what breaks the model.
+    """
+    content = read_json(path, "schedule", "run", "result")
+    parts: list[Start]
+    if content["kind"] == "result":
+        must_be_of(instance, content, path)
+        family = family_of(instance)
+        optimum = part_of(Optimum, content, "optimum", path, family.name)
+        parts = [optimum, *references_in(content, path, family).values()]
+    else:
+        parts = [schedule_in(content, instance, path)]
+    try:
+        return known(instance, parts)
+    except InputError as err:
+        raise InputError(f"{path}: {err}") from err
 
 
 def load_report(path: Path, instance: Instance) -> RatioReport | None:

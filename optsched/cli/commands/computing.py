@@ -18,6 +18,7 @@ from optsched.cli.options import (
     Pictures,
     Sealed,
     Seed,
+    StartFrom,
     Statistics,
     Threads,
     TimeLimit,
@@ -31,6 +32,7 @@ from optsched.problem import InputError, Level, Window, family_of
 from optsched.process import interrupts, lastwords
 
 if TYPE_CHECKING:
+    from optsched.engine.known import Known
     from optsched.optimum import Optimum as Best
     from optsched.problem import Instance
     from optsched.reports import Failed
@@ -47,6 +49,7 @@ def solve(
     threads: Threads = 1,
     seed: Seed = 0,
     check: Annotated[Level, typer.Option(help="How far to check the bound.")] = Level.CERTIFIED,
+    start_from: StartFrom = None,
     output: Output = None,
     as_json: Json = False,
 ) -> None:
@@ -59,6 +62,7 @@ def solve(
     Example:  optsched solve small.json --time-limit 30 -o result.json
 
     Example:  optsched solve small.json --effort 10000
+    Example:  optsched solve small.json --start-from result.json -o better.json
     """
     from optsched import optimum
     from optsched.cli.console import out, show_optimum
@@ -66,7 +70,8 @@ def solve(
     from optsched.results.journal import Journal
     from optsched.results.result import save_result
 
-    with ending_well(), Journal(instance, output, method) as journal:
+    start = _start(start_from, instance)
+    with ending_well(), Journal(instance, output, method, start) as journal:
         with Ticker("looking for the optimum", journal.watch) as ticker:
             found = optimum.solve(
                 instance,
@@ -77,6 +82,7 @@ def solve(
                 threads=threads,
                 seed=seed,
                 check=check,
+                start=start,
                 watch=ticker.watch,
             )
         try:
@@ -89,6 +95,18 @@ def solve(
             else:
                 show_optimum(out(), found)
     leave(found=found.schedule is not None)
+
+
+def _start(path: Path | None, instance: "Instance") -> "Known":
+    """Return what a search is to start from, judged."""
+    from optsched.cli.ticker import Ticker
+    from optsched.optimum import known
+    from optsched.results.reuse import load_start
+
+    if path is None:
+        return known(instance, ())
+    with Ticker(f"checking {path}"):
+        return load_start(path, instance)
 
 
 @takes_input
@@ -146,6 +164,7 @@ def ratio(
             metavar="RESULT", help="Take the optimum from this result; it is checked, not solved."
         ),
     ] = None,
+    start_from: StartFrom = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Look for the optimum though it is known already.")
     ] = False,
@@ -180,7 +199,8 @@ def ratio(
     if seeds is not None:
         from optsched.cli.commands.campaign import drawn, ratio_over_seeds
 
-        for option, given in (("schedule", schedule), ("optimum", optimum), ("plot", plot)):
+        alone = {"schedule": schedule, "optimum": optimum, "start-from": start_from, "plot": plot}
+        for option, given in alone.items():
             if given is not None:
                 raise InputError(f"--{option} is about one instance, expected it without --seeds")
         search = {"method": method, "gap": gap, "seed": seed}
@@ -199,6 +219,9 @@ def ratio(
     from optsched.results.result import load_schedule, save_result
     from optsched.results.reuse import load_known
 
+    if optimum is not None and start_from is not None:
+        raise InputError("--start-from is about the search, expected it without --optimum")
+    start = _start(start_from, instance)
     outside = {} if schedule is None else {"schedule": load_schedule(schedule, instance)}
     outside |= recorded(source, window, instance)
     folder = plot and writable_folder(plot)
@@ -206,14 +229,14 @@ def ratio(
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
     limits = {"method": method, "time_limit": time_limit, "effort": effort, "gap": gap}
     limits |= {"threads": threads, "seed": seed}
-    with ending_well(), Journal(instance, output, method) as journal:
+    with ending_well(), Journal(instance, output, method, start) as journal:
         with Ticker("running the policies", journal.watch) as ticker:
             known, others = None, None
             if optimum is not None:
                 ticker.begin(f"checking {optimum}")
                 known, others = load_known(optimum, instance)
                 ticker.print(f"the optimum is that of {optimum}, checked again")
-            elif not fresh and (recalled := kept.recall(instance, limits)):
+            elif not fresh and start_from is None and (recalled := kept.recall(instance, limits)):
                 known, others = recalled
                 ticker.print("the optimum is known from before, checked again (--fresh: look anew)")
             rows = Rows(instance, names, ticker)
@@ -235,11 +258,12 @@ def ratio(
                 gap=gap,
                 seed=seed,
                 threads=threads,
+                start=start,
                 sealed=sealed,
                 watch=ticker.watch,
                 tell=tell,
             )
-        if known is None and interrupts.asked() is None:
+        if known is None and start_from is None and interrupts.asked() is None:
             kept.keep(instance, limits, made.optimum, made.references)
         try:
             if output:

@@ -58,6 +58,7 @@ class _Search:
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
         self.prices: Floats | None = None
+        self.bound = np.inf  # at these prices
         self.starts = 0
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=2.0)
         self.columns: list[Column] = []  # of plans that a search met
@@ -67,7 +68,7 @@ class _Search:
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
-        self.prices = prices
+        self.bound, self.prices = bound, prices
         self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
 
     def generate(self, seconds: float) -> None:
@@ -75,7 +76,7 @@ class _Search:
         span = self.progress.span(seconds)
 
         def stop(relaxation: Relaxation) -> bool:
-            if self.progress.bound is None or relaxation.bound < self.progress.bound:
+            if relaxation.bound < self.bound:
                 self.prove(relaxation.bound, relaxation.prices)
             return self.progress.stop() or span.over()
 
