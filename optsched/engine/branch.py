@@ -19,6 +19,7 @@ from optsched.engine.colgen import (
     Decomposition,
     Master,
     Relaxation,
+    filled,
     generate_columns,
     lagrangian,
 )
@@ -40,7 +41,11 @@ class Split:
 
 
 class BranchProblem(Decomposition, Protocol):
-    """A decomposition whose schedules can be restricted."""
+    """A decomposition whose schedules can be restricted.
+
+    Its blocks may change with the node, and rows may be added at the end (``rhs`` grows) whenever
+    `BranchAndPrice` calls ``relaxed``; known columns are then translated.
+    """
 
     def root(self) -> Any:
         """Return the node without restrictions."""
@@ -173,6 +178,14 @@ class BranchAndPrice:
         relaxation = self._relax(node)
         if node.bound > self.target() and not self.stop():
             self.relaxed(relaxation)
+        while (
+            self.problem.rhs.size > self.master.rows  # new rows, by which less is possible
+            and node.bound > self.target()
+            and not self.stop()
+        ):
+            relaxation = self._relax(node)
+            if node.bound > self.target() and not self.stop():
+                self.relaxed(relaxation)
         if node.bound <= self.target():
             return None
         if self.stop():
@@ -218,12 +231,14 @@ class BranchAndPrice:
     def _inherit(self, node: TreeNode) -> None:
         """Evaluate a new node at its parent's prices."""
         here = self.problem.at(node.restrictions)
+        node.prices = filled(node.prices, here.rhs.size)
         best = here.price(node.prices, self._no_columns()).best
         node.bound = min(node.bound, lagrangian(here, node.prices, best))
 
     def _relax(self, node: TreeNode) -> Relaxation:
         here = self.problem.at(node.restrictions)
-        if here.copies.size != self.master.blocks:  # single machines stand alone from here on
+        # single machines stand alone from here on, or rows were added
+        if here.copies.size != self.master.blocks or here.rhs.size != self.master.rows:
             known = self.master.columns
             self.master = Master(here, threads=self.threads)
             self.master.add(here.translate(known))
@@ -233,7 +248,7 @@ class BranchAndPrice:
             here,
             self.master,
             stop=lambda r: r.bound <= self.target() or self.stop(),
-            center=node.prices,
+            center=filled(node.prices, self.master.rows),
             # a master below the target can still cut the node off, once its bound has followed
             tolerance=lambda value: TAIL if value > self.target() else EXACT,
         )

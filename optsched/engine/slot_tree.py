@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from optsched.engine.colgen import Relaxation
 from optsched.numbers.arrays import Ints
 
 INTEGRAL = 1e-6
+FLAT = 1e-8  # of what all jobs can earn: slots whose utilities differ by less are one
 MOST_SPLITS = 6  # of numbers of workers that are offered
 
 Used: TypeAlias = Sequence[tuple[int, int, Ints, float]]
@@ -78,20 +80,45 @@ class SlotBranching:
             if c.block < self.jobs and x > INTEGRAL
         ]
 
+    @cached_property
+    def deadline(self) -> Ints:
+        """The last slot in which a completion earns as much as in each slot, shape (I, T).
+
+        So that where a job completes on a plateau of its utility is never split.
+        """
+        utility = self.inst.arrays.utility
+        least = FLAT * float(utility.max(axis=1, initial=0.0).sum())
+        slots = np.arange(self.slots)
+        alike = (utility[:, :, None] <= utility[:, None, :] + least) & (slots >= slots[:, None])
+        last: Ints = np.where(alike, slots, -1).max(axis=2)
+        return last
+
     def _split_completions(self, used: Used) -> list[Split]:
-        """Return the most balanced split of every job that completes in part, worth first."""
-        done = np.zeros((self.jobs, self.slots))  # share of the job that is completed by slot t
+        """Return the split of every job that completes in part, of which the most is to be gained.
+
+        The later half loses what the early share of the job earns more than in the next slot, the
+        earlier one at most what the late share earns less.
+        """
+        utility = self.inst.arrays.utility
+        share, earned = np.zeros((2, self.jobs, self.slots))
         for i, completion, _, x in used:
-            done[i, completion:] += x
-        balance = np.minimum(done, 1 - done)
-        balance[balance < INTEGRAL] = 0.0
-        score = balance * self.inst.arrays.utility.max(axis=1, initial=0.0)[:, None]
+            t = self.deadline[i, completion]
+            share[i, t] += x
+            earned[i, t] += x * utility[i, t]
+        done, early = share.cumsum(axis=1), earned.cumsum(axis=1)
+        late = 1 - done  # or never
+        inside = (done > INTEGRAL) & (late > INTEGRAL)
+        usual = early / np.where(inside, done, 1.0)
+        differ = usual - (early[:, -1:] - early) / np.where(inside, late, 1.0)
+        after = np.pad(utility[:, 1:], ((0, 0), (0, 1)))
+        score = np.minimum(late * differ, done * np.minimum(differ, usual - after))
+        score = np.where(inside, np.maximum(score, FLAT * utility.max(initial=0.0)), 0.0)
         out = []
         for i in np.argsort(-score.max(axis=1, initial=0.0), kind="stable").tolist():
             t = int(score[i].argmax())
             if score[i, t] > 0:
                 out.append(self._completion(i, t))
-                if t < self.slots - 1 and balance[i, -1] > 0:
+                if t < self.slots - 1 and inside[i, -1]:
                     out.append(self._completion(i, self.slots - 1))
         return out
 

@@ -67,9 +67,15 @@ class CapacityPriced:
 
 @dataclass(frozen=True)
 class SlotPriced:
-    """Prices of workers and PS: per side, shape (I, T)."""
+    """Prices of workers and PS: per side, shape (I, T), on the grid of the costs.
+
+    A job pays ``charged``, a machine is paid ``prices``: between them are the prices of limits on
+    slots, which are worth ``limits`` in all.
+    """
 
     prices: tuple[Ints, Ints]
+    charged: tuple[Ints, Ints]
+    limits: int = 0
 
 
 class LeafBounds:
@@ -130,6 +136,31 @@ class LeafBounds:
         """Return what completing with each delay is worth at most: that of half the delay."""
         return [self._worth(i, 1 << d.bit_length() - 1 if d else 0) for d in range(slots)]
 
+    def slot_priced(
+        self, prices: tuple[Ints, Ints], limits: Ints, weights: Ints, most: list[int]
+    ) -> SlotPriced:
+        """Return prices of slots as they are charged.
+
+        Parameters
+        ----------
+        prices : pair of arrays of shape (I, T)
+            Of workers and PS.
+        limits : shape (K, T)
+            Of each limit on a slot.
+        weights : shape (K, I)
+            Of the limits.
+        most : list
+            What each limit is at most.
+        """
+        worker, ps = (lowered(p, self.shift, self.dearest) for p in prices)
+        if not limits.any():
+            return SlotPriced((worker, ps), (worker, ps))
+        each = lowered(limits, self.shift, self.dearest).astype(object)
+        charged = worker + weights.T.astype(object) @ each
+        worth = sum(int(row.sum()) * m for row, m in zip(each, most, strict=True))
+        dear: Ints = np.minimum(charged, self.dearest).astype(np.int64)  # who pays less earns more
+        return SlotPriced((worker, ps), (dear, ps), worth)
+
     def unpriced(self) -> Fraction:
         """Return the bound where all prices are 0 and nothing is restricted, without kernels."""
         total = 0
@@ -165,7 +196,7 @@ class LeafBounds:
             if load is None:
                 return None
             total += load
-        return total << self.shift
+        return (total + prices.limits) << self.shift
 
     def _spread(self, limits: OasisLimits) -> bool:
         """Apply what limits on machines say of a job's totals; False if nothing is left."""
@@ -205,7 +236,7 @@ class LeafBounds:
         paid: tuple[object, ...] = (
             (prices.key,)
             if isinstance(prices, CapacityPriced)
-            else tuple(p[i, window].tobytes() for p in prices.prices)
+            else tuple(p[i, window].tobytes() for p in prices.charged)
         )
         key = (i, first, last, never, low.tobytes(), high.tobytes(), *paid)
         if key not in self._payoffs:
@@ -260,15 +291,14 @@ class LeafBounds:
 
     def _slot_costs(self, i: int, prices: SlotPriced, window: slice) -> Ints:
         cells(f"costs of job {i}", window.stop - window.start, int(self.cap[i]) + 1)
-        worker, server = (lowered(p[i, window], self.shift, self.dearest) for p in prices.prices)
+        worker, server = (p[i, window] for p in prices.charged)
         numbers = np.arange(self.cap[i] + 1)
         cost: Ints = np.outer(worker, numbers) + np.outer(server, self.ps_needed[i][numbers])
         return cost
 
-    def _machines(self, s: int, limits: OasisLimits, prices: Ints) -> int | None:
+    def _machines(self, s: int, limits: OasisLimits, value: Ints) -> int | None:
         """Return the worth of the most expensive loads of one side's machines over all slots."""
         side, total = self.sides[s], 0
-        value = lowered(prices, self.shift, self.dearest)
         most = limits.high if s == 0 else self._servers(limits.high)
         value = np.where(limits.running(self.inst.arrays.arrival), value, 0).T.copy()  # (T, I)
         most = np.where(value.T > 0, most, 0).T.copy()  # (T, I)
@@ -281,10 +311,10 @@ class LeafBounds:
             for c, count in enumerate(side.count):
                 alone = count - sum(side.class_of[h] == c for h in apart)
                 if alone:
-                    total += int(alone) * self._load(s, c, value[t], most[t])
+                    total += int(alone) * self.load(s, c, value[t], most[t])
         for t, machines in restricted.items():
             for h, jobs in machines.items():
-                load = self._restricted(s, side.class_of[h], value[t], most[t], jobs)
+                load = self.restricted(s, side.class_of[h], value[t], most[t], jobs)
                 if load is None:
                     return None
                 total += load
@@ -299,7 +329,7 @@ class LeafBounds:
             np.int64,
         ).reshape(workers.shape)
 
-    def _load(self, s: int, c: int, value: Ints, most: Ints, capacity: Ints | None = None) -> int:
+    def load(self, s: int, c: int, value: Ints, most: Ints, capacity: Ints | None = None) -> int:
         """Return the worth of the most expensive load of an empty machine of class ``c``."""
         side = self.sides[s]
         most = np.minimum(most, side.room[c])
@@ -310,7 +340,7 @@ class LeafBounds:
             self._loads[key] = best_load(value, most, side.demand, capacity)
         return self._loads[key]
 
-    def _restricted(
+    def restricted(
         self, s: int, c: int, value: Ints, most: Ints, jobs: Mapping[int, tuple[int, int]]
     ) -> int | None:
         """Return the same where some jobs are limited; None if the least does not fit."""
@@ -323,7 +353,7 @@ class LeafBounds:
             most[i] = max(0, min(int(most[i]), high) - low)
         if min(left) < 0:
             return None
-        return worth + self._load(s, c, value, most, np.array(left, np.int64))
+        return worth + self.load(s, c, value, most, np.array(left, np.int64))
 
 
 def _first_below(utility: Utility, delays: range, least: Fraction) -> int:

@@ -42,6 +42,7 @@ from optsched.families.oasis.certificate.bound import (
     SlotPriced,
 )
 from optsched.families.oasis.certificate.limits import CELLS
+from optsched.families.oasis.certificate.slot_limits import SlotLimit, check_limit, weights_of
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import INT64
@@ -79,11 +80,15 @@ class SlotPrices(Frozen):
     entries: tuple[tuple[Whole, Whole, Whole, Price], ...] = Field(
         description="[side (0 workers, 1 PS), job, slot, price of one worker or PS]"
     )
+    limits: tuple[tuple[Whole, Whole, Price], ...] = Field(
+        default=(), description="[limit on slots, slot, price of one of its weights]"
+    )
 
     @classmethod
-    def of(cls, workers: Ints, ps: Ints) -> Self:
-        """Make the sparse list from arrays of integers, shape (I, T)."""
-        return cls(entries=_sparse(workers, ps))
+    def of(cls, workers: Ints, ps: Ints, limits: Ints | None = None) -> Self:
+        """Make the sparse lists from arrays of integers, shape (I, T), and (K, T) of K limits."""
+        priced = () if limits is None else sparse(limits)
+        return cls(entries=_sparse(workers, ps), limits=priced)  # type: ignore[arg-type]
 
 
 def _sparse(workers: Ints | Exact, ps: Ints | Exact) -> tuple[tuple[int, ...], ...]:
@@ -144,6 +149,9 @@ class OasisCertificate(Frozen):
         le=FINEST_GRID,
         description="prices are integers, in value units times 2**-grid_bits",
     )
+    limits: tuple[SlotLimit, ...] = Field(
+        default=(), description="what a slot holds at most, for prices of slots"
+    )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
     @classmethod
@@ -192,6 +200,8 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     nodes = certificate.nodes
     check_tree(nodes, lambda k, node: _check(inst, k, node))
     bounds = LeafBounds(inst, certificate.grid_bits)
+    for k, limit in enumerate(certificate.limits):
+        check_limit(k, limit, bounds)
     if len(nodes) == 1 and nodes[0].prices is None:  # what is known in a blink is checked in one
         yield bounds.unpriced()
         return
@@ -199,7 +209,8 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
 
     @lru_cache(maxsize=1)  # price sets come one after the other
     def priced(owner: int) -> CapacityPriced | SlotPriced:
-        return _read(inst, owner, nodes[owner].prices if owner >= 0 else None)
+        prices = nodes[owner].prices if owner >= 0 else None
+        return _read(bounds, owner, prices, certificate.limits)
 
     for leaf, owner in walk(nodes, lambda split, right: _restrict(limits, split, right)):
         prices = priced(owner)
@@ -235,8 +246,11 @@ def _restrict(limits: OasisLimits, split: Split, right: bool) -> list[Change]:
     return [change(limits.machines, place, narrower)]
 
 
-def _read(inst: OasisInstance, k: int, prices: Prices | None) -> CapacityPriced | SlotPriced:
+def _read(
+    bounds: LeafBounds, k: int, prices: Prices | None, slot_limits: Sequence[SlotLimit]
+) -> CapacityPriced | SlotPriced:
     """Return the arrays that the prices of node ``k`` mean; without any, all are 0."""
+    inst = bounds.inst
     entries: Sequence[tuple[int, ...]] = prices.entries if prices else ()
     for entry in entries:
         inside(f"node {k}, price {list(entry)}", "side", entry[0], 0, 1)
@@ -247,7 +261,13 @@ def _read(inst: OasisInstance, k: int, prices: Prices | None) -> CapacityPriced 
 
     if not isinstance(prices, CapacityPrices):
         names = {"job": len(inst.jobs), "slot": inst.horizon}
-        return SlotPriced((side(0, names, LARGEST_PRICE), side(1, names, LARGEST_PRICE)))
+        both = side(0, names, LARGEST_PRICE), side(1, names, LARGEST_PRICE)
+        names = {"limit": len(slot_limits), "slot": inst.horizon}
+        priced = prices.limits if prices else ()
+        each = dense(f"node {k}, limits", priced, names, LARGEST_PRICE, CELLS)
+        weights = [weights_of(n, limit, len(inst.jobs)) for n, limit in enumerate(slot_limits)]
+        rows = np.array(weights, np.int64).reshape(len(slot_limits), len(inst.jobs))
+        return bounds.slot_priced(both, each, rows, [limit.most for limit in slot_limits])
     a, resources = inst.arrays, len(inst.resources)
     shapes = [
         {"slot": inst.horizon, "class": len(classes), "resource": resources}

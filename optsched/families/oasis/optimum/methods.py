@@ -43,10 +43,10 @@ from optsched.problem import Method
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
-FIRST_SEARCH = 0.005  # seconds per job and slot of the first search for schedules
-PATTERN_SHARE = 0.25  # of the time may go into pattern programs
-PATTERN_SECONDS = 10.0
-SEARCH_SHARE = 0.1  # of the time may go into new starts of the search beside the tree
+FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
+PATTERN_SHARE = 0.4  # of the time may go into pattern programs
+PATTERN_SECONDS = 1.0, 10.0  # of the first, and of any; each may take twice as long as the last
+SEARCH_SHARE = 0.15  # of the time may go into new starts of the search beside the tree
 TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
@@ -257,6 +257,7 @@ def _branch(search: _Search) -> None:
     inst, progress = search.inst, search.progress
     problem = UnitTree(inst, progress.limits)
     spent = searched = 0.0
+    turn = PATTERN_SECONDS[0]
     tried: set[tuple[tuple[int, int], ...]] = set()
     beside = max(1, search.threads - 1)
 
@@ -278,33 +279,28 @@ def _branch(search: _Search) -> None:
         return progress.stop()
 
     def relaxed(relaxation: Relaxation) -> None:
-        nonlocal spent, searched
+        nonlocal spent, searched, turn
         report(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
             repairs.add(completions)
         for found in repairs.work():
             report(found)
+        for limits in repairs.proved():
+            problem.limit(limits)
         if searched + 2 * search.short < SEARCH_SHARE * progress.seconds():
             began = progress.seconds()
             search.improve(2 * search.short)
             searched += progress.seconds() - began
         key = () if completions is None else tuple(sorted(completions.items()))
-        first = not tried
-        if not first and (completions is None or key in tried):
+        if tried and (not key or key in tried or spent + turn > PATTERN_SHARE * progress.seconds()):
             return
-        if not first and spent > PATTERN_SHARE * progress.seconds():
-            return
-        tried.add(key)
         began = progress.seconds()
-        program = PatternProgram(problem, tree.master.columns, None if first else completions)
-        schedule = program.solve(
-            limits=progress.limits(PATTERN_SECONDS),
-            threads=beside,
-            seed=search.seed,
-        )
+        program = PatternProgram(problem, tree.master.columns, completions if tried else None)
+        tried.add(key)
+        report(program.solve(limits=progress.limits(turn), threads=beside, seed=search.seed))
         spent += progress.seconds() - began
-        report(schedule)
+        turn = min(2 * turn, PATTERN_SECONDS[1])
 
     tree = BranchAndPrice(
         problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside

@@ -25,6 +25,7 @@ from optsched.families.oasis.optimum.prices.patterns import (
     windowed_backtrack,
     windowed_costs,
 )
+from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
 from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import effort
@@ -57,6 +58,8 @@ class UnitBlocks:
         self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
         self.rows = 2 * pairs
         self.rhs = np.zeros(self.rows)
+        self.slot_bounds: list[SlotBound] = []
+        self.limit_row = np.full((0, self.slots), -1)  # by limit and slot; after all others
         self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
         self.hosts = self._hosts()
         # far more than all jobs are worth, so that small infeasibilities cut a node off, too
@@ -92,6 +95,37 @@ class UnitBlocks:
             for machine in (members if (side, t) in self.separated else [None])
         ]
 
+    def limit(self, found: Sequence[SlotBound]) -> None:
+        """Add limits on slots, as rows for all slots in which their jobs may run.
+
+        What prices there were have none for the new rows yet: see `colgen.filled`.
+        """
+        for bound in found:
+            name = bound.weights.tobytes(), bound.most
+            if not bound.jobs.size or name in {
+                (b.weights.tobytes(), b.most) for b in self.slot_bounds
+            }:
+                continue
+            slots = np.flatnonzero((self.row[0, bound.jobs] >= 0).all(axis=0))
+            row = np.full(self.slots, -1)
+            row[slots] = self.rhs.size + np.arange(slots.size)
+            self.slot_bounds.append(bound)
+            self.limit_row = np.vstack([self.limit_row, row])
+            self.rhs = np.append(self.rhs, np.full(slots.size, float(bound.most)))
+
+    def by_limit(self, prices: Floats) -> Floats:
+        """Return prices of the limits by slot, shape (K, T); of rows that came later, none."""
+        known = np.append(prices, np.zeros(self.rhs.size - prices.size + 1))
+        return known[self.limit_row]  # -1: the last
+
+    def charged(self, prices: Floats) -> Floats:
+        """Return what a job pays for a worker, with the limits, shape (I, T)."""
+        worker = self.by_job(prices)[0]
+        if not self.slot_bounds:
+            return worker
+        weights = np.array([bound.weights for bound in self.slot_bounds], float)
+        return worker + weights.T @ self.by_limit(prices)
+
     def root(self) -> Node:
         """Return the node without restrictions."""
         first = self.arrays.arrival.copy()
@@ -124,7 +158,7 @@ class UnitBlocks:
         out = []
         for column in columns:
             if column.block < self.jobs:
-                out.append(column)
+                out.append(self.job_column(column.block, *column.choice))
                 continue
             host, pattern = column.choice
             for b in blocks[host.side, host.slot, host.group]:
@@ -164,10 +198,11 @@ class UnitBlocks:
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Ask every oracle; see `colgen.Decomposition`."""
         worker, ps = self.by_job(prices)
+        charged = self.charged(prices)
         best = np.zeros(self.copies.size)
         columns: list[Column] = []
         for i in range(self.jobs):
-            best[i], column = self._job(i, worker[i], ps[i], duals[i])
+            best[i], column = self._job(i, charged[i], ps[i], duals[i])
             if column is not None:
                 columns.append(column)
         self._patterns((worker, ps), duals, best, columns)
@@ -206,6 +241,10 @@ class UnitBlocks:
         t = np.flatnonzero(amount)
         rows = np.concatenate([self.row[0, i, t], self.row[1, i, t]])
         usage = np.concatenate([amount[t], self.needed[i][amount[t]]]).astype(float)
+        for bound, limited in zip(self.slot_bounds, self.limit_row, strict=True):
+            there = t[limited[t] >= 0] if bound.weights[i] else t[:0]
+            rows = np.concatenate([rows, limited[there]])
+            usage = np.concatenate([usage, bound.weights[i] * amount[there]])
         keep = usage > 0
         value = float(self.arrays.utility[i, completion])
         return Column(i, value, rows[keep], usage[keep], (completion, amount))

@@ -6,17 +6,24 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from threading import Event, Lock
+from typing import TypeVar
 
 from optsched.engine.budget import Span
 from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
+from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
+from optsched.families.oasis.optimum.search.whole_slots import ROUGH, WELL, WholeSlots
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.numbers.streams import Streams
+
+_T = TypeVar("_T")
 
 SHARE = 0.4  # of the time at most
 STALLED = 0.3, 0.8  # part of the time without a better bound, and the same share from then on
 WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
+LOOK = 2.0  # seconds at a time, until it is known whether whole slots can do the work
+LIMITS = 5.0  # the same, until limits on slots are proved
 TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
@@ -51,6 +58,7 @@ class Repairs:
         self.spent = 0.0
         self.lock, self.news, self.ended = Lock(), Event(), Event()
         self.schedules: SimpleQueue[OasisSchedule] = SimpleQueue()
+        self.limits: SimpleQueue[list[SlotBound]] = SimpleQueue()
         self.pool = ThreadPoolExecutor(1) if beside else None
         self.thread: Future[None] | None = None
 
@@ -94,11 +102,11 @@ class Repairs:
 
     def found(self) -> Iterator[OasisSchedule]:
         """Yield what the thread has found since."""
-        while True:
-            try:
-                yield self.schedules.get_nowait()
-            except Empty:
-                return
+        yield from _taken(self.schedules)
+
+    def proved(self) -> Iterator[list[SlotBound]]:
+        """Yield the limits on slots that were proved since."""
+        yield from _taken(self.limits)
 
     def _run(self) -> None:
         while not self._ended():
@@ -117,6 +125,14 @@ class Repairs:
             if not self.open:
                 return False, None
             repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
+        repair.turns += 1
+        if not repair.looked and repair.turns % 2:
+            limits = repair.look(self.progress)
+            if limits:
+                self.limits.put(limits)
+                with self.lock:
+                    self.open.remove(repair)  # there is no such schedule
+            return True, None
         schedule = repair.now.work(span, self._ended)
         if schedule is not None and repair.now is repair.first:
             with self.lock:
@@ -144,14 +160,38 @@ class Repairs:
         return float(sum(self.problem.arrays.utility[i, t] for i, t in completions.items()))
 
 
+def _taken(queue: SimpleQueue[_T]) -> Iterator[_T]:
+    while True:
+        try:
+            yield queue.get_nowait()
+        except Empty:
+            return
+
+
 class _Repair:
     """A search, and the one that follows it with later completions where it was stuck."""
 
     def __init__(self, first: SlotRepair) -> None:
         self.first = self.now = first
         self.rounds = 0
+        self.turns = 0
+        self.looked = False  # whether whole slots can do the work
+        self.whole: WholeSlots | None = None
 
-    def again(self) -> None:
-        """Go back to the first completions."""
-        self.now, self.first.idle = self.first, 0
-        self.rounds += 1
+    def look(self, progress: Progress) -> list[SlotBound]:
+        """Find limits on slots by which the work cannot be done, or put into them what they can."""
+        if self.whole is None:
+            self.whole = WholeSlots(self.first)
+        if not self.whole.relax(progress.span(LOOK)):
+            return []
+        if self.whole.found.value < 1:
+            limits = self.whole.limits(progress.span(LIMITS))
+            if limits:
+                return limits
+            if self.whole.effort is ROUGH:
+                self.whole.effort = WELL
+                return []
+        self.looked = True
+        self.whole.begin(progress.span())
+        self.whole = None
+        return []

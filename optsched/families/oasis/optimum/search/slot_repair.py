@@ -191,7 +191,7 @@ class SlotRepair:
         for t in slots if self.begun else ():
             wanted[self.active[t]] += self._numbers(0, t)
         wanted, weight = np.maximum(wanted[jobs], 0), self.weight[jobs]
-        blocks = [self._block(t) for t in slots]
+        blocks = [self.block(t) for t in slots]
         width = sum(block.upper.size for block in blocks)
         done = hstack(
             [self._workers(t, jobs, block) for t, block in zip(slots, blocks, strict=True)]
@@ -225,9 +225,9 @@ class SlotRepair:
             return
         ends = np.cumsum([block.upper.size for block in blocks])
         for t, part in zip(slots, np.split(result.x[:width], ends[:-1]), strict=True):
-            self._place(t, np.rint(part).astype(np.int64))
+            self.place(t, np.rint(part).astype(np.int64))
 
-    def _place(self, t: int, point: Ints) -> None:
+    def place(self, t: int, point: Ints) -> None:
         """Take over a point of a slot's program; machines may hold more than the numbers say."""
         jobs = len(self.active[t])
         cut = 2 * jobs + self.placed[0][t].size
@@ -245,7 +245,7 @@ class SlotRepair:
         numbers = [self._numbers(side, t) for side in SIDES]
         return np.concatenate([*numbers, *(self.placed[side][t].ravel() for side in SIDES)])
 
-    def _block(self, t: int) -> _Block:
+    def block(self, t: int) -> _Block:
         """Return the program of a slot: workers n and PS m by job, and both by machine and job."""
         problem, jobs = self.problem, self.active[t]
         one = eye_array(len(jobs))

@@ -43,7 +43,7 @@ class UnitTree(SlotBranching, UnitBlocks):
         used = self.used(relaxation)
         if self._split_completions(used):
             return None
-        return {i: completion for i, completion, _, _ in used}
+        return {i: int(self.deadline[i, completion]) for i, completion, _, _ in used}
 
     def schedule(self, relaxation: Relaxation) -> OasisSchedule | None:
         """Return the schedule that a relaxation is, if its numbers are whole and pack."""
