@@ -176,16 +176,11 @@ class BranchAndPrice:
         if node.bound <= self.target():
             return None
         relaxation = self._relax(node)
-        if node.bound > self.target() and not self.stop():
+        while node.bound > self.target() and not self.stop():
             self.relaxed(relaxation)
-        while (
-            self.problem.rhs.size > self.master.rows  # new rows, by which less is possible
-            and node.bound > self.target()
-            and not self.stop()
-        ):
-            relaxation = self._relax(node)
-            if node.bound > self.target() and not self.stop():
-                self.relaxed(relaxation)
+            if self.problem.rhs.size == self.master.rows:
+                break
+            relaxation = self._relax(node)  # with new rows, by which less is possible
         if node.bound <= self.target():
             return None
         if self.stop():

@@ -82,15 +82,20 @@ class SlotBranching:
 
     @cached_property
     def deadline(self) -> Ints:
-        """The last slot in which a completion earns as much as in each slot, shape (I, T).
+        """The last slot of the plateau of its utility on which a slot is, by job, shape (I, T).
 
-        So that where a job completes on a plateau of its utility is never split.
+        Plateaus are disjoint, so a split behind one separates it from all others; where on a
+        plateau a job completes is never split.
         """
         utility = self.inst.arrays.utility
         least = FLAT * float(utility.max(axis=1, initial=0.0).sum())
-        slots = np.arange(self.slots)
-        alike = (utility[:, :, None] <= utility[:, None, :] + least) & (slots >= slots[:, None])
-        last: Ints = np.where(alike, slots, -1).max(axis=2)
+        last = np.zeros((self.jobs, self.slots), np.int64)
+        for i, earned in enumerate(utility):
+            first = 0
+            for t in range(self.slots):
+                if abs(earned[first] - earned[t]) > least:
+                    first = t
+                last[i, first : t + 1] = t
         return last
 
     def _split_completions(self, used: Used) -> list[Split]:

@@ -1,4 +1,4 @@
-"""Limits on what one slot holds: proved, checked again, refused where they are damaged, and used."""
+"""Limits on what one slot holds: proved, checked again, refused where damaged, and used."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from oasis_twin import Twin, tiny_instance
 
 from optsched.engine.budget import Budget
+from optsched.engine.colgen import Master, generate_columns
 from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.format import (
     CompletionSplit,
@@ -18,8 +19,7 @@ from optsched.families.oasis.certificate.format import (
     check,
     leaf_bounds,
 )
-from optsched.families.oasis.certificate.slot_limits import check_limit
-from optsched.families.oasis.optimum.certify import slot_limit
+from optsched.families.oasis.certificate.slot_limits import check_limits
 from optsched.families.oasis.optimum.prices.slot_limits import prove
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
 from optsched.families.oasis.optimum.search.whole_slots import WholeSlots
@@ -62,7 +62,7 @@ def most_of_a_slot(inst, weights):
 
 
 def proved(inst, weights, goal=0):
-    return slot_limit(prove(UnitTree(inst), weights, goal, lambda: False))
+    return prove(UnitTree(inst), weights, goal, lambda: False).limit
 
 
 def some_weights(inst, seed):
@@ -77,11 +77,11 @@ def test_what_is_proved_is_the_most_that_a_slot_holds(seed):
     bounds = LeafBounds(inst, BITS)
     most = most_of_a_slot(inst, weights)
     limit = proved(inst, weights)
-    check_limit(0, limit, bounds)
+    check_limits([limit], bounds)
     assert limit.most == most
     if most:
-        with pytest.raises(ValueError, match="the prices prove"):
-            check_limit(0, limit.model_copy(update={"most": most - 1}), bounds)
+        with pytest.raises(ValueError, match=f"most is {most - 1}, expected {most}"):
+            check_limits([limit.model_copy(update={"most": most - 1})], bounds)
 
 
 def with_limits(inst, limits, nodes):
@@ -118,14 +118,14 @@ def damaged(limit):
         nodes[k] |= what
         return {**text, "nodes": nodes}
 
-    yield {**text, "most": text["most"] - 1}, "the prices prove"
-    yield {**text, "weights": [(job, weight + 1), *others]}, "the prices prove"
+    yield {**text, "most": text["most"] - 1}, "which is proved"
+    yield {**text, "weights": [(job, weight + 1), *others]}, "which is proved"
     yield {**text, "weights": [(job, 0), *others]}, "expected 1"
     yield {**text, "weights": [(job, -weight), *others]}, "expected 1"
     yield {**text, "weights": [(job, 2**40), *others]}, "expected 1"
     yield {**text, "weights": [(job, weight), (job, weight)]}, "two weights"
     yield {**text, "weights": [(99, weight), *others]}, "job 99 does not exist"
-    yield changed(leaf, prices=()), "the prices prove"
+    yield changed(leaf, prices=()), "which is proved"
     yield changed(leaf, prices=[(2, job, 1)]), "side 2 does not exist"
     yield changed(leaf, prices=[(0, 99, 1)]), "job 99 does not exist"
     yield changed(leaf, prices=[(0, job, -1)]), "expected 0"
@@ -135,7 +135,7 @@ def damaged(limit):
     yield changed(split, right=text["nodes"][split]["left"]), "already a child"
     yield changed(split, job=99), "job 99 does not exist"
     yield changed(split, at=10**6), "at 1000000 does not exist"
-    yield {**text, "nodes": [text["nodes"][leaf]]}, "the prices prove"
+    yield {**text, "nodes": [text["nodes"][leaf]]}, "which is proved"
     yield {**text, "nodes": [*text["nodes"], text["nodes"][leaf]]}, "cannot be reached"
 
 
@@ -185,24 +185,22 @@ def tight():
     whole = WholeSlots(SlotRepair(problem, TIGHT, np.random.default_rng(0)))
     budget = Budget()
     assert whole.relax(budget.span())
-    return inst, problem, whole.limits(budget.span())
+    return inst, whole.limits(budget.span())
 
 
 def test_completions_that_no_whole_slots_do_are_cut_off(tight):
-    inst, problem, found = tight
-    work = sum(found[1].weights * np.array(inst.work))
-    held = sum(
-        max(b.most for b in found if set(np.flatnonzero(b.weights)) == set(active))
-        for t in range(inst.horizon)
-        if (active := [i for i, due in TIGHT.items() if inst.jobs[i].arrival <= t <= due])
-    )
-    assert held < work
+    inst, found = tight
+    weights = np.max([bound.weights for bound in found], axis=0)
+    held = 0
+    for t in range(inst.horizon):
+        active = [i for i, due in TIGHT.items() if inst.jobs[i].arrival <= t <= due and weights[i]]
+        if active:
+            held += min(bound.limit.most for bound in found if bound.weights[active].all())
+    assert held < weights @ inst.work
 
 
 def test_rows_of_limits_lower_the_bound(tight):
-    from optsched.engine.colgen import Master, generate_columns
-
-    inst, _, found = tight
+    inst, found = tight
     problem = UnitTree(inst)
     node = problem.root()
     for i in range(problem.jobs):

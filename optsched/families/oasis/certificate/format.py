@@ -42,7 +42,7 @@ from optsched.families.oasis.certificate.bound import (
     SlotPriced,
 )
 from optsched.families.oasis.certificate.limits import CELLS
-from optsched.families.oasis.certificate.slot_limits import SlotLimit, check_limit, weights_of
+from optsched.families.oasis.certificate.slot_limits import SlotLimit, check_limits
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import INT64
@@ -200,8 +200,7 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     nodes = certificate.nodes
     check_tree(nodes, lambda k, node: _check(inst, k, node))
     bounds = LeafBounds(inst, certificate.grid_bits)
-    for k, limit in enumerate(certificate.limits):
-        check_limit(k, limit, bounds)
+    held = check_limits(certificate.limits, bounds), [x.most for x in certificate.limits]
     if len(nodes) == 1 and nodes[0].prices is None:  # what is known in a blink is checked in one
         yield bounds.unpriced()
         return
@@ -210,7 +209,7 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     @lru_cache(maxsize=1)  # price sets come one after the other
     def priced(owner: int) -> CapacityPriced | SlotPriced:
         prices = nodes[owner].prices if owner >= 0 else None
-        return _read(bounds, owner, prices, certificate.limits)
+        return _read(bounds, owner, prices, held)
 
     for leaf, owner in walk(nodes, lambda split, right: _restrict(limits, split, right)):
         prices = priced(owner)
@@ -247,9 +246,12 @@ def _restrict(limits: OasisLimits, split: Split, right: bool) -> list[Change]:
 
 
 def _read(
-    bounds: LeafBounds, k: int, prices: Prices | None, slot_limits: Sequence[SlotLimit]
+    bounds: LeafBounds, k: int, prices: Prices | None, held: tuple[Ints, list[int]]
 ) -> CapacityPriced | SlotPriced:
-    """Return the arrays that the prices of node ``k`` mean; without any, all are 0."""
+    """Return the arrays that the prices of node ``k`` mean; without any, all are 0.
+
+    ``held`` has the weights of limits on slots, shape (K, I), and what each is at most.
+    """
     inst = bounds.inst
     entries: Sequence[tuple[int, ...]] = prices.entries if prices else ()
     for entry in entries:
@@ -262,12 +264,11 @@ def _read(
     if not isinstance(prices, CapacityPrices):
         names = {"job": len(inst.jobs), "slot": inst.horizon}
         both = side(0, names, LARGEST_PRICE), side(1, names, LARGEST_PRICE)
-        names = {"limit": len(slot_limits), "slot": inst.horizon}
+        weights, most = held
+        names = {"limit": len(most), "slot": inst.horizon}
         priced = prices.limits if prices else ()
         each = dense(f"node {k}, limits", priced, names, LARGEST_PRICE, CELLS)
-        weights = [weights_of(n, limit, len(inst.jobs)) for n, limit in enumerate(slot_limits)]
-        rows = np.array(weights, np.int64).reshape(len(slot_limits), len(inst.jobs))
-        return bounds.slot_priced(both, each, rows, [limit.most for limit in slot_limits])
+        return bounds.slot_priced(both, each, weights, most)
     a, resources = inst.arrays, len(inst.resources)
     shapes = [
         {"slot": inst.horizon, "class": len(classes), "resource": resources}

@@ -7,6 +7,7 @@ and their PS cost, with all that the machines could take in, bound the weights o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import numpy as np
@@ -78,7 +79,7 @@ class SlotLimit(Frozen):
     nodes: tuple[SlotNode, ...] = Field(min_length=1, description="a tree; the first is its root")
 
 
-def weights_of(k: int, limit: SlotLimit, jobs: int) -> Ints:
+def _weights_of(k: int, limit: SlotLimit, jobs: int) -> Ints:
     """Return the weights by job, shape (I,), of limit ``k``.
 
     Raises
@@ -99,16 +100,44 @@ def weights_of(k: int, limit: SlotLimit, jobs: int) -> Ints:
     return weights
 
 
-def check_limit(k: int, limit: SlotLimit, bounds: LeafBounds) -> None:
-    """Prove limit ``k`` again.
+def check_limits(limits: Sequence[SlotLimit], bounds: LeafBounds) -> Ints:
+    """Prove limits again; return their weights, shape (K, I).
 
     Raises
     ------
     ValueError
-        It is no tree, a node holds what is not allowed there, or it proves less than it says.
+        One is no tree, a node holds what is not allowed there, or it proves less than it says.
     """
     jobs = len(bounds.inst.jobs)
-    weights = weights_of(k, limit, jobs)
+    cells("weights of limits", len(limits), jobs)
+    weights = np.zeros((len(limits), jobs), np.int64)
+    for k, limit in enumerate(limits):
+        weights[k] = _weights_of(k, limit, jobs)
+        found = proved(k, limit, weights[k], bounds)
+        if found > limit.most:
+            raise ValueError(f"limit {k}: most is {limit.most}, expected {found}, which is proved")
+    return weights
+
+
+def proved(k: int, limit: SlotLimit, weights: Ints, bounds: LeafBounds) -> int:
+    """Return the most that the proof of limit ``k`` leaves to a slot, whatever it says.
+
+    Parameters
+    ----------
+    k : int
+        For messages.
+    limit : SlotLimit
+    weights : shape (I,)
+        Its weights by job.
+    bounds : LeafBounds
+        Of the instance, at any grid.
+
+    Raises
+    ------
+    ValueError
+        It is no tree, or a node holds what is not allowed there.
+    """
+    jobs = len(bounds.inst.jobs)
 
     def check(n: int, node: SlotLeaf | SlotSplits) -> None:
         if not isinstance(node, SlotLeaf):
@@ -134,17 +163,16 @@ def check_limit(k: int, limit: SlotLimit, bounds: LeafBounds) -> None:
             return [change(low, i, max(low[i], split.at + 1))]
         return [change(high, i, min(high[i], split.at))]
 
+    most = 0
     for leaf, _ in walk(limit.nodes, restrict):
         names = {"side": 2, "job": jobs}
         entries = limit.nodes[leaf].prices  # type: ignore[union-attr]
         prices = dense(f"limit {k}, node {leaf}", entries, names, LARGEST_LIMIT_PRICE, 2 * jobs)
         numbers = weights << limit.grid_bits, low, high
         found = _bound(bounds, numbers, held, prices)
-        if found is not None and found >> limit.grid_bits > limit.most:
-            raise ValueError(
-                f"limit {k}, node {leaf}: the prices prove {found >> limit.grid_bits}, "
-                f"expected at most {limit.most}"
-            )
+        if found is not None:
+            most = max(most, found >> limit.grid_bits)
+    return most
 
 
 def _bound(

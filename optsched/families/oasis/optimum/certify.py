@@ -22,23 +22,15 @@ from optsched.families.oasis.certificate.format import (
     to_fine_grid,
 )
 from optsched.families.oasis.certificate.limits import Range
-from optsched.families.oasis.certificate.slot_limits import (
-    HostedSplit,
-    NumberSplit,
-    SlotLeaf,
-    SlotLimit,
-)
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.slot_limits import Hosted, SlotBound
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Floats
-from optsched.proofs.grid import sparse, to_grid
+from optsched.proofs.grid import to_grid
 
 SLOT_BITS = 40  # the grid of prices per worker, at the finest
-LIMIT_BITS = 20  # the same of a limit on slots
 CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 
@@ -94,26 +86,8 @@ def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
     return OasisCertificate(
         instance_sha256=inst.digest(),
         grid_bits=bits,
-        limits=tuple(slot_limit(bound) for bound in problem.slot_bounds),
+        limits=tuple(bound.limit for bound in problem.slot_bounds),
         nodes=tuple(nodes),
-    )
-
-
-def slot_limit(bound: SlotBound) -> SlotLimit:
-    """Return a limit on slots with its proof."""
-    nodes: list[SlotLeaf | NumberSplit | HostedSplit] = []
-    for node in bound.tree.nodes:
-        if node.children is not None:
-            left, right = node.children
-            kind = HostedSplit if isinstance(node.split, Hosted) else NumberSplit
-            nodes.append(kind(**vars(node.split), left=left, right=right))
-            continue
-        grid = to_grid(node.prices.reshape(2, -1), LIMIT_BITS)
-        entries = ((s, int(bound.jobs[j]), price) for s, j, price in sparse(grid))
-        nodes.append(SlotLeaf(prices=tuple(entries)))
-    weights = ((int(i), int(bound.weights[i])) for i in bound.jobs)
-    return SlotLimit(
-        weights=tuple(weights), most=bound.most, grid_bits=LIMIT_BITS, nodes=tuple(nodes)
     )
 
 

@@ -7,16 +7,24 @@ says of a slot is a row of the master program for each.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from optsched.engine.branch import BranchAndPrice, Split, Tree
+from optsched.engine.branch import BranchAndPrice, Split, TreeNode
 from optsched.engine.colgen import Column, Pricing, Relaxation
 from optsched.engine.slot_tree import INTEGRAL
+from optsched.families.oasis.certificate.limits import LARGEST_LIMIT_PRICE
+from optsched.families.oasis.certificate.slot_limits import (
+    HostedSplit,
+    NumberSplit,
+    SlotLeaf,
+    SlotLimit,
+    SlotNode,
+    proved,
+)
 from optsched.families.oasis.optimum.prices.patterns import (
     STEPS,
     Knapsacks,
@@ -25,23 +33,23 @@ from optsched.families.oasis.optimum.prices.patterns import (
 )
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import effort
+from optsched.proofs.grid import sparse, to_grid
 
 if TYPE_CHECKING:
     from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 
 NODES = 300  # of a proof, at most
 PATTERN_NODES = 200_000  # of the search for a best pattern
+GRID_BITS = 20  # of a proof's prices
 ROUNDING = 0.02  # of a weight: what a proof may lose where its prices are rounded
 
 
 @dataclass(frozen=True)
 class SlotBound:
-    """Weights of the workers of each job, shape (I,), the most of them in a slot, and why."""
+    """A limit on slots with its proof, and its weights by job, shape (I,)."""
 
     weights: Ints
-    most: int
-    jobs: Ints  # (J,) that have weights; the proof's jobs
-    tree: Tree
+    limit: SlotLimit
 
 
 @dataclass(frozen=True)
@@ -280,15 +288,13 @@ def prove(
     ----------
     problem : UnitBlocks
     weights : mapping
-        Job -> weight of one of its workers, at least 1.
+        Job -> weight of one of its workers, at least 1; of one job at least.
     goal : int
         No smaller bound is looked for.
     stop : callable
         Whether the time is up.
     """
     one = OneSlot(problem, weights)
-    if not weights:
-        return SlotBound(np.zeros(problem.jobs, np.int64), 0, one.jobs, Tree())
     enough = goal + 1 - ROUNDING
     tree = BranchAndPrice(
         one,
@@ -298,7 +304,22 @@ def prove(
         relaxed=lambda _: None,
     )
     tree.run()
-    most = max(goal, math.floor(tree.tree.bound() + ROUNDING))
     every = np.zeros(problem.jobs, np.int64)
     every[one.jobs] = one.weights
-    return SlotBound(every, most, one.jobs, tree.tree)
+    limit = SlotLimit(
+        weights=tuple(sorted(weights.items())),
+        most=0,
+        grid_bits=GRID_BITS,
+        nodes=tuple(_node(node, one.jobs.tolist()) for node in tree.tree.nodes),
+    )
+    most = proved(0, limit, every, problem.judge)
+    return SlotBound(every, limit.model_copy(update={"most": most}))
+
+
+def _node(node: TreeNode, jobs: list[int]) -> SlotNode:
+    if node.children is not None:
+        left, right = node.children
+        kind = HostedSplit if isinstance(node.split, Hosted) else NumberSplit
+        return kind(**vars(node.split), left=left, right=right)
+    grid = np.minimum(to_grid(node.prices.reshape(2, -1), GRID_BITS), LARGEST_LIMIT_PRICE - 1)
+    return SlotLeaf(prices=tuple((s, jobs[j], price) for s, j, price in sparse(grid)))

@@ -8,11 +8,13 @@ what one machine hosts. Its bound is at least as tight as prices on capacity whe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
+from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES
 from optsched.families.oasis.optimum.prices.patterns import (
@@ -101,17 +103,20 @@ class UnitBlocks:
         What prices there were have none for the new rows yet: see `colgen.filled`.
         """
         for bound in found:
-            name = bound.weights.tobytes(), bound.most
-            if not bound.jobs.size or name in {
-                (b.weights.tobytes(), b.most) for b in self.slot_bounds
-            }:
+            known = {(b.limit.weights, b.limit.most) for b in self.slot_bounds}
+            if (bound.limit.weights, bound.limit.most) in known:
                 continue
-            slots = np.flatnonzero((self.row[0, bound.jobs] >= 0).all(axis=0))
+            slots = np.flatnonzero((self.row[0, bound.weights > 0] >= 0).all(axis=0))
             row = np.full(self.slots, -1)
             row[slots] = self.rhs.size + np.arange(slots.size)
             self.slot_bounds.append(bound)
             self.limit_row = np.vstack([self.limit_row, row])
-            self.rhs = np.append(self.rhs, np.full(slots.size, float(bound.most)))
+            self.rhs = np.append(self.rhs, np.full(slots.size, float(bound.limit.most)))
+
+    @cached_property
+    def judge(self) -> LeafBounds:
+        """What proves limits on slots; the grid of prices does not matter to it."""
+        return LeafBounds(self.inst, 0)
 
     def by_limit(self, prices: Floats) -> Floats:
         """Return prices of the limits by slot, shape (K, T); of rows that came later, none."""

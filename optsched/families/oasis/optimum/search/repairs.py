@@ -127,7 +127,7 @@ class Repairs:
             repair = min(self.open, key=lambda r: (r.rounds, -self._worth(r.first.due)))
         repair.turns += 1
         if not repair.looked and repair.turns % 2:
-            limits = repair.look(self.progress)
+            limits = repair.look(self.progress, self._ended)
             if limits:
                 self.limits.put(limits)
                 with self.lock:
@@ -178,10 +178,10 @@ class _Repair:
         self.looked = False  # whether whole slots can do the work
         self.whole: WholeSlots | None = None
 
-    def look(self, progress: Progress) -> list[SlotBound]:
+    def look(self, progress: Progress, ended: Callable[[], bool]) -> list[SlotBound]:
         """Find limits on slots by which the work cannot be done, or put into them what they can."""
         if self.whole is None:
-            self.whole = WholeSlots(self.first)
+            self.whole = WholeSlots(self.first, ended)
         if not self.whole.relax(progress.span(LOOK)):
             return []
         if self.whole.found.value < 1:

@@ -8,6 +8,8 @@ whole columns are where the search for a schedule begins.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import coo_array
 
@@ -36,10 +38,12 @@ class WholeSlots:
     ----------
     repair : SlotRepair
         The state that knows completions and slots; `begin` puts what was found there.
+    ended : callable
+        Whether nobody needs to know any more.
     """
 
-    def __init__(self, repair: SlotRepair) -> None:
-        self.repair, self.problem = repair, repair.problem
+    def __init__(self, repair: SlotRepair, ended: Callable[[], bool] = lambda: False) -> None:
+        self.repair, self.problem, self.ended = repair, repair.problem, ended
         self.jobs = sorted(repair.due)
         self.work = np.array([self.problem.inst.work[i] for i in self.jobs], float)
         alike: dict[tuple[int, ...], list[int]] = {}
@@ -54,7 +58,7 @@ class WholeSlots:
         self.copies = np.array([*(len(slots) for slots in self.slots), MOST_SHARE])
         self.equality = np.zeros(self.copies.size, bool)
         self.penalty = 1e6
-        self.span: Span | None = None
+        self.span: Span
         self.master = Master(self)
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:  # noqa: ARG002
@@ -67,7 +71,6 @@ class WholeSlots:
 
     def _best(self, value: list[float], g: int) -> tuple[float, Column | None]:
         """Return a bound on what a slot of a kind is worth, and a column."""
-        assert self.span is not None
         block, jobs = self.programs[g], self.groups[g]
         if not any(value):
             return 0.0, None
@@ -102,7 +105,7 @@ class WholeSlots:
         self.found = generate_columns(
             self,
             self.master,
-            stop=lambda r: r.bound < 1 - BEYOND or r.value >= 1 or span.over(),
+            stop=lambda r: r.bound < 1 - BEYOND or r.value >= 1 or self._over(),
             tolerance=lambda _: EXACT,
             smoothing=0.0,
         )
@@ -127,16 +130,20 @@ class WholeSlots:
         for scale in range(COARSEST, FINEST + 1):
             weights = np.rint(scale * prices / prices.max(initial=1e-300)).astype(np.int64)
             name = (weights // max(1, np.gcd.reduce(weights))).tobytes()
-            if span.over() or not weights.any() or len(tried) == TRIES:
+            if self._over() or not weights.any() or len(tried) == TRIES:
                 break
             if name in tried or not self._short(weights, most):
                 continue
             tried.add(name)
             found = self._prove(weights, most)
-            if self.work @ weights > self.copies[:-1] @ [bound.most for bound in found]:
-                return found
+            held = sum(self.copies[g] * bound.limit.most for g, bound in found.items())
+            if self.work @ weights > held:
+                return list(found.values())
             self._learn(weights, most)
         return []
+
+    def _over(self) -> bool:
+        return self.span.over() or self.ended()
 
     def _short(self, weights: Ints, most: list[Ints]) -> bool:
         """Return whether known columns keep a limit that the work does not."""
@@ -157,13 +164,15 @@ class WholeSlots:
                 self.master.add([column])
                 most[g] = np.vstack([most[g], column.choice[: len(jobs)]])
 
-    def _prove(self, weights: Ints, most: list[Ints]) -> list[SlotBound]:
-        assert self.span is not None
+    def _prove(self, weights: Ints, most: list[Ints]) -> dict[int, SlotBound]:
+        """Prove a limit for every kind of slot in which a job has a weight."""
         by_job = dict(zip(self.jobs, weights.tolist(), strict=True))
-        out = []
-        for jobs, goal in zip(self.groups, self._goals(weights, most).tolist(), strict=True):
+        goals = self._goals(weights, most).tolist()
+        out = {}
+        for g, jobs in enumerate(self.groups):
             mine = {i: by_job[i] for i in jobs if by_job[i]}
-            out.append(prove(self.problem, mine, goal, self.span.over))
+            if mine:
+                out[g] = prove(self.problem, mine, goals[g], self._over)
         return out
 
     def begin(self, span: Span) -> None:
