@@ -1,11 +1,13 @@
-"""The optimum of the paper's Fig. 5 (10 jobs, 10 slots), beside HiGHS on the program per machine.
+"""The optimum of the paper's Fig. 5 (10 jobs, 10 slots), beside HiGHS on the program by class.
 
-    python benchmarks/oasis_fig5.py        (up to three hours; less the faster the instances close)
+    python benchmarks/oasis_fig5.py        (up to 100 minutes; less the faster the instances close)
 
 Closed means: a schedule that the judge accepts and a bound that its certificate proves, relatively
-1e-6 apart, within the limit, the check of the certificate included. For the comparison both methods
-have the same limit (the smaller one), and a run that did not close counts as twice that limit. Both
-have as many threads (two by default).
+1e-6 apart, within the limit, the check of the certificate included. HiGHS closes where it calls its
+optimum one, and that is not above the bound: the program by class promises what no schedule earns
+where workers do not sit on single machines. For the comparison both methods have the same limit
+(the smaller one), and a run that did not close counts as twice that limit. Both have as many
+threads (two by default).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import time
 from collections.abc import Sequence
 from itertools import product
 
+import oasis_by_class
 from bench import (
     Benchmark,
     Row,
@@ -38,12 +41,11 @@ from optsched.problem import Level, Status
 
 MACHINES = (20, 40, 60, 80, 100)
 WARM = 60.0  # seconds at most that each method runs before, to compile its kernels
-AIM = 60.0  # seconds within which all should close
 METHODS = {
     "optsched": 'solve(method="auto", gap=1e-6, seed=0, check="certified")',
-    "HiGHS": 'solve(method="compact", gap=1e-6, seed=0): the program (1)-(13) of '
-    "optsched/models/oasis.py with a variable per job, slot and machine, built by Pyomo and solved "
-    "by HiGHS without presolve, mip_rel_gap 1e-6; the time includes building",
+    "HiGHS": "the program by class of machines (benchmarks/oasis_by_class.py), handed over as a "
+    "matrix, without presolve, mip_rel_gap 1e-6; the time includes building, and not to find out "
+    "whether its numbers sit on single machines",
 }
 
 
@@ -57,8 +59,8 @@ def measure(cell: Row) -> Row:
         (p.seconds for p in ours.history if p.value == ours.value and p.value is not None), None
     )
     limit = cell["alternative_limit"]
-    theirs = solve(inst, method="compact", time_limit=limit, threads=threads)
-    return row | {f"highs_{name}": x for name, x in _figures(theirs).items()}
+    theirs = oasis_by_class.measure(inst, time_limit=limit, threads=threads)
+    return row | {f"highs_{name}": x for name, x in theirs.items()}
 
 
 def _figures(optimum: Optimum) -> Row:
@@ -91,21 +93,26 @@ def closed(row: Row, prefix: str, limit: float) -> bool:
     return in_time and row[f"{prefix}status"] == Status.OPTIMAL
 
 
+def answered(row: Row, limit: float) -> bool:
+    """Whether HiGHS found an optimum in time that a schedule may earn, for all that is proved."""
+    most = row["bound"] * (1 + CLOSED) + CLOSED
+    return closed(row, "highs_", limit) and bool(row["highs_value"] <= most)
+
+
 def certified(row: Row) -> bool:
     """Whether the instance was closed by a certificate, within its limit."""
     return closed(row, "", row["time_limit"]) and row["level"] == Level.CERTIFIED
 
 
 def contradicts(row: Row) -> bool:
-    """Whether the methods disagree: a value above the other's bound, or two different optima."""
-    reach = 1 + CLOSED
-    pairs = (("value", "highs_bound"), ("highs_value", "bound"))
-    crossed = any(
-        None not in (row[v], row[b]) and row[v] > row[b] * reach + CLOSED for v, b in pairs
+    """Whether the methods disagree: a value above the other's bound.
+
+    HiGHS's value is one only where it sits on single machines.
+    """
+    pairs = [("value", "highs_bound")] + [("highs_value", "bound")] * row["highs_packs"]
+    return any(
+        None not in (row[v], row[b]) and row[v] > row[b] * (1 + CLOSED) + CLOSED for v, b in pairs
     )
-    both = row["status"] == row["highs_status"] == Status.OPTIMAL
-    apart = both and abs(row["value"] - row["highs_value"]) > CLOSED * max(1.0, abs(row["value"]))
-    return bool(crossed or apart)
 
 
 def speed_up(rows: Sequence[Row]) -> float:
@@ -113,9 +120,9 @@ def speed_up(rows: Sequence[Row]) -> float:
     times: tuple[list[float], list[float]] = ([], [])
     for row in rows:
         limit = min(row["time_limit"], row["alternative_limit"])
-        for prefix, taken in zip(("highs_", ""), times, strict=True):
-            done = closed(row, prefix, limit)
-            taken.append(par2(row[f"{prefix}seconds"] if done else None, limit))
+        done = answered(row, limit), closed(row, "", limit)
+        for prefix, is_done, taken in zip(("highs_", ""), done, times, strict=True):
+            taken.append(par2(row[f"{prefix}seconds"] if is_done else None, limit))
     return geometric_mean(times[0]) / geometric_mean(times[1])
 
 
@@ -125,7 +132,7 @@ def line(name: str, rows: Sequence[Row]) -> list[str]:
     gaps = [row["gap"] for row in rows if row["gap"] is not None]
     checks = [row["check_seconds"] for row in rows if row["check_seconds"] is not None]
     nodes = [row["nodes"] for row in rows if row["nodes"] is not None]
-    theirs = sum(closed(row, "highs_", row["alternative_limit"]) for row in rows)
+    theirs = sum(answered(row, row["alternative_limit"]) for row in rows)
     return [
         name,
         f"{sum(map(certified, rows))} of {len(rows)}",
@@ -148,7 +155,6 @@ def summarize(rows: list[Row]) -> Summary:
     lines = [line(str(m), [row for row in rows if row["machines"] == m]) for m in numbers]
     lines.append(line("all", rows))
     share = sum(map(certified, rows)) / len(rows)
-    in_aim = sum(certified(row) and row["seconds"] <= AIM for row in rows) / len(rows)
     claimed = sum(row["level"] == Level.CLAIMED for row in rows)
     middle = median([row["seconds"] for row in rows])
     return Summary(
@@ -158,12 +164,11 @@ def summarize(rows: list[Row]) -> Summary:
         ),
         lines,
         (
-            Target("closed within the limit", "%", share, must=0.9, at_least=True),
+            Target("closed within the limit", "%", share, must=0.94, aim=1.0, at_least=True),
             Target("bounds that are only claimed", "", claimed, must=0),
             Target("values or bounds that contradict HiGHS's", "", sum(map(contradicts, rows)), 0),
-            Target(f"closed within {AIM:.0f} s", "%", in_aim, aim=1.0, at_least=True),
             Target("median", "s", middle, aim=5.0),
-            Target("times faster than HiGHS (PAR2)", "", speed_up(rows), aim=5.0, at_least=True),
+            Target("times faster than HiGHS (PAR2)", "", speed_up(rows), 5.0, 10.0, at_least=True),
         ),
         {"open": [[row["machines"], row["seed"]] for row in rows if not certified(row)]},
     )
@@ -180,27 +185,27 @@ BENCHMARK = Benchmark(
 
 def main(argv: Sequence[str] | None = None) -> Row:
     """Measure and store."""
-    p = parser(__doc__, time_limit=120.0, small_limit=300.0, alternative_limit=60.0)
+    p = parser(__doc__, time_limit=60.0, alternative_limit=60.0)
     p.add_argument("--machines", nargs="+", type=int, default=list(MACHINES))
     p.add_argument("--jobs", type=int, default=10)
     p.add_argument("--slots", type=int, default=10)
     p.add_argument("--threads", type=int, default=2, help="of either method")
     options = parse(p, __file__, argv)
-    few = min(MACHINES)  # the hardest: packing dominates
     cells = [
         {
             "machines": machines,
             "seed": seed,
             "jobs": options.jobs,
             "slots": options.slots,
-            "time_limit": options.small_limit if machines <= few else options.time_limit,
+            "time_limit": options.time_limit,
             "alternative_limit": options.alternative_limit,
             "threads": options.threads,
         }
         for seed, machines in product(range(options.seeds), options.machines)
     ]
-    for method in ("auto", "compact"):  # compiles and imports everything
-        solve(generate("small", seed=0), method=method, time_limit=WARM, threads=options.threads)
+    warm = generate("small", seed=0)  # compiles and imports everything
+    solve(warm, time_limit=WARM, threads=options.threads)
+    oasis_by_class.measure(warm, time_limit=WARM, threads=options.threads)
     return BENCHMARK.run(cells, measure, options)
 
 
