@@ -23,6 +23,7 @@ from optsched.families.oasis.certificate.slot_limits import check_limits
 from optsched.families.oasis.optimum.prices.slot_limits import prove
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
 from optsched.families.oasis.optimum.search.whole_slots import WholeSlots
+from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 
@@ -176,6 +177,15 @@ def test_dear_limits_stay_in_range():
     plain = with_limits(inst, [], [Leaf()])
     # whoever runs pays more than it earns, so only the limits are worth something
     assert check(inst, certificate) > check(inst, plain) > 0
+
+
+def test_limits_say_nothing_of_more_machines():
+    inst = tiny_instance(0)
+    limit = proved(inst, some_weights(inst, 0))
+    prices = SlotPrices(entries=((0, 0, inst.jobs[0].arrival, 1 << BITS),))
+    assert shadow_prices(inst, with_limits(inst, [limit], [Leaf(prices=prices)]))
+    priced = prices.model_copy(update={"limits": ((0, 0, 1),)})
+    assert shadow_prices(inst, with_limits(inst, [limit], [Leaf(prices=priced)])) == []
 
 
 @pytest.fixture(scope="module")
