@@ -88,7 +88,7 @@ class SlotPrices(Frozen):
     def of(cls, workers: Ints, ps: Ints, limits: Ints | None = None) -> Self:
         """Make the sparse lists from arrays of integers, shape (I, T), and (K, T) of K limits."""
         priced = () if limits is None else sparse(limits)
-        return cls(entries=_sparse(workers, ps), limits=priced)  # type: ignore[arg-type]
+        return cls(entries=_sparse(workers, ps), limits=priced)
 
 
 def _sparse(workers: Ints | Exact, ps: Ints | Exact) -> tuple[tuple[int, ...], ...]:

@@ -27,8 +27,9 @@ def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Ro
     bits = certificate.grid_bits
     if isinstance(root, CapacityPrices):
         return _by_resource(inst, root, bits)
-    by_machine = isinstance(root, SlotPrices) and not root.limits
-    return _by_machine(inst, root, bits) if by_machine else []
+    if isinstance(root, SlotPrices) and not root.limits:
+        return _by_machine(inst, root, bits)
+    return []
 
 
 def _sides(inst: OasisInstance) -> list[tuple[Any, ...]]:

@@ -121,7 +121,8 @@ class UnitBlocks:
     def by_limit(self, prices: Floats) -> Floats:
         """Return prices of the limits by slot, shape (K, T); of rows that came later, none."""
         known = np.append(prices, np.zeros(self.rhs.size - prices.size + 1))
-        return known[self.limit_row]  # -1: the last
+        by_limit: Floats = known[self.limit_row]  # -1: the last
+        return by_limit
 
     def charged(self, prices: Floats) -> Floats:
         """Return what a job pays for a worker, with the limits, shape (I, T)."""

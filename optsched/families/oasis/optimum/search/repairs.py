@@ -178,6 +178,11 @@ class _Repair:
         self.looked = False  # whether whole slots can do the work
         self.whole: WholeSlots | None = None
 
+    def again(self) -> None:
+        """Go back to the first completions."""
+        self.now, self.first.idle = self.first, 0
+        self.rounds += 1
+
     def look(self, progress: Progress, ended: Callable[[], bool]) -> list[SlotBound]:
         """Find limits on slots by which the work cannot be done, or put into them what they can."""
         if self.whole is None:

@@ -88,7 +88,7 @@ class WholeSlots:
             gap=self.effort[0],
             **self.span.limits(self.effort[1]),
         )
-        if result.x is None:
+        if result.x is None or result.bound is None:
             return np.inf, None
         point = np.rint(result.x).astype(np.int64)
         number = point[: len(jobs)]
