@@ -20,7 +20,6 @@ from optsched.engine.progress import CLOSED
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
-from optsched.solvers import Status
 
 Key = tuple[Any, ...]
 
@@ -147,7 +146,7 @@ def measure(inst: OasisInstance, *, time_limit: float, threads: int) -> Row:
     value = None if result.objective is None else -result.objective
     bound = None if result.bound is None else finite(-result.bound)
     return {
-        "status": "optimal" if result.status is Status.OPTIMAL else "feasible",
+        "status": "optimal" if result.status == "optimal" else "feasible",
         "value": value,
         "bound": bound,
         "seconds": seconds,
