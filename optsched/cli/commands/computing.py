@@ -62,6 +62,7 @@ def solve(
     Example:  optsched solve small.json --time-limit 30 -o result.json
 
     Example:  optsched solve small.json --effort 10000
+
     Example:  optsched solve small.json --start-from result.json -o better.json
     """
     from optsched import optimum
