@@ -4,8 +4,7 @@
 
 Instances of preset `mid`: 10 jobs on 4 to 8 servers, 15 jobs on 6 to 8 servers. Closed means a
 relative gap of at most 1e-6 between the judge's value and a bound. Certified counts only bounds
-whose certificate has been re-evaluated; the others that are closed rest on the word of the dynamic
-program over time, or of CP-SAT, for what prices leave.
+whose certificate has been re-evaluated.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ SIZES = {10: (20, (4, 6, 8)), 15: (30, (6, 7, 8))}  # jobs: slots, servers
 LIMITS = {10: 30.0, 15: 90.0}
 METHODS = {
     "auto": "column generation by class of servers, neighbourhood search, branch and price, "
-    "dynamic program over time, then CP-SAT on what is left; one thread",
+    "program over time; one thread",
     "cpsat": "CP-SAT alone: optional modes, one interval per job, cumulative servers; one thread",
     "compact": "HiGHS alone: the time-indexed program (2), its making counts; one thread",
 }

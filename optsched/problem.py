@@ -188,7 +188,6 @@ class Implementation(StrEnum):
     CP_SAT = "CP-SAT"
     CLARABEL = "Clarabel"
     PRICES = "prices"  # a bound by column generation, before its certificate is evaluated
-    TIME_PROGRAM = "dynamic program over time"  # alone, or on what branching leaves
     OTHER = "another solver"  # that Pyomo was told to call
 
 

@@ -65,6 +65,8 @@ class Evaluation:
         self.number = Magnitude.of("workers", [job.chunks for job in inst.jobs])
         self.ps = Magnitude.of("PS", a.ps_needed)
         self.duration = Magnitude.of("duration", [int(modes[-1, 0]) for modes in self.modes])
+        nothing = np.zeros((0, *self.platform.capacity.shape), np.int64)
+        self.free = self.costs(nothing)  # without prices
         arrivals = [job.arrival for job in inst.jobs]
         self.first = Magnitude("first start", max([latest_split, *arrivals]))
         self.slots = self._slots(arrivals)
@@ -75,10 +77,9 @@ class Evaluation:
         All jobs fit one after the other into the time after the last arrival: twice as long is more
         than any search for prices looks at. Where that does not fit into memory, less.
         """
-        classes, resources = self.platform.capacity.shape
+        classes = len(self.platform.capacity)
         types = len(self.platform.e) + len(self.platform.z)
-        free = self._costs(np.zeros((0, classes, resources), np.int64))
-        priced = Priced(0, int64s("weights", [1] * len(arrivals)), free, 0)
+        priced = Priced(0, int64s("weights", [1] * len(arrivals)), self.free, 0)
         anything = np.tile(np.array([0, UNLIMITED], np.int64), (5, 1))
         ends = [self._least(j, anything, priced) for j in range(len(arrivals))]
         alone = [end - a for end, a in zip(ends, arrivals, strict=True) if end >= 0]
@@ -123,9 +124,9 @@ class Evaluation:
         prices = given << finer if finer >= 0 else given >> min(-finer, 63)
         worth = capacity_worth(prices, self.platform.capacity, self.platform.servers)
         weights = int64s("weights", (math.floor(w * Fraction(2) ** grid) for w in self.weights))
-        return Priced(grid, weights, self._costs(prices), worth)
+        return Priced(grid, weights, self.costs(prices), worth)
 
-    def _costs(self, prices: Ints) -> Costs:
+    def costs(self, prices: Ints) -> Costs:
         """Return the costs up to each slot at prices (L, C, R).
 
         Of a kind that fits nowhere nothing is asked.
@@ -169,6 +170,16 @@ class Evaluation:
         finer = INT64.bit_length() - most.most.bit_length()
         Magnitude("cost of a schedule", math.floor(most.most * Fraction(2) ** finer)).fits()
         return finer + FINE
+
+
+def value_step(inst: CompletionInstance) -> Fraction:
+    """Return the greatest number of which every weighted completion is a multiple, 0 without jobs.
+
+    Weights are decimals, so they are whole multiples of their greatest common divisor.
+    """
+    weights = [exact(job.weight) for job in inst.jobs]
+    whole = math.lcm(*(w.denominator for w in weights))
+    return Fraction(math.gcd(*(int(w * whole) for w in weights)), whole)
 
 
 def modes_of(durations: Ints, ring: bool) -> Ints:

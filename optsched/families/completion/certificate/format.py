@@ -33,7 +33,9 @@ from optsched.families.completion.certificate.bound import (
     UNLIMITED,
     Evaluation,
     Priced,
+    value_step,
 )
+from optsched.families.completion.certificate.program import Program, proved
 from optsched.families.completion.instance import LATEST, CompletionInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import exact
@@ -83,6 +85,9 @@ class CompletionCertificate(Frozen):
         description="lists of [slot, class of servers, resource, price of one demand unit]"
     )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
+    program: Program | None = Field(
+        default=None, description="a program over time, whose value is then the bound"
+    )
 
     @classmethod
     def root(cls, inst: CompletionInstance, prices: Floats, grid_bits: int) -> Self:
@@ -110,7 +115,10 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
         message says where.
     """
     check_size(certificate)
-    least = min((b for b in leaf_bounds(inst, certificate) if b is not None), default=None)
+    leaves = list(leaf_bounds(inst, certificate))
+    least = min((b for b in leaves if b is not None), default=None)
+    if least is not None and certificate.program is not None:
+        least = max(least, proved(Evaluation(inst), certificate.program))
     if least is None or least > latest_cost(inst):
         return math.inf
     return max(0.0, float_below(round_up(inst, least)))
@@ -124,16 +132,9 @@ def latest_cost(inst: CompletionInstance) -> Fraction | float:
 
 
 def round_up(inst: CompletionInstance, bound: Fraction) -> Fraction:
-    """Return the least value not below ``bound`` that a sum of weights * slots can have.
-
-    Weights are decimals, so they are whole multiples of their greatest common divisor.
-    """
-    weights = [exact(job.weight) for job in inst.jobs]
-    if not weights:
-        return bound
-    whole = math.lcm(*(w.denominator for w in weights))
-    step = Fraction(math.gcd(*(int(w * whole) for w in weights)), whole)
-    return math.ceil(bound / step) * step
+    """Return the least value not below ``bound`` that a sum of weights * slots can have."""
+    step = value_step(inst)
+    return math.ceil(bound / step) * step if step else bound
 
 
 def leaf_bounds(

@@ -6,10 +6,10 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.kernels import kernel
 
-NONE = cast(int, np.int64(-1))  # no literal, for which a kernel is compiled anew
+NONE, ZERO = (cast(int, np.int64(n)) for n in (-1, 0))  # no literals: kernels are compiled once
 
 
 class Platform(NamedTuple):
@@ -76,11 +76,8 @@ def least_value(
             if first > last or (best >= 0 and weight * (first + d) >= best):
                 continue
             total, top = 0, 0  # workers that find room, and on one server
+            _rooms(platform, m, n, room)
             for c in range(classes):
-                room[c] = n
-                for r in range(platform.e.shape[1]):
-                    if platform.e[m, r] > 0:
-                        room[c] = min(room[c], platform.capacity[c, r] // platform.e[m, r])
                 total += room[c] * platform.servers[c]
                 top = max(top, room[c])
             if total < n:
@@ -100,21 +97,8 @@ def least_value(
                 if (best >= 0 and floor >= best) or (sweep == 0 and least >= 0 and floor >= least):
                     continue
                 least = floor
-                low = NONE
-                for c in range(classes):
-                    unit[c] = costs.worker[m, b, c] - costs.worker[m, a, c]
-                    if room[c] > 0 and (low < 0 or unit[c] < low):
-                        low = unit[c]
-                if best >= 0 and paid + n * low >= best:
-                    continue
                 plan = Plan(n, m, p, a, b, unit, room)
-                if q == 1:
-                    cost = _together(plan, platform, costs)
-                elif platform.ring:
-                    cost = _cheapest(n, plan, platform.servers, NONE, n - 1)
-                else:
-                    limit = best - paid if best >= 0 else NONE
-                    cost = _apart(plan, platform, costs, low, limit)
+                cost = placed(platform, costs, plan, q, best - paid if best >= 0 else NONE)
                 if cost >= 0 and (best < 0 or paid + cost < best):
                     best = paid + cost
     return best
@@ -191,3 +175,78 @@ def _apart(plan: Plan, platform: Platform, costs: Costs, low: int, limit: int) -
                 if limit < 0 or cost < limit:
                     best = limit = cost
     return best
+
+
+@kernel
+def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: int) -> int:
+    """Return the least cost of a placement from a slot to another, -1 if there is none.
+
+    The plan's rooms are known, its units are filled in. Costs from ``limit`` on are no use, -1:
+    there is none.
+    """
+    low = NONE
+    for c in range(plan.unit.size):
+        plan.unit[c] = costs.worker[plan.m, plan.end, c] - costs.worker[plan.m, plan.start, c]
+        if plan.room[c] > 0 and (low < 0 or plan.unit[c] < low):
+            low = plan.unit[c]
+    if low < 0 or (limit >= 0 and plan.n * low >= limit):
+        return NONE
+    if together == 1:
+        return int(_together(plan, platform, costs))
+    if platform.ring:
+        return int(_cheapest(plan.n, plan, platform.servers, NONE, plan.n - 1))
+    return int(_apart(plan, platform, costs, low, limit))
+
+
+@kernel
+def _rooms(platform: Platform, m: int, n: int, room: Ints) -> None:
+    """Fill in how many of n workers of type m one server of each class holds."""
+    for c in range(room.size):
+        room[c] = n
+        for r in range(platform.e.shape[1]):
+            if platform.e[m, r] > 0:
+                room[c] = min(room[c], platform.capacity[c, r] // platform.e[m, r])
+
+
+@kernel
+def placeable(platform: Platform, costs: Costs, modes: Ints) -> Flags:
+    """Return which modes (G, 5), as in `least_value`, fit on the empty servers."""
+    out = np.empty(modes.shape[0], np.bool_)
+    unit = np.empty(platform.servers.size, np.int64)
+    room = np.empty(platform.servers.size, np.int64)
+    for k in range(out.size):
+        m, p, q, n = modes[k, 1], modes[k, 2], modes[k, 3], modes[k, 4]
+        _rooms(platform, m, n, room)
+        plan = Plan(n, m, p, ZERO, ZERO, unit, room)
+        out[k] = placed(platform, costs, plan, q, NONE) >= 0
+    return out
+
+
+@kernel
+def rents(platform: Platform, costs: Costs, items: Ints, longest: Ints) -> Ints:
+    """Return the least cost of items (I, 5) from a slot to another, shape (I, L + 1, L + 1).
+
+    ``longest`` (I,) is that of an item: longer times are left at 0.
+    """
+    slots = costs.worker.shape[1] - 1
+    out = np.full((items.shape[0], slots + 1, slots + 1), NONE, np.int64)
+    unit = np.empty(platform.servers.size, np.int64)
+    room = np.empty(platform.servers.size, np.int64)
+    for i in range(items.shape[0]):
+        for q in range(2):
+            n, mask, p = items[i, 1 + 2 * q], items[i, 2 + 2 * q], ZERO
+            _rooms(platform, items[i, 0], n, room)
+            while mask > 0:
+                if mask & 1:
+                    for a in range(slots):
+                        for b in range(a + 1, min(slots, a + longest[i]) + 1):
+                            plan = Plan(n, items[i, 0], p, a, b, unit, room)
+                            cost = placed(platform, costs, plan, q, out[i, a, b])
+                            if cost >= 0 and (out[i, a, b] < 0 or cost < out[i, a, b]):
+                                out[i, a, b] = cost
+                mask >>= 1
+                p += 1
+        for a in range(slots + 1):
+            for b in range(slots + 1):
+                out[i, a, b] = max(out[i, a, b], ZERO)
+    return out

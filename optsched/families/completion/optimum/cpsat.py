@@ -114,8 +114,6 @@ class Program:
         if all(exact(job.weight).denominator == 1 for job in jobs.inst.jobs):
             self.unit = Fraction(1)
             weights = [int(job.weight) for job in jobs.inst.jobs]
-        # what rounding down the weights takes from the objective at most
-        self.rounded = 0 if self.unit == 1 else sum(_latest(choice) for choice in choices)
         self._aim(weights)
 
     def _aim(self, weights: Sequence[int]) -> None:
@@ -246,14 +244,6 @@ class Program:
                 if busy:
                     m.add_cumulative(busy, demands, limit)
 
-    def bracket(self, low: float | None, high: float | None) -> None:
-        """Tell the solver a lower bound, and that only less than ``high`` is of interest."""
-        if low is not None:
-            least = math.ceil(Fraction(low) / self.unit) - 1 - self.rounded
-            self.model.add(self.objective >= least)
-        if high is not None:
-            self.model.add(self.objective <= math.ceil(Fraction(high) / self.unit))
-
     def solve(
         self,
         progress: Progress,
@@ -288,7 +278,6 @@ class Program:
                     progress.infeasible = True
             elif bound is not None and claim:
                 progress.claim(Implementation.CP_SAT, self.value(bound))
-        self.bound = bound
         return status
 
     def value(self, objective: float) -> float:
@@ -326,9 +315,3 @@ class Program:
 def _room(capacity: Ints, demand: Ints, most: int) -> int:
     used = demand > 0
     return int(min([most, *(capacity[used] // demand[used]).tolist()]))
-
-
-def _latest(choice: Choices) -> int:
-    """Return when a job ends at the latest."""
-    ends = (d + max(s) for d, s in zip(choice.modes[:, 4].tolist(), choice.starts, strict=True))
-    return max(ends, default=0)

@@ -2,11 +2,9 @@
 
 - `column_generation`: prices on capacity, on ever finer time grids;
 - `neighbourhood`: schedules only;
-- `auto`: where there are few choices, CP-SAT for the best schedule, then prices and a branching
-  tree for its certificate. Else prices, then schedules; where it is small enough, a branching tree,
-  and a dynamic program over time; then every (mode, start) whose reduced cost exceeds what is left
-  between bound and best schedule is dropped, and CP-SAT is asked for the rest. What is only claimed
-  by then is worked at while there is time: the tree goes on, and another solver is asked.
+- `auto`: where there are few choices, CP-SAT for the best schedule; else prices, then schedules.
+  Where it is small enough, certificates for the best one: by a branching tree, and by a program
+  over time.
 
 All solve the instance at weights of ordinary size: see `scaling`.
 """
@@ -75,7 +73,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
     whole = progress.left()
     if known:
         search.generate(1, whole / 4)
-        Exact(search, closed=True).run()
+        Exact(search, known=True).run()
         return
     if len(inst.jobs) * search.slots <= SMALL:
         search.generate(1, whole / 4)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from optsched.engine.progress import Progress
+from optsched.families.completion.certificate.bound import value_step
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionJob
 from optsched.families.completion.optimum.opening import one_by_one
@@ -81,7 +82,13 @@ def scaled(inst: CompletionInstance, power: int) -> CompletionInstance:
 def unscaled(
     inst: CompletionInstance, certificate: CompletionCertificate, power: int
 ) -> CompletionCertificate:
-    """Return the certificate of the scaled instance for the instance itself."""
+    """Return the certificate of the scaled instance for the instance itself.
+
+    A program counts in steps between values. Where the last digit of a weight was rounded these are
+    others; then it is left out.
+    """
+    same = value_step(scaled(inst, power)) == value_step(inst) * Fraction(10) ** power
+    program = certificate.program if same else None
     factor = Fraction(10) ** -power  # of all prices
     bits = math.ceil(math.log2(factor))  # so that no number becomes larger
     factor /= Fraction(2) ** bits
@@ -94,6 +101,7 @@ def unscaled(
         grid_bits=certificate.grid_bits - bits,
         prices=lists,
         nodes=certificate.nodes,
+        program=program,
     )
 
 

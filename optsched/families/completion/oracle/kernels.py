@@ -38,7 +38,6 @@ class Request(NamedTuple):
     weight: float  # what a slot of delay costs
     deadline: int  # the first slot that must be idle again
     cutoff: float  # values from here on are of no interest
-    at_once: bool  # look at all values at once, not at those just above the least bound first
     first: Ints  # (G,) first start that each mode may have; empty: all may start from the arrival
     last: Ints  # (G,) last start
 
@@ -126,7 +125,7 @@ def cheapest(
     e, z, needed, ring = types
     worker_type, together, workers, duration, mask = modes
     worker_cost, ps_cost, least, free, room, total, top, count = servers
-    arrival, weight, deadline, cutoff, at_once, first, last = ask
+    arrival, weight, deadline, cutoff, first, last = ask
     kinds, slots = max(1, z.shape[0]), worker_cost.shape[1] - 1
     number, classes = duration.size, count.size
     ending = min(deadline, max(arrival, slots) + duration[number - 1])
@@ -138,7 +137,7 @@ def cheapest(
         if first.size:  # windows of starts may lie later than the prices
             ending = max(ending, min(deadline, max(first[k], slots) + duration[k]))
     bound = 0.0
-    if weight > 0.0 and not at_once:  # without weight the bound takes longer than it saves
+    if weight > 0.0:  # without weight the bound takes longer than it saves
         bound = _least_bound(Modes(*modes), Request(*ask), ending, least)
     constant = free.shape[1] == 1
     rooms, capped = np.empty(classes, np.int64), np.empty(classes, np.int64)

@@ -83,7 +83,7 @@ def best_schedule(
         return None
     end = NO_DEADLINE if deadline is None else deadline
     first, last = starts or (NOBODY, NOBODY)
-    ask = Request(arrival, weight, end, cutoff, False, first, last)
+    ask = Request(arrival, weight, end, cutoff, first, last)
     value, cost, where = cheapest(types[:], modes[:], servers[:], ask[:], printed or None)
     k, p, start, host, at_host = (int(x) for x in where)
     if k < 0:

@@ -1,4 +1,4 @@
-"""Prices for the states that a dynamic program over time has reached.
+"""Prices for the states that the program over time has reached.
 
 Prices that are best at the beginning are not best later on: a state has its own past. So the
 relaxation is solved again at some of the states, and of all prices those few are kept that are
@@ -8,11 +8,13 @@ together the best at the others.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from optsched.engine.colgen import Master, generate_columns
-from optsched.families.completion.optimum.timeline.program import Timeline
+from optsched.families.completion.certificate.states import bounds
+from optsched.families.completion.certificate.timeline import Priced, Timeline
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats, Ints
 
@@ -34,6 +36,13 @@ class Tail(WindowBlocks):
         return super().usage(max(start, self.begin), end, load)
 
 
+class Listed(NamedTuple):
+    """A price list on the grid of the program over time."""
+
+    entries: tuple[tuple[int, int, int, int], ...]
+    priced: Priced
+
+
 class Repricing:
     """The relaxation at states.
 
@@ -47,7 +56,6 @@ class Repricing:
     def __init__(self, problem: WindowBlocks, prices: Floats, *, threads: int, seed: int) -> None:
         self.problem, self.threads = problem, threads
         self.first = prices
-        self.kept: list[Floats] = [prices]
         self.tails: dict[int, tuple[Tail, Master]] = {}
         self.rng = np.random.default_rng(seed)
 
@@ -73,43 +81,58 @@ class Repricing:
     def improve(
         self,
         program: Timeline,
-        make: Callable[[Sequence[Floats]], Timeline],
-        top: float,
+        lists: Sequence[Listed],
+        read: Callable[[Floats], Listed | None],
+        top: int,
         stop: Callable[[], bool],
-    ) -> None:
-        """Solve the relaxation at states that a program has reached, and keep what helps.
+    ) -> list[Listed]:
+        """Solve the relaxation at states that a program has reached; return the lists that help.
 
         Parameters
         ----------
         program : Timeline
             After a run.
-        make : callable
-            The same program at other prices.
-        top : float
+        lists : sequence of Listed
+            The program's; the first is kept.
+        read : callable
+            Puts prices on the grid.
+        top : int
             Greater bounds are no use.
         stop : callable
             Whether the time is up.
         """
         pool = program.pool
         states = self.rng.permutation(np.arange(1, int(pool.size[0])))[:SAMPLE]
-        prices, root = list(self.kept), self.problem.root()
+        every, root = list(lists), self.problem.root()
         for s in states[:MOST_SOLVED].tolist():
             if stop():
                 break
-            limits, slot = program.limits(s, root), int(pool.slot[s])
-            prices.append(self.at(slot, limits, stop))
+            found = read(self.at(int(pool.slot[s]), limits_of(program, s, root), stop))
+            every += [found] if found is not None else []
         if not states.size:
-            return
-        bounds = np.minimum(make(prices).bounds(pool, states), top)  # (K, N)
+            return every
+        demand = Timeline(program.units, [one.priced for one in every]).demand
+        values = np.minimum(bounds(demand, pool, states).T, top).astype(float)  # (K, N)
         best: Floats = np.full(states.size, -np.inf)
         order: list[int] = []
         while len(order) < MOST_PRICES:
-            totals = np.maximum(bounds, best).sum(axis=1)
+            totals = np.maximum(values, best).sum(axis=1)
             k = int(totals.argmax())
             if order and totals[k] <= best.sum() * (1 + 1e-12):
                 break
             order.append(k)
-            best = np.maximum(best, bounds[k])
-        self.kept = [prices[k] for k in order]
-        if 0 not in order:
-            self.kept.append(self.first)
+            best = np.maximum(best, values[k])
+        return [every[k] for k in (order if 0 in order else [*order, 0])]
+
+
+def limits_of(program: Timeline, state: int, root: Ints) -> Ints:
+    """Return the limits (J, 5, 2) of schedules that go on as a state does, within ``root``."""
+    limits, pool, menu = root.copy(), program.pool, program.units.menu
+    for j, (choice, start) in enumerate(pool.chosen[state].tolist()):
+        if (int(pool.mask[state]) >> j) & 1:
+            kind = menu.items[menu.item[choice], 0]
+            for k, x in enumerate((start, start + menu.duration[choice], kind)):
+                limits[j, k] = x
+        else:
+            limits[j, 0, 0] = max(limits[j, 0, 0], pool.slot[state])
+    return limits

@@ -1,1 +1,1 @@
-"""The dynamic program over time."""
+"""Proofs by the program over time."""

@@ -1,0 +1,274 @@
+"""The program over time of an instance: its numbers, its states, and the paths to the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.families.completion.certificate.bound import Entries, Evaluation, value_step
+from optsched.families.completion.certificate.choices import APART, TOGETHER, Comparison, Menu
+from optsched.families.completion.certificate.conflicts import FIRST, LAST
+from optsched.families.completion.certificate.holding import Conflicts, Memory
+from optsched.families.completion.certificate.kernels import rents
+from optsched.families.completion.certificate.paths import FOUND, PAUSED, Trail, rest_costs, walk
+from optsched.families.completion.certificate.states import (
+    FULL,
+    NOTHING,
+    Demand,
+    Pool,
+    Stack,
+    Steps,
+    expand,
+    least_costs,
+)
+from optsched.numbers.arrays import Ints
+from optsched.numbers.magnitudes import Magnitude, int64s
+from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
+
+MOST_CELLS = 2**25  # of the table of rents
+MOST_STATES = 2**18
+MOST_STEPS = 2**22
+MOST_WORK = 2**28  # starts and conflicts that are looked at
+MOST_NODES = 2**25  # of the walk along the paths
+MEMORY = 2**18  # lists of items; a power of two
+AT_ONCE = 64  # states between two looks at the clock, and nodes of a walk
+
+
+class UnfinishedError(Exception):
+    """Not all paths have been looked at."""
+
+
+class Priced(NamedTuple):
+    """What a price list makes of the items."""
+
+    rent: Ints  # (I, L + 1, L + 1)
+    worth: Ints  # (L + 1,)
+
+
+class Graph(NamedTuple):
+    """All paths that end at the limit or below."""
+
+    order: Ints  # (E,) steps, see `timeline.walk`
+    first: Ints  # (N + 1,)
+    rest: Ints  # (N + 1,)
+
+
+class Path(NamedTuple):
+    """What is started, and when."""
+
+    value: int
+    choice: Ints  # (J,) of the menu
+    item: Ints  # (J,)
+    start: Ints  # (J,)
+    end: Ints  # (J,)
+
+
+class Units:
+    """The grid of an instance, and the largest numbers on it.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+    menu : Menu
+    grid_bits : int
+    """
+
+    def __init__(self, evaluation: Evaluation, menu: Menu, grid_bits: int) -> None:
+        self.evaluation, self.menu, self.grid_bits = evaluation, menu, grid_bits
+        self.unit = value_step(evaluation.inst) * Fraction(2) ** -grid_bits
+        self.weights = [math.floor(w / self.unit) for w in evaluation.weights]
+        longest = np.maximum.reduceat(menu.duration, menu.first[:-1]).tolist()
+        latest = max(job.arrival for job in evaluation.inst.jobs) + sum(longest)
+        self.latest = Magnitude("last completion", latest)
+        self.latest.fits(2**46)
+        self.time = Magnitude("weighted completion", sum(self.weights) * latest)
+
+    def priced(self, entries: Entries, slots: int, place: str) -> Priced:
+        """Read a price list, of which no price is in slot ``slots`` or later.
+
+        Raises
+        ------
+        ValueError
+            An entry is at a place that does not exist, is given twice, or numbers are too large.
+        """
+        platform, menu, number = self.evaluation.platform, self.menu, len(self.weights)
+        classes, resources = platform.capacity.shape
+        names = {"slot": slots, "class": classes, "resource": resources}
+        prices = dense(place, entries, names, LARGEST_PRICE, MOST_CELLS)
+        rent = [0] * classes
+        for _, c, r, price in entries:
+            rent[c] += price * self.evaluation.dearest[r]
+        n = int(menu.items[:, [APART, TOGETHER]].max())
+        ps = Magnitude.of("PS", platform.needed[:, :, : n + 1])
+        each = (Magnitude("workers", n) + ps) * Magnitude.of("rent of a worker or PS", rent)
+        worth = Magnitude("worth", capacity_worth(prices, platform.capacity, platform.servers))
+        all_rents = each.total(number).named(f"{place}: rent of all jobs")
+        (all_rents + worth + self.time).fits(NOTHING - 1)
+        longest = np.zeros(len(menu.items), np.int64)
+        np.maximum.at(longest, menu.item, menu.duration)
+        one = (prices * platform.capacity * platform.servers[:, None]).sum(axis=(1, 2))
+        left = np.zeros(slots + 1, np.int64)
+        left[:-1] = np.cumsum(one[::-1])[::-1]
+        return Priced(rents(platform, self.evaluation.costs(prices), menu.items, longest), left)
+
+
+class Timeline:
+    """The program of an instance at prices and conflicts.
+
+    Parameters
+    ----------
+    units : Units
+    lists : sequence of Priced
+    runs : sequence of arrays of shape (E, 7)
+        Conflicts that have been verified.
+    """
+
+    def __init__(self, units: Units, lists: Sequence[Priced], runs: Sequence[Ints] = ()) -> None:
+        self.units, menu, inst = units, units.menu, units.evaluation.inst
+        jobs = len(inst.jobs)
+        rent, worth = (
+            np.stack([getattr(one, name) for one in lists], axis=-1) for name in Priced._fields
+        )
+        self.demand = Demand(
+            *(menu.first, menu.item, menu.duration),
+            np.array([job.arrival for job in inst.jobs], np.int64),
+            int64s("weights", units.weights),
+            menu.shortest(),
+            NOTHING if inst.deadline is None else inst.deadline,
+            rent,
+            np.empty((jobs, *worth.shape), np.int64),
+            worth,
+            menu.use,
+            inst.arrays.capacity.sum(axis=0),
+        )
+        least_costs(self.demand)
+        most = int(menu.items[:, [APART, TOGETHER]].max())
+        self.comparison = Comparison(units.evaluation.platform, most)
+        self.memory = Memory(
+            np.empty((MEMORY, jobs), np.int32),
+            np.full(MEMORY, -1, np.int8),
+            np.zeros(1, np.int64),
+            np.zeros(1, np.int64),
+        )
+        self.learn(runs)
+        self.pool: Pool
+        self.steps: Steps
+        self.trail: Trail
+
+    def learn(self, runs: Sequence[Ints]) -> None:
+        """Know these conflicts, and no others."""
+        single = [one[:, FIRST].min() == one[:, LAST].max() for one in runs]
+        parts = [[x for x, s in zip(runs, single, strict=True) if s == kind] for kind in (1, 0)]
+        every = np.concatenate([np.zeros((0, 7), np.int64), *parts[0], *parts[1]])
+        items, which = np.unique(every[:, :FIRST], axis=0, return_inverse=True)
+        first = [np.cumsum([0, *map(len, part)]) for part in parts]
+        a = int(first[0][-1])
+        which = which.ravel().astype(np.int64)
+        self.conflicts = Conflicts(
+            *(first[0], which[:a], first[1], which[a:]),
+            np.ascontiguousarray(every[a:, [FIRST, LAST]]),
+            self.comparison.covers(items, self.units.menu.items),
+        )
+        self.memory.holds.fill(-1)
+        self.memory.size[0] = 0
+
+    def run(self, limit: int, stop: Callable[[], bool], most: int = MOST_STATES) -> bool:
+        """Look for all states on the way to ``limit`` or below; return whether that is finished.
+
+        There is room for ``most`` of them, a power of two.
+        """
+        jobs, demand = len(self.units.weights), self.demand
+        self.pool, self.steps = _pool(jobs, most), _steps()
+        stack = _stack(jobs, demand)
+        self.memory.work[0] = MOST_WORK
+        done = 0
+        while True:
+            open_slots = self.pool.slot[: int(self.pool.size[0])]
+            later = open_slots > done - 1
+            if not later.any():
+                return True
+            t = int(open_slots[later].min())
+            states = np.flatnonzero(open_slots == t)
+            done = t + 1
+            for k in range(0, len(states), AT_ONCE):
+                some = states[k : k + AT_ONCE]
+                rest = (self.pool, self.steps, stack, some, limit)
+                if expand(demand, self.conflicts, self.memory, *rest) == FULL or stop():
+                    return False
+
+    def graph(self) -> Graph:
+        """Return the paths of the last run, and go back to their beginning."""
+        steps, n = self.steps, int(self.steps.size[0])
+        rest = rest_costs(steps, int(self.pool.size[0]))
+        source = steps.source[:n]
+        order = np.lexsort((steps.cost[:n] + rest[steps.target[:n]], source))
+        first = np.searchsorted(source[order], np.arange(len(rest)))
+        jobs = len(self.units.weights)
+        a, b, c, d = np.zeros((4, 2 * jobs + 3), np.int64)
+        item, start, end, choice = np.zeros((4, jobs), np.int64)
+        self.trail = Trail(a, b, c, d, item, start, end, choice, np.zeros(1, np.int64))
+        self.trail.at[0] = first[0]
+        return Graph(order, first, rest)
+
+    def next_path(self, graph: Graph, limit: int, stop: Callable[[], bool]) -> Path | None:
+        """Return the next path that holds no conflict, None if there is none.
+
+        Raises
+        ------
+        UnfinishedError
+            It was stopped, or is too long.
+        """
+        nodes = MOST_NODES
+        while nodes > 0 and self.memory.work[0] >= 0:
+            most = min(nodes, 1000 * AT_ONCE)
+            limits = np.array([limit, most], np.int64)
+            args = (self.demand, self.conflicts, self.memory, self.pool, self.steps)
+            how = walk(*args, *graph, self.trail, limits)
+            if how == FOUND:
+                return self._path()
+            if how != PAUSED:
+                return None
+            if stop():
+                break
+            nodes -= most
+        raise UnfinishedError
+
+    def _path(self) -> Path:
+        trail = self.trail
+        job = np.searchsorted(self.units.menu.first, trail.choice, side="right") - 1
+        order = np.argsort(job)
+        columns = (trail.choice, trail.item, trail.start, trail.end)
+        return Path(int(trail.value[trail.depth[0]]), *(x[order].copy() for x in columns))
+
+
+def _pool(jobs: int, n: int) -> Pool:
+    """Return the pool for n states with the one in which nothing has started."""
+    slot, mask, value = np.zeros((3, n), np.int64)
+    runs, chosen = np.empty((n, jobs), np.int64), np.empty((n, jobs, 2), np.int64)
+    ended, table = np.zeros(n, np.bool_), np.full(2 * n, -1, np.int32)
+    pool = Pool(slot, mask, value, ended, runs, chosen, table, np.ones(1, np.int64))
+    pool.runs[0], pool.chosen[0], pool.ended[0] = NOTHING, 0, True
+    return pool
+
+
+def _steps() -> Steps:
+    n = MOST_STEPS
+    return Steps(
+        *(np.empty(n, np.int32), np.empty(n, np.int32), np.empty(n, np.int64)),
+        *(np.zeros(n + 1, np.int32), np.empty(3 * n, np.int32), np.zeros(1, np.int64)),
+    )
+
+
+def _stack(jobs: int, demand: Demand) -> Stack:
+    more, lists = jobs + 1, demand.worth.shape[1]
+    use, runs = np.zeros((more, len(demand.whole)), np.int64), np.zeros((more, jobs), np.int64)
+    number, mask, value, job, row = np.zeros((5, more), np.int64)
+    chosen, onward = np.zeros((jobs, 2), np.int64), np.zeros(jobs, np.int64)
+    picked, order = np.zeros((2, jobs), np.int32)
+    cost, (others, sums) = np.zeros((more, lists), np.int64), np.zeros((2, lists), np.int64)
+    state = (use, runs, number, mask, value, cost, job, row)
+    return Stack(*state, chosen, picked, order, onward, others, sums)
