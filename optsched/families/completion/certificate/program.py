@@ -25,9 +25,8 @@ from pydantic import Field, NonNegativeInt
 from optsched.families.completion.certificate import conflicts as servers
 from optsched.families.completion.certificate.bound import Evaluation, value_step
 from optsched.families.completion.certificate.choices import menu_of
-from optsched.families.completion.certificate.states import ITEM, NOTHING
+from optsched.families.completion.certificate.states import NOTHING
 from optsched.families.completion.certificate.timeline import (
-    MOST_CELLS,
     MOST_NODES,
     MOST_STATES,
     MOST_STEPS,
@@ -38,7 +37,7 @@ from optsched.families.completion.certificate.timeline import (
 )
 from optsched.families.completion.instance import LATEST, MOST_PS_TYPES, MOST_WORKERS
 from optsched.numbers.arrays import Ints
-from optsched.numbers.magnitudes import Magnitude, TooLargeError
+from optsched.numbers.magnitudes import TooLargeError
 from optsched.problem import Frozen
 from optsched.proofs.grid import LARGEST_PRICE
 
@@ -46,7 +45,6 @@ MOST_JOBS = 40
 MOST_LISTS = 13
 MOST_BITS = 1024  # of the grid, finer or coarser than the step between values
 MOST_CONFLICTS = 10_000
-MOST_RENTS = 2**40  # of working out rents: cells times PS types times workers times classes squared
 MOST_SHARES = 2**30  # options that are looked at in the search for all best shares
 LARGEST_VALUE = 2**2048
 
@@ -115,14 +113,7 @@ def proved(evaluation: Evaluation, program: Program) -> Fraction:
         return program.value * step
     units = Units(evaluation, menu, program.grid_bits)
     slots = max((t for one in program.prices for t, *_ in one), default=0) + 1
-    if len(menu.items) > ITEM:
-        raise TooLargeError(f"program: {len(menu.items)} items, expected at most {ITEM}")
-    cells = Magnitude("slots", slots + 1) * Magnitude("slots", slots + 1)
-    cells *= Magnitude("items", len(menu.items)) * Magnitude("price lists", len(program.prices))
-    cells.fits(MOST_CELLS)
-    classes = Magnitude("classes of servers", len(evaluation.platform.servers))
-    kinds = Magnitude("types of PS", max(1, len(evaluation.platform.z)))
-    (cells * kinds * evaluation.number * classes * classes).fits(MOST_RENTS)
+    units.check(slots, len(program.prices))
     lists = [
         units.priced(one, slots, f"program, price list {k}") for k, one in enumerate(program.prices)
     ]

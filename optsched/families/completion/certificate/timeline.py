@@ -17,6 +17,7 @@ from optsched.families.completion.certificate.kernels import rents
 from optsched.families.completion.certificate.paths import FOUND, PAUSED, Trail, rest_costs, walk
 from optsched.families.completion.certificate.states import (
     FULL,
+    ITEM,
     NOTHING,
     Demand,
     Pool,
@@ -30,6 +31,7 @@ from optsched.numbers.magnitudes import Magnitude, int64s
 from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
 
 MOST_CELLS = 2**25  # of the table of rents
+MOST_RENTS = 2**40  # of working out rents: cells times PS types times workers times classes squared
 MOST_STATES = 2**18
 MOST_STEPS = 2**22
 MOST_WORK = 2**28  # starts and conflicts that are looked at
@@ -68,14 +70,7 @@ class Path(NamedTuple):
 
 
 class Units:
-    """The grid of an instance, and the largest numbers on it.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-    menu : Menu
-    grid_bits : int
-    """
+    """The grid of an instance, and the largest numbers on it."""
 
     def __init__(self, evaluation: Evaluation, menu: Menu, grid_bits: int) -> None:
         self.evaluation, self.menu, self.grid_bits = evaluation, menu, grid_bits
@@ -86,6 +81,17 @@ class Units:
         self.latest = Magnitude("last completion", latest)
         self.latest.fits(2**46)
         self.time = Magnitude("weighted completion", sum(self.weights) * latest)
+
+    def check(self, slots: int, lists: int) -> None:
+        """Refuse more items, slots and price lists than can be looked at."""
+        platform, items = self.evaluation.platform, Magnitude("items", len(self.menu.items))
+        items.fits(ITEM)
+        cells = items * Magnitude("slots, squared", (slots + 1) ** 2)
+        cells *= Magnitude("price lists", lists)
+        cells.fits(MOST_CELLS)
+        classes = Magnitude("classes of servers, squared", len(platform.servers) ** 2)
+        kinds = Magnitude("types of PS", max(1, len(platform.z)))
+        (cells * kinds * self.evaluation.number * classes).fits(MOST_RENTS)
 
     def priced(self, entries: Entries, slots: int, place: str) -> Priced:
         """Read a price list, of which no price is in slot ``slots`` or later.

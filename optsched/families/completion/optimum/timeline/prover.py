@@ -18,6 +18,7 @@ from optsched.families.completion.certificate.conflicts import FIRST, LAST
 from optsched.families.completion.certificate.format import CompletionCertificate, latest_cost
 from optsched.families.completion.certificate.program import (
     MOST_JOBS,
+    MOST_LISTS,
     Conflict,
     Program,
     proved,
@@ -47,8 +48,7 @@ STEP = 0.125  # of the gap: how much further it looks each time
 FEW_STATES = 2**14  # at first
 REPRICING_SHARE = 0.05  # of the time that is left, at most
 REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
-PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers, at least
-PLACE_SHARE = 0.1  # of the time that is left
+PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
 FINEST, COARSEST = 36, -1000  # bits of the grid
 MARGIN = 2  # of these, for prices that are greater than the first
 STATES_STEPS, LIST_STEPS = 500_000, 2_000_000  # of kernels: some states, a list of runs
@@ -80,10 +80,7 @@ class Prover:
         self.stuck = False  # a path that is refuted by nothing, and cannot be placed
 
     def value(self) -> int:
-        """Return the value of the best schedule, in steps; one more than any has if none is known.
-
-        Without a deadline one is known.
-        """
+        """Return the value of the best schedule, in steps; if none is known, more than any has."""
         best = self.progress.schedule
         if best is None:
             return int(latest_cost(self.inst) / self.step) + 1
@@ -102,7 +99,10 @@ class Prover:
 
     def everything(self) -> None:
         """Prove that nothing is better than the best schedule, which may be found; or give up."""
-        if not 1 <= len(self.inst.jobs) <= MOST_JOBS or not self._begin():
+        try:
+            if not 1 <= len(self.inst.jobs) <= MOST_JOBS or not self._begin():
+                return
+        except TooLargeError:  # for the checker, too
             return
         low, proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step), 0
         end = 0.0
@@ -112,10 +112,8 @@ class Prover:
 
         done, share, most = 0.0, STEP, FEW_STATES
         while most <= MOST_STATES:
-            began, aim = (
-                clock.now(),
-                min(self.value(), low + math.ceil(share * (self.value() - low))),
-            )
+            began, value = self.progress.seconds(), self.value()
+            aim = min(value, low + math.ceil(share * (value - low)))
             reached = self._prove(aim, most) if aim > proven else proven
             if self.progress.stop():
                 return
@@ -139,6 +137,7 @@ class Prover:
         if menu is None:  # not even alone are all jobs done for less
             self._report(self.value())
             return False
+        Units(self.evaluation, menu, 0).check(self.slots, MOST_LISTS)
         for bits in range(FINEST, COARSEST, -1):
             self.units = Units(self.evaluation, menu, bits + MARGIN)
             if self._read(self.search.prices) is not None:
@@ -151,9 +150,8 @@ class Prover:
     def _read(self, prices: Floats) -> Listed | None:
         """Return prices (L, C, R) as a list on the grid; None if they are too large."""
         prices = prices[: self.slots] / float(self.step)
-        entries = tuple(
-            (t, c, r, p) for t, c, r, p in sparse(to_grid(prices, self.units.grid_bits))
-        )
+        given = sparse(to_grid(prices, self.units.grid_bits))
+        entries = tuple((t, c, r, p) for t, c, r, p in given)
         try:
             return Listed(entries, self.units.priced(entries, self.slots, "prices"))
         except TooLargeError:
@@ -224,11 +222,9 @@ class Prover:
             kind = self.units.menu.items[path.item[j], 0]
             rows = rows[(rows[:, 0] == kind) & (rows[:, 4] == d)]
             choices.append(Choices(rows, [[int(path.start[j])]] * len(rows)))
-        left, search = self.progress.left(), self.search
-        seconds = min(left, max(PLACE_SECONDS, PLACE_SHARE * left))
-        Declared(search.jobs, choices).solve(
-            self.progress, threads=search.threads, seed=search.seed, claim=False, seconds=seconds
-        )
+        limits = {"threads": self.search.threads, "seed": self.search.seed}
+        program = Declared(self.search.jobs, choices)
+        program.solve(self.progress, **limits, claim=False, seconds=PLACE_SECONDS)
 
     def _report(self, steps: int) -> None:
         """Report what is proved at the present prices and conflicts."""
