@@ -51,16 +51,19 @@ def layers_of(runs: Ints) -> tuple[Ints, Ints]:
     return np.array(bits, np.int64), begins[kept]
 
 
-def share(platform: Platform, c: int, runs: Ints, given: Ints, nodes: Ints) -> tuple[int, Ints]:
+def share(
+    platform: Platform, c: int, runs: Ints, given: Ints, nodes: Ints, least: int = 0
+) -> tuple[int, Ints]:
     """Return the most credits (E, 2) of runs on a server of class c, and what it holds (E, 3).
 
-    -1, and what earns less, where that takes more than ``nodes`` (1,), which are counted down.
+    -1, and what earns less, where that takes more than ``nodes`` (1,), which are counted down;
+    ``least``, and nothing, where none earns more than that.
     """
     layers, slots = layers_of(runs)
     capacity, held = platform.capacity[c], np.zeros((len(runs), 3), np.int64)
     nodes[0] -= CALL
     options = options_of(platform, capacity, runs, given, MOST_OPTIONS, nodes)
-    return int(best_share(options, capacity, layers, len(slots), held, nodes)), held
+    return int(best_share(options, capacity, layers, len(slots), held, nodes, least)), held
 
 
 def refuted(platform: Platform, runs: Ints, given: Ints, nodes: Ints) -> bool | None:
@@ -282,7 +285,13 @@ def _multipliers(options: Options, capacity: Ints, layers: Ints, number: int) ->
 
 @kernel
 def best_share(
-    options: Options, capacity: Ints, layers: Ints, number: int, held: Ints, nodes: Ints
+    options: Options,
+    capacity: Ints,
+    layers: Ints,
+    number: int,
+    held: Ints,
+    nodes: Ints,
+    least_worth: int,
 ) -> int:
     """Return the most credits of runs on one server, -1 if the search would take too long.
 
@@ -298,6 +307,8 @@ def best_share(
         Zeros; filled in: the options taken, as `Options.what`.
     nodes : shape (1,)
         Of the search that are left.
+    least_worth : int
+        Shares that earn no more are not looked for.
     """
     runs = layers.size
     free = np.empty((number, capacity.size), np.int64)
@@ -324,7 +335,7 @@ def best_share(
         for r in range(capacity.size):
             left += price[t, r] * capacity[r]
     following = np.zeros(runs + 1, np.int64)  # option of each run; behind its last: none of them
-    best, worth, x, down = 0, 0, 0, True
+    best, worth, x, down = least_worth, 0, 0, True
     while x >= 0:
         if down:
             down = False

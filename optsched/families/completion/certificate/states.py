@@ -248,6 +248,7 @@ def expand(
     chosen, picked, order, onward, others, sums = stack[8:]
     last, jobs, resources = demand.worth.shape[0] - 1, demand.arrival.size, demand.whole.size
     arrival, lists = demand.arrival, others.size
+    strict = ZERO  # the list that was the last to show that something is too dear
     for s in states:
         t = pool.slot[s]
         number[0], mask[0], value[0], job[0] = 0, pool.mask[s], pool.value[s], 0
@@ -315,11 +316,16 @@ def expand(
                         memory.work[0] -= 1
                         i, end = demand.item[c], t + demand.duration[c]
                         dear, paid = end > demand.deadline, demand.weight[j] * end
+                        if dear:
+                            continue
+                        rent = demand.rent[i, min(t, last), min(end, last)]
+                        if others[strict] + paid + rent[strict] > limit:
+                            continue
                         for k in range(lists):
-                            sums[k] = paid
-                        _add_rent(demand, i, t, end, sums)
-                        for k in range(lists):
-                            dear |= others[k] + sums[k] > limit
+                            sums[k] = paid + rent[k]
+                            if others[k] + sums[k] > limit:
+                                dear, strict = True, k
+                                break
                         if dear:
                             continue
                         large = False

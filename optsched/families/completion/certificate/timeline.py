@@ -12,7 +12,7 @@ import numpy as np
 from optsched.families.completion.certificate.bound import Entries, Evaluation, value_step
 from optsched.families.completion.certificate.choices import APART, TOGETHER, Comparison, Menu
 from optsched.families.completion.certificate.conflicts import FIRST, LAST
-from optsched.families.completion.certificate.holding import Conflicts, Memory
+from optsched.families.completion.certificate.holding import Conflicts, Memory, remembered
 from optsched.families.completion.certificate.kernels import rents
 from optsched.families.completion.certificate.paths import FOUND, PAUSED, Trail, rest_costs, walk
 from optsched.families.completion.certificate.states import (
@@ -23,6 +23,7 @@ from optsched.families.completion.certificate.states import (
     Pool,
     Stack,
     Steps,
+    bounds,
     expand,
     least_costs,
 )
@@ -182,24 +183,33 @@ class Timeline:
         self.memory.holds.fill(-1)
         self.memory.size[0] = 0
 
-    def run(self, limit: int, stop: Callable[[], bool], most: int = MOST_STATES) -> bool:
+    def refused(self, items: Ints) -> bool:
+        """Return whether items cannot run at once, as far as is known; ascending."""
+        which = items.astype(np.int32)
+        return bool(remembered(self.conflicts, self.memory, which, len(which)))
+
+    def run(self, limit: int, stop: Callable[[], bool], width: int = MOST_STATES) -> bool:
         """Look for all states on the way to ``limit`` or below; return whether that is finished.
 
         There is room for ``most`` of them, a power of two.
         """
         jobs, demand = len(self.units.weights), self.demand
-        self.pool, self.steps = _pool(jobs, most), _steps()
+        self.pool, self.steps = _pool(jobs, MOST_STATES), _steps()
         stack = _stack(jobs, demand)
         self.memory.work[0] = MOST_WORK
-        done = 0
+        done, whole = 0, True
         while True:
             open_slots = self.pool.slot[: int(self.pool.size[0])]
             later = open_slots > done - 1
             if not later.any():
-                return True
+                return whole
             t = int(open_slots[later].min())
             states = np.flatnonzero(open_slots == t)
             done = t + 1
+            if len(states) > width:
+                dear = bounds(demand, self.pool, states).max(axis=1)
+                states = np.sort(states[np.argsort(dear, kind="stable")[:width]])
+                whole = False
             for k in range(0, len(states), AT_ONCE):
                 some = states[k : k + AT_ONCE]
                 rest = (self.pool, self.steps, stack, some, limit)

@@ -19,73 +19,122 @@ from optsched.families.completion.certificate.conflicts import (
 )
 from optsched.families.completion.certificate.kernels import Platform
 from optsched.families.completion.certificate.program import Conflict
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 
 SCALE = 2.0**30  # credits as integers
 NODES = 2**23  # of each search for the best share
 ROUNDS = 200
+ROUNDING = 64  # of the credits of a share, at most
 LEAST = 1e-6  # of what the servers cannot earn: less is rounding
 IMPROVES = 1e-9
 
 
 def conflict_of(platform: Platform, runs: Ints) -> Conflict | None:
-    """Return why runs (E, 7) do not fit on single servers; None: unknown."""
-    given = _credits(platform, runs)
+    """Return why some of the runs (E, 7) do not fit on single servers; None: unknown.
+
+    None of these can be left out, and they are no longer than they need be.
+    """
+    program = Credits(platform, runs)
+    kept = np.ones(len(runs), np.bool_)
+    given = program.given(kept)
     if given is None:
         return None
+    kept &= given.any(axis=1)
+    for x in range(len(runs) - 1, -1, -1):
+        if not kept[x]:
+            continue
+        fewer = kept.copy()
+        fewer[x] = False
+        found = program.given(fewer)
+        if found is not None:
+            given, kept = found, fewer & found.any(axis=1)
+    short = shortened(runs[kept])
     return Conflict(
-        runs=tuple(map(tuple, runs.tolist())), credits=tuple((a, b) for a, b in given.tolist())
+        runs=tuple(map(tuple, short.tolist())),
+        credits=tuple((a, b) for a, b in given[kept].tolist()),
     )
 
 
-def fewest(platform: Platform, conflict: Conflict) -> Conflict:
-    """Return a conflict of some of the runs, in as few slots as need be."""
-    runs = np.array(conflict.runs, np.int64)
-    for x in range(len(runs) - 1, -1, -1):
-        found = conflict_of(platform, np.delete(runs, x, axis=0)) if len(runs) > 1 else None
-        if found is not None:
-            conflict, runs = found, np.delete(runs, x, axis=0)
-    return conflict_of(platform, shortened(runs)) or conflict
-
-
-def _credits(platform: Platform, runs: Ints) -> Ints | None:
-    """Return credits (E, 2) that show that runs do not fit, None if none are found."""
-    number, classes = len(runs), len(platform.servers)
-    apart = runs[:, APART]
-    earned = np.concatenate([apart, np.ones(number)])  # of all credits, as far as they exist
-    exist = np.concatenate([apart > 0, ~((apart > 0) & platform.ring)])
-    h = solvers.highs()
-    h.setOptionValue("presolve", "off")
-    count = platform.servers.astype(float)
-    cost = np.concatenate([-earned * exist, count])
-    upper = np.concatenate([np.where(exist, np.inf, 0.0), np.full(classes, np.inf)])
-    row = np.concatenate([earned, np.zeros(classes)])
-    solvers.load(h, cost, row[None], [-np.inf], [1.0], np.zeros(cost.size), upper)
-    for _ in range(ROUNDS):
-        h.run()
-        x = np.array(h.getSolution().col_value)
-        if -float(h.getInfo().objective_function_value) < LEAST:
-            return None
-        credit = np.rint(np.maximum(x[: 2 * number], 0.0) * SCALE).astype(np.int64)
-        given = np.ascontiguousarray(credit.reshape(2, number).T)
-        shares = [
-            share(platform, c, runs, given, np.array([NODES], np.int64)) for c in range(classes)
-        ]
-        held = sum(n * best for n, (best, _) in zip(platform.servers.tolist(), shares, strict=True))
-        if min(best for best, _ in shares) >= 0 and held < total_credit(runs, given):
-            return given
-        better = False
-        for c, (_, what) in enumerate(shares):
-            pattern = np.zeros(cost.size)
-            pattern[: 2 * number] = np.concatenate([what[:, 0], what[:, 1]]) * exist
-            pattern[2 * number + c] = -1.0
-            if pattern @ x > IMPROVES:
-                where = np.flatnonzero(pattern).astype(np.int32)
-                h.addRow(-np.inf, 0.0, where.size, where, pattern[where])
-                better = True
-        if not better:
-            return None
+def conflict_in_time(platform: Platform, runs: Ints) -> Conflict | None:
+    """Return why runs (E, 7) do not fit, in few slots in a row if that is so; None: unknown."""
+    slots = np.unique(runs[:, FIRST])
+    size = 1
+    while size < len(slots):
+        size = min(len(slots), size + (size + 1) // 2)
+        for first, last in zip(slots, slots[size - 1 :], strict=False):
+            some = runs[(runs[:, FIRST] <= last) & (first <= runs[:, LAST])]
+            some[:, FIRST] = np.maximum(some[:, FIRST], first)
+            some[:, LAST] = np.minimum(some[:, LAST], last)
+            found = conflict_of(platform, some)
+            if found is not None:
+                return found
     return None
+
+
+class Credits:
+    """The linear program of some runs, whose patterns stay as runs leave.
+
+    Parameters
+    ----------
+    platform : Platform
+    runs : array of shape (E, 7)
+    """
+
+    def __init__(self, platform: Platform, runs: Ints) -> None:
+        self.platform, self.runs = platform, runs
+        apart, classes = runs[:, APART], len(platform.servers)
+        self.earned = np.stack([apart, np.ones(len(runs), np.int64)], axis=1)
+        self.exist: Flags = np.stack([apart > 0, ~((apart > 0) & platform.ring)], axis=1)
+        self.program = h = solvers.highs()
+        h.setOptionValue("presolve", "off")
+        cost = np.concatenate([-self.earned.ravel(), platform.servers]).astype(float)
+        row = np.concatenate([self.earned.ravel(), np.zeros(classes)])
+        none = np.zeros(cost.size)
+        solvers.load(h, cost, row[None], [-np.inf], [1.0], none, none + np.inf)
+
+    def given(self, kept: Flags) -> Ints | None:
+        """Return credits (E, 2) that show that the runs that are kept (E,) do not fit; or None."""
+        h, number, classes = self.program, self.runs.shape[0], len(self.platform.servers)
+        upper = np.where(self.exist & kept[:, None], np.inf, 0.0).ravel()
+        columns = np.arange(upper.size, dtype=np.int32)
+        h.changeColsBounds(upper.size, columns, np.zeros(upper.size), upper)
+        for _ in range(ROUNDS):
+            h.run()
+            x = np.array(h.getSolution().col_value)
+            if -float(h.getInfo().objective_function_value) < LEAST:
+                return None
+            credit = np.rint(np.maximum(x[: 2 * number], 0.0) * SCALE).astype(np.int64)
+            given = np.ascontiguousarray(credit.reshape(number, 2))
+            held, better = 0, False
+            for c in range(classes):
+                best, what = self._share(c, given, kept, x)
+                held = -1 if best < 0 or held < 0 else held + int(self.platform.servers[c]) * best
+                better |= self._add(c, what, x)
+            if 0 <= held < total_credit(self.runs, given):
+                return given
+            if not better:
+                return None
+        return None
+
+    def _share(self, c: int, given: Ints, kept: Flags, x: Floats) -> tuple[int, Ints]:
+        """Return the most credits on a server of class c, and what of the runs it holds (E, 3)."""
+        out = np.zeros((len(self.runs), 3), np.int64)
+        nodes = np.array([NODES], np.int64)
+        charged = int(x[2 * len(self.runs) + c] * SCALE) + ROUNDING
+        some = self.runs[kept], given[kept]
+        best, out[kept] = share(self.platform, c, *some, nodes, charged)
+        return best, out
+
+    def _add(self, c: int, what: Ints, x: Floats) -> bool:
+        """Add a pattern of class c; return whether it earns more than the class is charged."""
+        pattern = np.zeros(x.size)
+        pattern[: what.shape[0] * 2] = (what[:, :2] * self.exist).ravel()
+        pattern[what.shape[0] * 2 + c] = -1.0
+        if pattern @ x <= IMPROVES:
+            return False
+        where = np.flatnonzero(pattern).astype(np.int32)
+        self.program.addRow(-np.inf, 0.0, where.size, where, pattern[where])
+        return True
 
 
 def shortened(runs: Ints) -> Ints:

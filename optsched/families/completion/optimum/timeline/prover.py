@@ -1,8 +1,10 @@
 """The program over time at work: ever further up from the bound, with a certificate for each step.
 
 What the certificate's checker does is done here at a limit that rises from the bound to the best
-known value. A path to the end that it leaves is a schedule of the relaxation: either credits show
-why its jobs do not fit on single servers, or CP-SAT places them, and there is a better schedule.
+known value. Where a slot has many states, the best of them alone are followed: that proves nothing,
+but shows what the next run needs. There are conflicts among what often runs at once, states at
+which prices are looked for, and paths to the end. A path is a schedule of the relaxation: CP-SAT
+places it, so that there is a better schedule, or credits show why it does not fit on the servers.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from optsched.families.completion.certificate.bound import Evaluation, value_step
 from optsched.families.completion.certificate.choices import menu_of
-from optsched.families.completion.certificate.conflicts import FIRST, LAST
+from optsched.families.completion.certificate.conflicts import FIRST
 from optsched.families.completion.certificate.format import CompletionCertificate, latest_cost
 from optsched.families.completion.certificate.program import (
     MOST_JOBS,
@@ -23,6 +25,7 @@ from optsched.families.completion.certificate.program import (
     Program,
     proved,
 )
+from optsched.families.completion.certificate.states import ITEM, NOTHING
 from optsched.families.completion.certificate.timeline import (
     MOST_STATES,
     Path,
@@ -35,20 +38,27 @@ from optsched.families.completion.optimum.cpsat import Choices, unmasked
 from optsched.families.completion.optimum.cpsat import Program as Declared
 from optsched.families.completion.optimum.prices.priced_search import Search, certify
 from optsched.families.completion.optimum.prices.repricing import Listed, Repricing
-from optsched.families.completion.optimum.timeline.packing import conflict_of, fewest
+from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.optimum.tree.branching import WindowBlocks
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import TooLargeError
 from optsched.numbers.resources import exact
+from optsched.problem import Implementation
 from optsched.process import effort
 from optsched.proofs.grid import float_below, sparse, to_grid
 
 SAFE = 1e-9  # relative: rounding of floats
-STEP = 0.125  # of the gap: how much further it looks each time
-FEW_STATES = 2**14  # at first
+STRIDE = 0.125  # of the gap: how much further it looks at first
+FAILURES = 8  # in a row: then nothing helps
+WIDTH, WIDER = 500, 4  # states of a slot that are followed at first; times that if it is too few
 REPRICING_SHARE = 0.05  # of the time that is left, at most
 REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
-PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
+CONTESTED = 4096  # states of a run from which on it is worth a look at what runs at once
+CONTEST_SECONDS = 1.0  # of it
+SAMPLE = 30_000  # steps that are looked at
+PLACE_SECONDS = 4.0  # of CP-SAT to place the jobs of a path on single servers
+LATER = 2  # slots by which it may then start jobs later
+MISSED = 2  # paths that cannot be placed, where not all states are followed
 FINEST, COARSEST = 36, -1000  # bits of the grid
 MARGIN = 2  # of these, for prices that are greater than the first
 STATES_STEPS, LIST_STEPS = 500_000, 2_000_000  # of kernels: some states, a list of runs
@@ -76,8 +86,8 @@ class Prover:
         self.slots = len(search.prices)
         self.conflicts: list[Conflict] = []
         self.runs: list[Ints] = []  # of the conflicts
-        self.fitting: set[tuple[int, ...]] = set()  # lists of items without a conflict
-        self.stuck = False  # a path that is refuted by nothing, and cannot be placed
+        self.fitting: Ints  # (N, I) how often each item is in lists without a conflict
+        self.doubts: set[tuple[int, ...]] = set()  # starts and choices that CP-SAT alone refutes
 
     def value(self) -> int:
         """Return the value of the best schedule, in steps; if none is known, more than any has."""
@@ -104,31 +114,29 @@ class Prover:
                 return
         except TooLargeError:  # for the checker, too
             return
-        low, proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step), 0
+        proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step)
+        stride, width, failed = math.ceil(STRIDE * (self.value() - proven)), WIDTH, 0
         end = 0.0
 
         def over() -> bool:
             return self._stop() or self.progress.seconds() > end
 
-        done, share, most = 0.0, STEP, FEW_STATES
-        while most <= MOST_STATES:
-            began, value = self.progress.seconds(), self.value()
-            aim = min(value, low + math.ceil(share * (value - low)))
-            reached = self._prove(aim, most) if aim > proven else proven
+        while proven < self.value() and failed < FAILURES:
+            began = self.progress.seconds()
+            aim = min(self.value(), proven + stride)
+            done = self._prove(aim, width)
             if self.progress.stop():
                 return
-            if reached is None:  # too many states: a nearer aim, at better prices, and more room
-                share, most = (done + share) / 2, 2 * most
-            else:
-                if reached > proven:
-                    self._report(reached)
-                if self.stuck or reached >= self.value():
-                    return
-                proven, done, share = reached, share, min(1.0, share + STEP)
+            if done:
+                proven, stride, failed = aim, 2 * stride, 0
+            else:  # a nearer aim, at better prices
+                full = int(self.timeline.pool.size[0]) == MOST_STATES
+                stride, failed = max(1, stride // 2), failed + 1
+                width = width // WIDER if full else width * WIDER
             now = self.progress.seconds()
             latest = REPRICING[0] + REPRICING[1] * (now - began)
             end = now + min(latest, REPRICING_SHARE * self.progress.left())
-            top = self._limit(self.value())
+            top = self._limit(min(self.value(), proven + 2 * stride))
             self.lists = self.repricing.improve(self.timeline, self.lists, self._read, top, over)
 
     def _begin(self) -> bool:
@@ -137,6 +145,7 @@ class Prover:
         if menu is None:  # not even alone are all jobs done for less
             self._report(self.value())
             return False
+        self.fitting = np.zeros((1, len(menu.items)), np.int64)
         Units(self.evaluation, menu, 0).check(self.slots, MOST_LISTS)
         for bits in range(FINEST, COARSEST, -1):
             self.units = Units(self.evaluation, menu, bits + MARGIN)
@@ -161,70 +170,121 @@ class Prover:
         """Return what costs less than so many steps, on the grid."""
         return math.floor((aim - 1) * self.step / self.units.unit)
 
-    def _prove(self, aim: int, most: int) -> int | None:
-        """Prove that no schedule costs less than so many steps; return what is proved.
+    def _prove(self, aim: int, width: int) -> bool:
+        """Return whether no schedule costs less than so many steps, or than the best one.
 
-        That is less where a better schedule is found, or a path that nothing refutes. None where
-        it was stopped, or there are more than ``most`` states.
+        Not if there are more than ``width`` states in a slot, of which the best alone are followed.
+        A certificate is reported; what rests on CP-SAT's word, too, is claimed.
         """
+        contested = False
         while True:
             lists = [one.priced for one in self.lists]
             timeline = self.timeline = Timeline(self.units, lists, self.runs)
-            if not timeline.run(self._limit(aim), self._stop, most):
-                return None
-            graph, learned = timeline.graph(), 0
-            while learned < AGAIN:
-                try:
-                    path = timeline.next_path(graph, self._limit(aim), self._stop)
-                except UnfinishedError:
-                    return None
-                if path is None:
-                    return aim
-                conflict, value = self._conflict(path), self._steps(path.end.tolist())
-                if conflict is not None:
-                    self.conflicts.append(conflict)
-                    self.runs.append(np.array(conflict.runs, np.int64))
-                    timeline.learn(self.runs)
-                    learned += 1
+            whole = timeline.run(self._limit(aim), self._stop, width)
+            if self.progress.stop():
+                return False
+            if not contested and timeline.pool.size[0] > CONTESTED:
+                contested = True
+                if self._contest() and not whole:
                     continue
-                self._place(path)
-                self.stuck |= self.value() > value
-                aim = min(aim, value, math.ceil(path.value * self.units.unit / self.step))
+            learned = len(self.runs) + AGAIN
+            try:
+                done = self._paths(aim, whole, learned)
+            except UnfinishedError:
+                return False
+            if len(self.runs) < learned:
+                return done
 
-    def _conflict(self, path: Path) -> Conflict | None:
-        """Return why the jobs of a path do not fit: in a slot, else in all slots; None: unknown."""
-        for t in np.unique(path.start).tolist():
-            some = np.flatnonzero((path.start <= t) & (t < path.end))
-            key = tuple(sorted(path.item[some].tolist()))
-            if key not in self.fitting:
-                effort.steps(LIST_STEPS)
-                found = conflict_of(self.platform, self._runs(path, some, None))
-                if found is not None:
-                    return fewest(self.platform, found)
-                self.fitting.add(key)
-        found = conflict_of(self.platform, self._runs(path, np.arange(len(path.item)), path))
-        return None if found is None else fewest(self.platform, found)
+    def _paths(self, aim: int, whole: bool, most: int) -> bool:
+        """Refute or place all paths of the last run, as `_prove`; until so many runs are known."""
+        graph, timeline, missed, least = self.timeline.graph(), self.timeline, 0, aim
+        while len(self.runs) < most:
+            path = timeline.next_path(graph, self._limit(min(aim, self.value())), self._stop)
+            if path is None:
+                if whole:
+                    self._report(min(least, self.value()))
+                    if least < self.value():
+                        claimed = float_below(min(aim, self.value()) * self.step)
+                        self.progress.claim(Implementation.CP_SAT, claimed)
+                return whole
+            if self._in_a_slot(path):
+                continue
+            least_of_path = math.ceil(path.value * self.units.unit / self.step)
+            key = (*path.start.tolist(), *path.choice.tolist())
+            if key not in self.doubts:
+                value = self._steps(path.end.tolist())
+                how = self._place(path, 0 if whole else LATER)
+                if self.value() <= value:
+                    continue
+                if not whole:
+                    missed += 1
+                    if missed == MISSED:
+                        return False
+                    continue
+                if self._learn(conflict_in_time(self.platform, self._runs(path))):
+                    continue
+                if how != "infeasible":
+                    return False
+                self.doubts.add(key)
+            least = min(least, least_of_path)
+        return False
 
-    def _runs(self, path: Path, some: Ints, where: Path | None) -> Ints:
-        """Return runs (E, 7) of some jobs of a path, in one slot or where they are."""
-        runs = np.zeros((len(some), 7), np.int64)
-        runs[:, :FIRST] = self.units.menu.items[path.item[some]]
-        if where is not None:
-            runs[:, FIRST], runs[:, LAST] = where.start[some], where.end[some] - 1
-        return runs
+    def _learn(self, conflict: Conflict | None) -> bool:
+        """Know a conflict; return whether it is one."""
+        if conflict is None:
+            return False
+        self.conflicts.append(conflict)
+        self.runs.append(np.array(conflict.runs, np.int64))
+        self.timeline.learn(self.runs)
+        return True
 
-    def _place(self, path: Path) -> None:
-        """Look for a schedule on single servers as a path says."""
+    def _in_a_slot(self, path: Path) -> bool:
+        """Learn why what a path runs in a slot does not fit; return whether that is so."""
+        return any(
+            self._at_once(path.item[(path.start <= t) & (t < path.end)])
+            for t in np.unique(path.start).tolist()
+        )
+
+    def _at_once(self, items: Ints) -> bool:
+        """Learn why items do not fit in a slot; return whether that is so."""
+        number = np.bincount(items, minlength=self.fitting.shape[1])
+        if (number <= self.fitting).all(axis=1).any():
+            return False
+        effort.steps(LIST_STEPS)
+        runs = np.zeros((len(items), 7), np.int64)
+        runs[:, :FIRST] = self.units.menu.items[items]
+        if self._learn(conflict_of(self.platform, runs)):
+            return True
+        self.fitting = np.concatenate([self.fitting, number[None]])
+        return False
+
+    def _contest(self) -> bool:
+        """Learn why what often runs at once does not fit; return whether something was learned."""
+        end, known = self.progress.seconds() + CONTEST_SECONDS, len(self.runs)
+        for items in often(self.timeline):
+            if self.progress.stop() or self.progress.seconds() > end:
+                break
+            if not self.timeline.refused(items):
+                self._at_once(items)
+        return len(self.runs) > known
+
+    def _runs(self, path: Path) -> Ints:
+        """Return the runs (E, 7) of a path."""
+        items = self.units.menu.items[path.item]
+        return np.concatenate([items, path.start[:, None], path.end[:, None] - 1], axis=1)
+
+    def _place(self, path: Path, later: int) -> str:
+        """Look for a schedule on single servers near a path; return how that ended."""
         choices = []
         durations = self.units.menu.duration[path.choice].tolist()
         for j, d in enumerate(durations):
             rows = unmasked(self.search.jobs, j)
-            kind = self.units.menu.items[path.item[j], 0]
+            kind, start = self.units.menu.items[path.item[j], 0], int(path.start[j])
             rows = rows[(rows[:, 0] == kind) & (rows[:, 4] == d)]
-            choices.append(Choices(rows, [[int(path.start[j])]] * len(rows)))
-        limits = {"threads": self.search.threads, "seed": self.search.seed}
+            choices.append(Choices(rows, [list(range(start, start + later + 1))] * len(rows)))
         program = Declared(self.search.jobs, choices)
-        program.solve(self.progress, **limits, claim=False, seconds=PLACE_SECONDS)
+        limits = {"threads": self.search.threads, "seed": self.search.seed}
+        return program.solve(self.progress, **limits, claim=False, seconds=PLACE_SECONDS)
 
     def _report(self, steps: int) -> None:
         """Report what is proved at the present prices and conflicts."""
@@ -245,3 +305,20 @@ class Prover:
         self.progress.infeasible |= impossible
         bound = math.inf if impossible else float_below(steps * self.step)
         self.progress.proved(bound, made)
+
+
+def often(timeline: Timeline) -> list[Ints]:
+    """Return the items that run at once where a run starts jobs, the most frequent lists first."""
+    steps = timeline.steps
+    some = np.unique(np.linspace(0, int(steps.size[0]) - 1, SAMPLE).astype(np.int64))
+    first, last = steps.first[some], steps.first[some + 1]
+    some, first, last = (x[last > first] for x in (some, first, last))
+    before = timeline.pool.runs[steps.source[some]]
+    jobs = before.shape[1]
+    rows = np.full((len(some), 2 * jobs), -1, np.int64)
+    rows[:, :jobs] = np.where(before < NOTHING, before & ITEM, -1)
+    for k in range(jobs):
+        there = first + k < last
+        rows[there, jobs + k] = timeline.demand.item[steps.choice[first[there] + k]]
+    rows, counts = np.unique(np.sort(rows, axis=1), axis=0, return_counts=True)
+    return [row[row >= 0] for row in rows[np.argsort(-counts, kind="stable")]]
