@@ -188,10 +188,18 @@ class Timeline:
         which = items.astype(np.int32)
         return bool(remembered(self.conflicts, self.memory, which, len(which)))
 
-    def run(self, limit: int, stop: Callable[[], bool], width: int = MOST_STATES) -> bool:
-        """Look for all states on the way to ``limit`` or below; return whether that is finished.
+    def run(
+        self,
+        limit: int,
+        stop: Callable[[], bool],
+        *,
+        most: int = MOST_STATES,
+        width: int = MOST_STATES,
+    ) -> bool:
+        """Look for states on the way to ``limit`` or below; return whether these are all.
 
-        There is room for ``most`` of them, a power of two.
+        Not if there are more than ``most``. Where a slot has more than ``width``, only those with
+        the least bounds are followed.
         """
         jobs, demand = len(self.units.weights), self.demand
         self.pool, self.steps = _pool(jobs, MOST_STATES), _steps()
@@ -213,7 +221,8 @@ class Timeline:
             for k in range(0, len(states), AT_ONCE):
                 some = states[k : k + AT_ONCE]
                 rest = (self.pool, self.steps, stack, some, limit)
-                if expand(demand, self.conflicts, self.memory, *rest) == FULL or stop():
+                full = expand(demand, self.conflicts, self.memory, *rest) == FULL
+                if full or self.pool.size[0] > most or stop():
                     return False
 
     def graph(self) -> Graph:

@@ -55,12 +55,16 @@ def conflict_of(platform: Platform, runs: Ints) -> Conflict | None:
     )
 
 
-def conflict_in_time(platform: Platform, runs: Ints) -> Conflict | None:
-    """Return why runs (E, 7) do not fit, in few slots in a row if that is so; None: unknown."""
+def conflict_in_time(platform: Platform, runs: Ints, most: int | None = None) -> Conflict | None:
+    """Return why runs (E, 7) do not fit in some slots in a row; None: unknown.
+
+    These are as few slots of those in which runs begin as need be, and no more than ``most``.
+    """
     slots = np.unique(runs[:, FIRST])
+    most = len(slots) if most is None else min(most, len(slots))
     size = 1
-    while size < len(slots):
-        size = min(len(slots), size + (size + 1) // 2)
+    while size < most:
+        size = min(most, size + (size + 1) // 2)
         for first, last in zip(slots, slots[size - 1 :], strict=False):
             some = runs[(runs[:, FIRST] <= last) & (first <= runs[:, LAST])]
             some[:, FIRST] = np.maximum(some[:, FIRST], first)

@@ -50,14 +50,17 @@ from optsched.proofs.grid import float_below, sparse, to_grid
 SAFE = 1e-9  # relative: rounding of floats
 STRIDE = 0.125  # of the gap: how much further it looks at first
 FAILURES = 8  # in a row: then nothing helps
-WIDTH, WIDER = 500, 4  # states of a slot that are followed at first; times that if it is too few
+FEW_STATES, MORE = 2**14, 8  # at first; as many times those of the last proof are allowed
+WIDTH = 100  # states of a slot that are followed in search of schedules
+DIVES = 0.2  # of the time for that
 REPRICING_SHARE = 0.05  # of the time that is left, at most
 REPRICING = 1.0, 2.0  # seconds, and times that of the last run, at most
 CONTESTED = 4096  # states of a run from which on it is worth a look at what runs at once
-CONTEST_SECONDS = 1.0  # of it
+CONTEST = 1.0, 3.0  # seconds of it, besides as long as the run took; at most
 SAMPLE = 30_000  # steps that are looked at
-PLACE_SECONDS = 4.0  # of CP-SAT to place the jobs of a path on single servers
+PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
 LATER = 2  # slots by which it may then start jobs later
+FEW_SLOTS = 4  # in which a conflict of a path is looked for at once
 MISSED = 2  # paths that cannot be placed, where not all states are followed
 FINEST, COARSEST = 36, -1000  # bits of the grid
 MARGIN = 2  # of these, for prices that are greater than the first
@@ -115,24 +118,32 @@ class Prover:
         except TooLargeError:  # for the checker, too
             return
         proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step)
-        stride, width, failed = math.ceil(STRIDE * (self.value() - proven)), WIDTH, 0
-        end = 0.0
+        stride, failed = math.ceil(STRIDE * (self.value() - proven)), 0
+        first, dives = self.progress.seconds(), 0.0  # seconds
+        end, most = 0.0, FEW_STATES
 
         def over() -> bool:
             return self._stop() or self.progress.seconds() > end
 
         while proven < self.value() and failed < FAILURES:
             began = self.progress.seconds()
+            if len(self.lists) > 1 and dives <= DIVES * (began - first):
+                if self._prove(self.value(), width=WIDTH):
+                    return
+                dives += self.progress.seconds() - began
+            began = self.progress.seconds()
             aim = min(self.value(), proven + stride)
-            done = self._prove(aim, width)
+            done = self._prove(aim, most=most)
             if self.progress.stop():
                 return
             if done:
-                proven, stride, failed = aim, 2 * stride, 0
+                proven, failed = aim, 0
+                if MORE * self.timeline.pool.size[0] < most:
+                    stride *= 2
+                else:
+                    most = MORE * int(self.timeline.pool.size[0])
             else:  # a nearer aim, at better prices
-                full = int(self.timeline.pool.size[0]) == MOST_STATES
                 stride, failed = max(1, stride // 2), failed + 1
-                width = width // WIDER if full else width * WIDER
             now = self.progress.seconds()
             latest = REPRICING[0] + REPRICING[1] * (now - began)
             end = now + min(latest, REPRICING_SHARE * self.progress.left())
@@ -170,23 +181,24 @@ class Prover:
         """Return what costs less than so many steps, on the grid."""
         return math.floor((aim - 1) * self.step / self.units.unit)
 
-    def _prove(self, aim: int, width: int) -> bool:
+    def _prove(self, aim: int, *, most: int = MOST_STATES, width: int = MOST_STATES) -> bool:
         """Return whether no schedule costs less than so many steps, or than the best one.
 
-        Not if there are more than ``width`` states in a slot, of which the best alone are followed.
-        A certificate is reported; what rests on CP-SAT's word, too, is claimed.
+        Not if there are more than ``most`` states, or more than ``width`` in a slot, of which the
+        best alone are followed. A certificate is reported; what rests on CP-SAT's word, too, is
+        claimed.
         """
-        contested = False
         while True:
             lists = [one.priced for one in self.lists]
             timeline = self.timeline = Timeline(self.units, lists, self.runs)
-            whole = timeline.run(self._limit(aim), self._stop, width)
+            began = self.progress.seconds()
+            whole = timeline.run(self._limit(aim), self._stop, most=most, width=width)
             if self.progress.stop():
                 return False
-            if not contested and timeline.pool.size[0] > CONTESTED:
-                contested = True
-                if self._contest() and not whole:
-                    continue
+            if timeline.pool.size[0] > CONTESTED:
+                self._contest(self.progress.seconds() - began)
+            if not whole and width == MOST_STATES:
+                return False
             learned = len(self.runs) + AGAIN
             try:
                 done = self._paths(aim, whole, learned)
@@ -212,22 +224,30 @@ class Prover:
             least_of_path = math.ceil(path.value * self.units.unit / self.step)
             key = (*path.start.tolist(), *path.choice.tolist())
             if key not in self.doubts:
-                value = self._steps(path.end.tolist())
+                runs, value = self._runs(path), self._steps(path.end.tolist())
+                if self._learn(conflict_in_time(self.platform, runs, FEW_SLOTS)):
+                    continue
                 how = self._place(path, 0 if whole else LATER)
                 if self.value() <= value:
                     continue
                 if not whole:
+                    self._search(path)
                     missed += 1
                     if missed == MISSED:
                         return False
                     continue
-                if self._learn(conflict_in_time(self.platform, self._runs(path))):
+                if self._learn(conflict_in_time(self.platform, runs)):
                     continue
                 if how != "infeasible":
                     return False
                 self.doubts.add(key)
             least = min(least, least_of_path)
         return False
+
+    def _search(self, path: Path) -> None:
+        """Look for a schedule in which jobs start about as a path says."""
+        self.search.order = path.start.astype(float)
+        self.search.improve(min(self.search.short, self.progress.left()))
 
     def _learn(self, conflict: Conflict | None) -> bool:
         """Know a conflict; return whether it is one."""
@@ -258,15 +278,14 @@ class Prover:
         self.fitting = np.concatenate([self.fitting, number[None]])
         return False
 
-    def _contest(self) -> bool:
-        """Learn why what often runs at once does not fit; return whether something was learned."""
-        end, known = self.progress.seconds() + CONTEST_SECONDS, len(self.runs)
+    def _contest(self, seconds: float) -> None:
+        """Learn why what often runs at once does not fit, after a run of so many seconds."""
+        end = self.progress.seconds() + min(CONTEST[0] + seconds, CONTEST[1])
         for items in often(self.timeline):
             if self.progress.stop() or self.progress.seconds() > end:
                 break
             if not self.timeline.refused(items):
                 self._at_once(items)
-        return len(self.runs) > known
 
     def _runs(self, path: Path) -> Ints:
         """Return the runs (E, 7) of a path."""
