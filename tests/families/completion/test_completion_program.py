@@ -13,15 +13,16 @@ from completion_programs import accepts, changed, forced, job, proof, ring_or_ps
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.certificate.bound import Evaluation
-from optsched.families.completion.certificate.choices import Comparison
+from optsched.families.completion.certificate.bound import Evaluation, value_step
+from optsched.families.completion.certificate.choices import Comparison, menu_of
 from optsched.families.completion.certificate.conflicts import refuted
 from optsched.families.completion.certificate.format import check
+from optsched.families.completion.certificate.timeline import Timeline, Units
 from optsched.families.completion.instance import PsType
 from optsched.families.completion.optimum.cpsat import Choices, Program
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
-from optsched.families.completion.optimum.timeline.packing import conflict_of
+from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.sources.presets import generate
 from optsched.optimum import solve
 from optsched.problem import Level, Status
@@ -115,6 +116,10 @@ def test_a_conflict_is_never_placed(seed):
         found = conflict_of(platform, runs)
         assert status in ("optimal", "infeasible")
         assert found is None or status == "infeasible"
+        if found is not None:
+            shown = np.array(found.runs, np.int64), np.array(found.credits, np.int64)
+            assert refuted(platform, *shown, np.array([10**7], np.int64))
+            assert len(found.runs) <= len(runs)
         missed += found is None and status == "infeasible"
         looked += found is not None
     assert looked or not seed % 3
@@ -140,6 +145,40 @@ def test_what_begins_when_another_run_is_over_does_not_conflict():
     given = np.array([[0, 1], [0, 1]], np.int64)
     nodes = np.array([10**6], np.int64)
     assert refuted(platform, runs, given, nodes) is False
+
+
+def test_a_conflict_of_a_path_is_in_few_slots():
+    """Of two pairs that cannot stand together the one in fewer slots is found, and no other run."""
+    platform = Evaluation(tight(1)).platform
+    large, small = [6, 0, 0, 1, 1], [0, 0, 0, 1, 1]
+    runs = np.array(
+        [[*small, 0, 9], [*large, 1, 2], [*small, 2, 2], [*large, 5, 7], [*small, 6, 6], [*large, 7, 8]]
+    )
+    found = conflict_in_time(platform, runs)
+    assert found is not None
+    assert [run[:5] for run in found.runs] == [tuple(large)] * 2
+    assert {run[5:] for run in found.runs} == {(7, 7)}
+    runs[3, 6] = 6
+    assert conflict_in_time(platform, runs) is None
+
+
+@pytest.mark.parametrize("seed", [0, 1, 4, 5])
+def test_a_run_that_leaves_states_out_says_so(seed):
+    inst = tight(seed)
+    made = proof(forced(inst))
+    evaluation = Evaluation(inst)
+    value = made.program.value
+    menu = menu_of(evaluation, (value - 1) * value_step(inst))
+    units = Units(evaluation, menu, made.program.grid_bits)
+    slots = 1 + max(t for one in made.program.prices for t, *_ in one)
+    lists = [units.priced(one, slots, "") for one in made.program.prices]
+    limit = int((value - 1) * value_step(inst) / units.unit)
+    timeline = Timeline(units, lists)
+    assert timeline.run(limit, lambda: False)
+    states = int(timeline.pool.size[0])
+    assert not timeline.run(limit, lambda: False, width=1)
+    assert timeline.pool.size[0] < states
+    assert not timeline.run(limit, lambda: False, most=states // 2)
 
 
 def equal_servers(ring):

@@ -37,7 +37,7 @@ MOST_STATES = 2**18
 MOST_STEPS = 2**22
 MOST_WORK = 2**28  # starts and conflicts that are looked at
 MOST_NODES = 2**25  # of the walk along the paths
-MEMORY = 2**18  # lists of items; a power of two
+MEMORY = 2**20  # lists of items; a power of two
 AT_ONCE = 64  # states between two looks at the clock, and nodes of a walk
 
 

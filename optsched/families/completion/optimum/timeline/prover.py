@@ -118,6 +118,7 @@ class Prover:
         except TooLargeError:  # for the checker, too
             return
         proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step)
+        proven = min(proven, self.value()) - 1
         stride, failed = math.ceil(STRIDE * (self.value() - proven)), 0
         first, dives = self.progress.seconds(), 0.0  # seconds
         end, most = 0.0, FEW_STATES
@@ -221,27 +222,24 @@ class Prover:
                 return whole
             if self._in_a_slot(path):
                 continue
-            least_of_path = math.ceil(path.value * self.units.unit / self.step)
+            value, runs = self._steps(path.end.tolist()), self._runs(path)
             key = (*path.start.tolist(), *path.choice.tolist())
-            if key not in self.doubts:
-                runs, value = self._runs(path), self._steps(path.end.tolist())
+            if value < self.value() and key not in self.doubts:
                 if self._learn(conflict_in_time(self.platform, runs, FEW_SLOTS)):
                     continue
                 how = self._place(path, 0 if whole else LATER)
-                if self.value() <= value:
-                    continue
-                if not whole:
+                if not whole and value < self.value():
                     self._search(path)
                     missed += 1
                     if missed == MISSED:
                         return False
-                    continue
-                if self._learn(conflict_in_time(self.platform, runs)):
-                    continue
-                if how != "infeasible":
-                    return False
-                self.doubts.add(key)
-            least = min(least, least_of_path)
+                elif value < self.value():
+                    if self._learn(conflict_in_time(self.platform, runs)):
+                        continue
+                    if how != "infeasible":
+                        return False
+                    self.doubts.add(key)
+            least = min(least, math.ceil(path.value * self.units.unit / self.step))
         return False
 
     def _search(self, path: Path) -> None:
@@ -330,8 +328,8 @@ def often(timeline: Timeline) -> list[Ints]:
     """Return the items that run at once where a run starts jobs, the most frequent lists first."""
     steps = timeline.steps
     some = np.unique(np.linspace(0, int(steps.size[0]) - 1, SAMPLE).astype(np.int64))
+    some = some[steps.first[some + 1] > steps.first[some]]
     first, last = steps.first[some], steps.first[some + 1]
-    some, first, last = (x[last > first] for x in (some, first, last))
     before = timeline.pool.runs[steps.source[some]]
     jobs = before.shape[1]
     rows = np.full((len(some), 2 * jobs), -1, np.int64)
