@@ -148,17 +148,16 @@ def test_what_begins_when_another_run_is_over_does_not_conflict():
 
 
 def test_a_conflict_of_a_path_is_in_few_slots():
-    """Of two pairs that cannot stand together the one in fewer slots is found, and no other run."""
+    """Two of the runs cannot stand together, in one slot: no more is found."""
     platform = Evaluation(tight(1)).platform
     large, small = [6, 0, 0, 1, 1], [0, 0, 0, 1, 1]
-    runs = np.array(
-        [[*small, 0, 9], [*large, 1, 2], [*small, 2, 2], [*large, 5, 7], [*small, 6, 6], [*large, 7, 8]]
-    )
+    lasting = [[*small, 0, 9], [*large, 1, 2], [*large, 5, 7], [*small, 6, 6], [*large, 7, 8]]
+    runs = np.array(lasting)
     found = conflict_in_time(platform, runs)
     assert found is not None
     assert [run[:5] for run in found.runs] == [tuple(large)] * 2
     assert {run[5:] for run in found.runs} == {(7, 7)}
-    runs[3, 6] = 6
+    runs[2, 6] = 6
     assert conflict_in_time(platform, runs) is None
 
 
