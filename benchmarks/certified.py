@@ -38,7 +38,7 @@ TINY_SECONDS = 20.0
 class Closing:
     """Instances that are to be closed, certified, within a time."""
 
-    seeds: int
+    seeds: Sequence[int]
     time_limit: float
     draw: Callable[[int], Instance]
     must: float  # shares that are certified
@@ -73,17 +73,26 @@ def _mid(jobs: int, slots: int, machines: Sequence[int]) -> Callable[[int], Inst
     )
 
 
+def _small(seed: int) -> Instance:
+    return get_family("completion").generate("small", seed=seed)
+
+
+def _fresh(count: int) -> Sequence[int]:
+    """Return seeds with which nothing was tried before."""
+    return range(FIRST, FIRST + count)
+
+
 FAMILIES = {
     "completion": Certified(
         tiny=completion_brute.tiny,
         optimum=completion_brute.optimum,
         worse=_completion_worse,
         closing={
-            "10 jobs": Closing(20, 30.0, _mid(10, 20, (4, 6, 8)), 0.85, 1.0),
-            "15 jobs": Closing(10, 120.0, _mid(15, 30, (6, 7, 8)), 0.7, 0.9),
-            "small": Closing(
-                50, 10.0, lambda s: get_family("completion").generate("small", seed=s), 0.98, 1.0
-            ),
+            "10 jobs": Closing(range(20), 30.0, _mid(10, 20, (4, 6, 8)), 0.85, 1.0),
+            "10 jobs, fresh": Closing(_fresh(20), 30.0, _mid(10, 20, (4, 6, 8)), 0.85, 1.0),
+            "15 jobs": Closing(range(10), 120.0, _mid(15, 30, (6, 7, 8)), 0.7, 0.9),
+            "15 jobs, fresh": Closing(_fresh(10), 120.0, _mid(15, 30, (6, 7, 8)), 0.7, 0.9),
+            "small": Closing(range(50), 10.0, _small, 0.98, 1.0),
         },
     )
 }
@@ -112,7 +121,7 @@ def cells(options: Namespace) -> Iterator[Row]:
             yield {"family": family, "kind": "tiny", "first": first, "instances": size}
         for kind, closing in FAMILIES[family].closing.items():
             if options.kinds is None or kind in options.kinds:
-                for seed in range(options.closing or closing.seeds):
+                for seed in closing.seeds[: options.closing]:
                     limit = closing.time_limit
                     yield {"family": family, "kind": kind, "seed": seed, "time_limit": limit}
 

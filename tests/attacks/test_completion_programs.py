@@ -163,3 +163,15 @@ def test_what_conflicts_show_is_needed(seed):
     with pytest.raises(ValueError, match="jobs may start in slots"):
         check(inst, changed(made, conflicts=()))
     assert check(inst, changed(made, value=made.program.value - 1)) < best
+
+
+@pytest.mark.parametrize("bits", range(30, 62, 2))
+def test_a_price_long_after_the_last_job_makes_no_number_too_large(bits):
+    """Starts up to the last price are looked at: weight times slot has to fit there, too."""
+    inst, best, made = whole(SEEDS[1])
+    far = {"grid_bits": bits, "prices": [[[900, 0, 0, 1]]], "conflicts": ()}
+    for value in (made.program.value + 1, 4 * made.program.value):
+        try:
+            assert check(inst, changed(made, value=value, **far)) <= best
+        except ValueError:
+            continue

@@ -25,6 +25,7 @@ MOST_MODES = 4096  # of a job, of those that are short enough
 MOST_WORK = 2**35  # of looking for places: modes times workers times classes squared
 AT_ONCE = 64  # modes that are looked at, the shortest first
 MOST_PAIRS = 2**28  # comparisons of what PS take
+MOST_COVERS = 2**22  # pairs of an item of a conflict and one of a job
 TYPE, APART, APART_PS, TOGETHER, TOGETHER_PS = range(5)  # columns of items
 
 
@@ -81,7 +82,14 @@ class Comparison:
         return left
 
     def covers(self, items: Ints, others: Ints) -> Flags:
-        """Return whether an item fits wherever another one does, shape (X, I)."""
+        """Return whether an item fits wherever another one does, shape (X, I).
+
+        Raises
+        ------
+        ValueError
+            There are too many pairs.
+        """
+        Magnitude("items of conflicts times items", len(items) * len(others)).fits(MOST_COVERS)
         out = [[self._covers(x, i) for i in others.tolist()] for x in items.tolist()]
         return np.array(out, np.bool_).reshape(len(items), len(others))
 

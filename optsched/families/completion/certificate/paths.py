@@ -64,7 +64,7 @@ def walk(
     """Go on depth first along all steps whose cheapest continuation ends at the limit or below.
 
     Prefixes that hold a conflict are cut. Returns FOUND at a path, which is on the trail, DONE
-    where there is none any more, PAUSED after so many nodes.
+    where there is none any more, PAUSED after so many nodes, or at the end of the memory's work.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def walk(
             at[d] = first[s + 1]  # the others are dearer
             continue
         nodes -= 1
-        if nodes < 0:
+        if nodes < 0 or memory.work[0] < 0:
             at[d] -= 1
             return PAUSED
         n, t = number[d], pool.slot[s]

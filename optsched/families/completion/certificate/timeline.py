@@ -77,11 +77,9 @@ class Units:
         self.evaluation, self.menu, self.grid_bits = evaluation, menu, grid_bits
         self.unit = value_step(evaluation.inst) * Fraction(2) ** -grid_bits
         self.weights = [math.floor(w / self.unit) for w in evaluation.weights]
-        longest = np.maximum.reduceat(menu.duration, menu.first[:-1]).tolist()
-        latest = max(job.arrival for job in evaluation.inst.jobs) + sum(longest)
-        self.latest = Magnitude("last completion", latest)
-        self.latest.fits(2**46)
-        self.time = Magnitude("weighted completion", sum(self.weights) * latest)
+        self.longest = sum(np.maximum.reduceat(menu.duration, menu.first[:-1]).tolist())
+        self.arrival = max(job.arrival for job in evaluation.inst.jobs)  # the last one
+        Magnitude("last completion", self.arrival + self.longest).fits(2**46)
 
     def check(self, slots: int, lists: int) -> None:
         """Refuse more items, slots and price lists than can be looked at."""
@@ -114,7 +112,10 @@ class Units:
         each = (Magnitude("workers", n) + ps) * Magnitude.of("rent of a worker or PS", rent)
         worth = Magnitude("worth", capacity_worth(prices, platform.capacity, platform.servers))
         all_rents = each.total(number).named(f"{place}: rent of all jobs")
-        (all_rents + worth + self.time).fits(NOTHING - 1)
+        # the tables know starts up to slot ``slots``, however late the last job arrives
+        latest = max(self.arrival, slots) + self.longest
+        time = Magnitude("weighted completion", sum(self.weights) * latest)
+        (all_rents + worth + time).fits(NOTHING - 1)
         longest = np.zeros(len(menu.items), np.int64)
         np.maximum.at(longest, menu.item, menu.duration)
         one = (prices * platform.capacity * platform.servers[:, None]).sum(axis=(1, 2))
@@ -226,18 +227,22 @@ class Timeline:
                     return False
 
     def graph(self) -> Graph:
-        """Return the paths of the last run, and go back to their beginning."""
+        """Return the paths of the last run."""
         steps, n = self.steps, int(self.steps.size[0])
         rest = rest_costs(steps, int(self.pool.size[0]))
         source = steps.source[:n]
         order = np.lexsort((steps.cost[:n] + rest[steps.target[:n]], source))
-        first = np.searchsorted(source[order], np.arange(len(rest)))
+        graph = Graph(order, np.searchsorted(source[order], np.arange(len(rest))), rest)
+        self.restart(graph)
+        return graph
+
+    def restart(self, graph: Graph) -> None:
+        """Go back to the beginning of all paths."""
         jobs = len(self.units.weights)
         a, b, c, d = np.zeros((4, 2 * jobs + 3), np.int64)
         item, start, end, choice = np.zeros((4, jobs), np.int64)
         self.trail = Trail(a, b, c, d, item, start, end, choice, np.zeros(1, np.int64))
-        self.trail.at[0] = first[0]
-        return Graph(order, first, rest)
+        self.trail.at[0] = graph.first[0]
 
     def next_path(self, graph: Graph, limit: int, stop: Callable[[], bool]) -> Path | None:
         """Return the next path that holds no conflict, None if there is none.

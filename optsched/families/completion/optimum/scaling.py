@@ -13,7 +13,6 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from optsched.engine.progress import Progress
-from optsched.families.completion.certificate.bound import value_step
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionJob
 from optsched.families.completion.optimum.opening import one_by_one
@@ -84,12 +83,15 @@ def unscaled(
 ) -> CompletionCertificate:
     """Return the certificate of the scaled instance for the instance itself.
 
-    A program counts in steps between values. Where the last digit of a weight was rounded these are
-    others; then it is left out.
+    A program proves a value of its weights alone: it is left out where the last digit of one was
+    rounded.
     """
-    same = value_step(scaled(inst, power)) == value_step(inst) * Fraction(10) ** power
-    program = certificate.program if same else None
     factor = Fraction(10) ** -power  # of all prices
+    same = all(
+        exact(new.weight) * factor == exact(old.weight)
+        for new, old in zip(scaled(inst, power).jobs, inst.jobs, strict=True)
+    )
+    program = certificate.program if same else None
     bits = math.ceil(math.log2(factor))  # so that no number becomes larger
     factor /= Fraction(2) ** bits
     lists = tuple(

@@ -55,14 +55,19 @@ def conflict_of(platform: Platform, runs: Ints) -> Conflict | None:
     )
 
 
-def conflict_in_time(platform: Platform, runs: Ints, most: int | None = None) -> Conflict | None:
+def conflict_in_time(
+    platform: Platform, runs: Ints, most: int | None = None, *, least: int = 1
+) -> Conflict | None:
     """Return why runs (E, 7) do not fit in some slots in a row; None: unknown.
 
-    These are as few slots of those in which runs begin as need be, and no more than ``most``.
+    These are as few slots of those in which runs begin as need be, more than ``least`` and no more
+    than ``most``; where all slots together show nothing, fewer do not, either.
     """
     slots = np.unique(runs[:, FIRST])
+    if most is None and Credits(platform, runs).given(np.ones(len(runs), np.bool_)) is None:
+        return None
     most = len(slots) if most is None else min(most, len(slots))
-    size = 1
+    size = min(least, most)
     while size < most:
         size = min(most, size + (size + 1) // 2)
         for first, last in zip(slots, slots[size - 1 :], strict=False):

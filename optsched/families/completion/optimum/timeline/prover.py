@@ -61,11 +61,17 @@ SAMPLE = 30_000  # steps that are looked at
 PLACE_SECONDS = 2.0  # of CP-SAT to place the jobs of a path on single servers
 LATER = 2  # slots by which it may then start jobs later
 FEW_SLOTS = 4  # in which a conflict of a path is looked for at once
-MISSED = 2  # paths that cannot be placed, where not all states are followed
+MOST_MISSED = 2  # paths that cannot be placed, where not all states are followed
+PARTS = 16, 8, 4, 2, 1  # of the way from the least path to the limit: so much of it at first
+PATIENCE = 8  # times as long for CP-SAT where its time did not suffice
+LEARNED, REFUTED, DOUBTED, MISSED = range(4)  # what has become of a path
 FINEST, COARSEST = 36, -1000  # bits of the grid
 MARGIN = 2  # of these, for prices that are greater than the first
 STATES_STEPS, LIST_STEPS = 500_000, 2_000_000  # of kernels: some states, a list of runs
 AGAIN = 16  # conflicts after which states are looked for anew
+
+
+Key = tuple[int, ...]  # starts and choices of a path
 
 
 class Prover:
@@ -90,7 +96,9 @@ class Prover:
         self.conflicts: list[Conflict] = []
         self.runs: list[Ints] = []  # of the conflicts
         self.fitting: Ints  # (N, I) how often each item is in lists without a conflict
-        self.doubts: set[tuple[int, ...]] = set()  # starts and choices that CP-SAT alone refutes
+        self.doubts: dict[Key, bool] = {}  # paths without a conflict: whether CP-SAT refutes them
+        self.patience = 1  # times the usual seconds of CP-SAT
+        self.proven = 0  # in steps: no schedule costs less
 
     def value(self) -> int:
         """Return the value of the best schedule, in steps; if none is known, more than any has."""
@@ -113,12 +121,19 @@ class Prover:
     def everything(self) -> None:
         """Prove that nothing is better than the best schedule, which may be found; or give up."""
         try:
-            if not 1 <= len(self.inst.jobs) <= MOST_JOBS or not self._begin():
-                return
+            if 1 <= len(self.inst.jobs) <= MOST_JOBS and self._begin():
+                self._climb()
+                while not self.progress.stop() and not all(self.doubts.values()):
+                    self.patience *= PATIENCE
+                    self.doubts = {key: True for key, sure in self.doubts.items() if sure}
+                    self._climb()
         except TooLargeError:  # for the checker, too
             return
+
+    def _climb(self) -> None:
+        """Raise the limit from what is proved to the best value, or to where nothing helps."""
         proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step)
-        proven = min(proven, self.value()) - 1
+        proven = max(self.proven, min(proven, self.value()) - 1)
         stride, failed = math.ceil(STRIDE * (self.value() - proven)), 0
         first, dives = self.progress.seconds(), 0.0  # seconds
         end, most = 0.0, FEW_STATES
@@ -144,6 +159,7 @@ class Prover:
                 else:
                     most = MORE * int(self.timeline.pool.size[0])
             else:  # a nearer aim, at better prices
+                proven = max(proven, self.proven)
                 stride, failed = max(1, stride // 2), failed + 1
             now = self.progress.seconds()
             latest = REPRICING[0] + REPRICING[1] * (now - began)
@@ -205,42 +221,65 @@ class Prover:
                 done = self._paths(aim, whole, learned)
             except UnfinishedError:
                 return False
-            if len(self.runs) < learned:
+            if done or len(self.runs) < learned:
                 return done
 
     def _paths(self, aim: int, whole: bool, most: int) -> bool:
-        """Refute or place all paths of the last run, as `_prove`; until so many runs are known."""
-        graph, timeline, missed, least = self.timeline.graph(), self.timeline, 0, aim
-        while len(self.runs) < most:
-            path = timeline.next_path(graph, self._limit(min(aim, self.value())), self._stop)
-            if path is None:
-                if whole:
-                    self._report(min(least, self.value()))
-                    if least < self.value():
-                        claimed = float_below(min(aim, self.value()) * self.step)
-                        self.progress.claim(Implementation.CP_SAT, claimed)
-                return whole
-            if self._in_a_slot(path):
-                continue
-            value, runs = self._steps(path.end.tolist()), self._runs(path)
-            key = (*path.start.tolist(), *path.choice.tolist())
-            if value < self.value() and key not in self.doubts:
-                if self._learn(conflict_in_time(self.platform, runs, FEW_SLOTS)):
-                    continue
-                how = self._place(path, 0 if whole else LATER)
-                if not whole and value < self.value():
-                    self._search(path)
+        """Refute or place all paths of the last run, as `_prove`; until so many runs are known.
+
+        They are walked to ever higher values: a schedule that is found ends the walk.
+        """
+        graph, timeline, missed, least, sure = self.timeline.graph(), self.timeline, 0, aim, True
+        last = self._limit(aim)
+        begin = min(int(graph.rest[0]), last)
+        for part in PARTS:
+            timeline.restart(graph)
+            top = begin + (last - begin) // part
+            while True:
+                limit = min(top, self._limit(self.value()))
+                path = timeline.next_path(graph, limit, self._stop)
+                if path is None:
+                    break
+                if len(self.runs) >= most:
+                    return False
+                fate = self._fate(path, whole)
+                if fate == MISSED:
                     missed += 1
-                    if missed == MISSED:
+                    if missed == MOST_MISSED:
                         return False
-                elif value < self.value():
-                    if self._learn(conflict_in_time(self.platform, runs)):
-                        continue
-                    if how != "infeasible":
-                        return False
-                    self.doubts.add(key)
-            least = min(least, math.ceil(path.value * self.units.unit / self.step))
-        return False
+                if fate in (REFUTED, DOUBTED):
+                    least = min(least, math.ceil(path.value * self.units.unit / self.step))
+                    sure &= fate == REFUTED
+            if whole:
+                shown = aim if top == last else math.floor(top * self.units.unit / self.step) + 1
+                self._report(min(least, shown, self.value()))
+        if whole and sure and least < self.value():
+            claimed = float_below(min(aim, self.value()) * self.step)
+            self.progress.claim(Implementation.CP_SAT, claimed)
+        return whole
+
+    def _fate(self, path: Path, whole: bool) -> int:
+        """Find out whether a path can be placed."""
+        if self._in_a_slot(path):
+            return LEARNED
+        value, runs = self._steps(path.end.tolist()), self._runs(path)
+        key = (*path.start.tolist(), *path.choice.tolist())
+        if value >= self.value():
+            return REFUTED
+        if key in self.doubts:
+            return REFUTED if self.doubts[key] else DOUBTED
+        if self._learn(conflict_in_time(self.platform, runs, FEW_SLOTS)):
+            return LEARNED
+        how = self._place(path, 0 if whole else LATER)
+        if value >= self.value():
+            return REFUTED
+        if not whole:
+            self._search(path)
+            return MISSED
+        if self._learn(conflict_in_time(self.platform, runs, least=FEW_SLOTS)):
+            return LEARNED
+        self.doubts[key] = how == "infeasible"
+        return REFUTED if self.doubts[key] else DOUBTED
 
     def _search(self, path: Path) -> None:
         """Look for a schedule in which jobs start about as a path says."""
@@ -301,16 +340,20 @@ class Prover:
             choices.append(Choices(rows, [list(range(start, start + later + 1))] * len(rows)))
         program = Declared(self.search.jobs, choices)
         limits = {"threads": self.search.threads, "seed": self.search.seed}
-        return program.solve(self.progress, **limits, claim=False, seconds=PLACE_SECONDS)
+        seconds = self.patience * PLACE_SECONDS
+        return program.solve(self.progress, **limits, claim=False, seconds=seconds)
 
     def _report(self, steps: int) -> None:
         """Report what is proved at the present prices and conflicts."""
+        if steps <= self.proven:
+            return
+        self.proven = steps
         lists = tuple(one.entries for one in self.lists) or ((),)
         bits = self.units.grid_bits if self.lists else 0
-        conflicts = tuple(self.conflicts)
-        first = certify(self.inst, self.search.prices)
+        conflicts, prices = tuple(self.conflicts), self.search.prices
 
         def made() -> CompletionCertificate:
+            first = certify(self.inst, prices)
             program = Program(value=steps, grid_bits=bits, prices=lists, conflicts=conflicts)
             try:
                 proved(self.evaluation, program)
