@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
+import numpy as np
 import pytest
-from completion_programs import changed, forced, proof, tight
+from completion_programs import changed, forced, job, proof, ring_or_ps, tight
 
 from optsched.families.completion.certificate.format import CompletionCertificate, check
+from optsched.families.completion.certificate.program import Program
 
 SEEDS = (1, 4)  # a ring, and PS
 
@@ -165,13 +167,12 @@ def test_what_conflicts_show_is_needed(seed):
     assert check(inst, changed(made, value=made.program.value - 1)) < best
 
 
-@pytest.mark.parametrize("bits", range(30, 62, 2))
-def test_a_price_long_after_the_last_job_makes_no_number_too_large(bits):
+@pytest.mark.parametrize(("bits", "slot"), [(51, 4500), (53, 3000), (56, 4000)])
+def test_a_price_long_after_the_last_job_makes_no_number_too_large(bits, slot):
     """Starts up to the last price are looked at: weight times slot has to fit there, too."""
-    inst, best, made = whole(SEEDS[1])
-    far = {"grid_bits": bits, "prices": [[[900, 0, 0, 1]]], "conflicts": ()}
-    for value in (made.program.value + 1, 4 * made.program.value):
-        try:
-            assert check(inst, changed(made, value=value, **far)) <= best
-        except ValueError:
-            continue
+    inst = ring_or_ps(True, [(1, 1)], [job(0, 1.0, 1, [1.0])] * 2, [(2, 2)])
+    far = [[(slot, 0, 0, 2 ** (bits + 3))]]
+    made = CompletionCertificate.root(inst, np.zeros((1, 1, 2)), 0)
+    program = Program(value=3, grid_bits=bits, prices=far, conflicts=())
+    with pytest.raises(ValueError, match="weighted completion can reach"):
+        check(inst, made.model_copy(update={"program": program}))

@@ -61,11 +61,9 @@ def conflict_in_time(
     """Return why runs (E, 7) do not fit in some slots in a row; None: unknown.
 
     These are as few slots of those in which runs begin as need be, more than ``least`` and no more
-    than ``most``; where all slots together show nothing, fewer do not, either.
+    than ``most``.
     """
     slots = np.unique(runs[:, FIRST])
-    if most is None and Credits(platform, runs).given(np.ones(len(runs), np.bool_)) is None:
-        return None
     most = len(slots) if most is None else min(most, len(slots))
     size = min(least, most)
     while size < most:
