@@ -132,7 +132,9 @@ class Prover:
 
     def _climb(self) -> None:
         """Raise the limit from what is proved to the best value, or to where nothing helps."""
-        proven = math.ceil(Fraction(self.search.bound * (1 - SAFE)) / self.step)
+        known = self.progress.bound
+        bound = known if known is not None and math.isfinite(known) else self.search.bound
+        proven = math.ceil(Fraction(bound * (1 - SAFE)) / self.step)
         proven = max(self.proven, min(proven, self.value()) - 1)
         stride, failed = math.ceil(STRIDE * (self.value() - proven)), 0
         first, dives = self.progress.seconds(), 0.0  # seconds
