@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import textwrap
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
 from matplotlib.typing import ColorType
+from numpy.typing import NDArray
 
 from optsched.files.disk import write_whole
 
@@ -29,6 +32,7 @@ DPI = 130
 HINDSIGHT = "hindsight"  # the best schedule known, whether it was proved to be optimal or not
 LONGEST = 30  # characters of a name in a picture
 CHARACTERS = 14  # of small print, to an inch
+LINE = 0.15  # inches from one line of text below a picture to the next
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -36,15 +40,43 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), dpi=DPI, layout="constrained")
 
 
-def save(figure: Figure, path: Path) -> Path:
-    """Write ``figure`` as PNG, whole or not at all."""
-    FigureCanvasAgg(figure)
+def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
+    """Write ``figure`` as PNG, whole or not at all; lines of text may stand below it."""
     data = BytesIO()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
-        figure.savefig(data, format="png")
+    if below:
+        pixels = _pixels(figure)
+        text = _pixels(_text(below, figure.get_figwidth(), pixels.shape[1] / figure.get_figwidth()))
+        width = min(pixels.shape[1], text.shape[1])
+        imsave(data, np.vstack([pixels[:, :width], text[:, :width]]), format="png")
+    else:
+        FigureCanvasAgg(figure)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
+            figure.savefig(data, format="png")
     write_whole(path, data.getvalue())
     return path
+
+
+def _pixels(figure: Figure) -> NDArray[np.uint8]:
+    """Return a figure as it is drawn, shape (height, width, 4)."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()  # type: ignore[no-untyped-call]
+    return np.asarray(canvas.buffer_rgba())  # type: ignore[no-untyped-call]
+
+
+def _text(lines: Sequence[str], width: float, dpi: float) -> Figure:
+    """Return a figure of so many inches that holds lines of small print, folded."""
+    folded = [
+        part
+        for line in lines
+        for part in textwrap.wrap(line, int(width * CHARACTERS * 1.18), subsequent_indent="    ")
+    ]
+    height = LINE * (len(folded) + 1)
+    figure = Figure(figsize=(width, height), dpi=dpi)
+    for k, part in enumerate(folded):
+        y = 1 - LINE * (k + 0.5) / height
+        figure.text(0.1 / width, y, part.replace("$", r"\$"), fontsize=7.5, va="top")
+    return figure
 
 
 def colours_of(names: Iterable[str]) -> dict[str, str]:

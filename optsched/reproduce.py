@@ -1,7 +1,7 @@
 """Repeats a figure of a paper: a campaign of calls, one JSON file, a picture, a verdict.
 
-The file is written after every cell; a later call takes up what it finds there, if the versions and
-the time limit are the same.
+The file is written after every cell; a later call takes up what it finds there, if code, versions
+and time limit are the same. Every row says which code made it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from optsched.drawing import save
 from optsched.files.envelope import read_json, write_json
 from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
-from optsched.papers.experiment import Outcome, Row
+from optsched.papers.caption import caption
+from optsched.papers.digest import code_digest
+from optsched.papers.experiment import Row
+from optsched.papers.verdict import Outcome
 from optsched.problem import InputError
 from optsched.process import interrupts
 
@@ -32,6 +35,7 @@ class Reproduction:
     outcome: Outcome | None  # None: not finished
     results: Path
     picture: Path | None
+    foreign: int = 0  # rows that other code has made
 
     def __str__(self) -> str:
         stored = f"numbers: {self.results}"
@@ -40,11 +44,16 @@ class Reproduction:
                 f"{self.experiment.title}\n  {self.done} of {self.cells} cells done; the same "
                 f"command goes on from here\n  {stored}"
             )
-        agrees = "agrees with the paper" if self.outcome.agrees else "does not agree with the paper"
-        why = "\n    ".join(self.outcome.words.split("; "))
+        kept = (
+            f"  {self.foreign} of {self.cells} rows were made by other code than this\n"
+            if self.foreign
+            else ""
+        )
+        why = "\n    ".join([*map(str, self.outcome.findings), *self.outcome.notes])
         return (
-            f"{self.experiment.title}\n  the paper: {self.experiment.claim}\n  {agrees}:\n"
-            f"    {why}\n  {stored}, picture: {self.picture}"
+            f"{self.experiment.title}\n  the paper: {self.experiment.claim}\n"
+            f"  {self.outcome.verdict} (as the worst of its statements does):\n"
+            f"    {why}\n{kept}  {stored}, picture: {self.picture}"
         )
 
     def summary(self) -> dict[str, Any]:
@@ -54,11 +63,22 @@ class Reproduction:
             "title": self.experiment.title,
             "done": self.done,
             "cells": self.cells,
-            "agrees": None if self.outcome is None else self.outcome.agrees,
-            "verdict": None if self.outcome is None else self.outcome.words,
+            "rows_of_other_code": self.foreign,
+            **said(self.outcome),
             "results": str(self.results),
             "picture": None if self.picture is None else str(self.picture),
         }
+
+
+def said(outcome: Outcome | None) -> dict[str, Any]:
+    """Return a verdict and what it rests on, as they are stored."""
+    if outcome is None:
+        return {"verdict": None, "findings": None, "notes": None}
+    return {
+        "verdict": outcome.verdict,
+        "findings": [f.summary() for f in outcome.findings],
+        "notes": list(outcome.notes),
+    }
 
 
 def experiment(name: str) -> Experiment:
@@ -85,6 +105,7 @@ def reproduce(
     seeds: int | None = None,
     time_limit: float | None = None,
     workers: int | None = None,
+    keep_rows: bool = False,
     command: str = "",
     tell: Callable[[str], None] | None = None,
 ) -> Reproduction:
@@ -101,6 +122,9 @@ def reproduce(
         Seconds per optimum, by default the experiment's.
     workers : int, optional
         Processes, by default one per core. Their number changes no result.
+    keep_rows : bool
+        Whether rows that other code, or other versions of libraries, have made are taken up too,
+        as far as their cells are the same. They keep the digest of the code that made them.
     command : str
         Stored beside the numbers.
     tell : callable, optional
@@ -114,25 +138,29 @@ def reproduce(
     limit = chosen.time_limit if time_limit is None else time_limit
     cells = list(chosen.cells(chosen.seeds if seeds is None else seeds))
     path = folder / f"{chosen.name}.json"
-    rows = stored_rows(cells, _stored(path, limit))
+    code = code_digest(chosen.run, chosen.family)
+    rows = stored_rows(cells, _stored(path, limit, None if keep_rows else code))
     head = {
         "name": chosen.name,
         "title": chosen.title,
         "claim": chosen.claim,
+        "settings": [setting._asdict() for setting in chosen.settings],
+        "few": chosen.few,
         "command": command,
         "machine": machine(),
         "versions": versions(),
+        "code": code,
         "time_limit": limit,
     }
 
     def store(**more: Any) -> list[Row]:
         done = [row for row in rows if row is not None]
-        content = head | {"cells": len(cells), "rows": done} | more
+        content = head | {"cells": len(cells)} | more | {"rows": done}
         write_json(path, "reproduction", chosen.family, content)
         return done
 
     def keep(k: int, row: Row) -> None:
-        rows[k] = row
+        rows[k] = row | {"code": code}
         done = len(store())
         if tell is not None:
             tell(f"{done} of {len(cells)} cells")
@@ -142,19 +170,27 @@ def reproduce(
         call_all(chosen.run, missing, limit, keep=keep, workers=workers or os.cpu_count() or 1)
     except KeyboardInterrupt:
         return Reproduction(chosen, len(store()), len(cells), None, path, None)
-    summary = chosen.summarize(store())
+    done = store()
+    summary = chosen.summarize(done)
     outcome = chosen.judge(summary)
-    picture = save(chosen.draw(summary), folder / f"{chosen.name}.png")
-    store(summary=summary, agrees=outcome.agrees, verdict=outcome.words)
-    return Reproduction(chosen, len(cells), len(cells), outcome, path, picture)
+    below = caption(chosen.claim, outcome)
+    picture = save(chosen.draw(summary), folder / f"{chosen.name}.png", below=below)
+    foreign = sum(row.get("code") != code for row in done)
+    store(**said(outcome), rows_of_other_code=foreign, summary=summary)
+    return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign)
 
 
-def _stored(path: Path, limit: float) -> list[Row]:
-    """Return the rows that an earlier call has stored with the same versions and limit."""
+def _stored(path: Path, limit: float, code: str | None) -> list[Row]:
+    """Return the rows that an earlier call has stored with the same limit.
+
+    With a digest of code, those that this code has made with the same versions.
+    """
     if not path.exists():
         return []
     content = read_json(path, "reproduction")
-    if content.get("versions") != versions() or content.get("time_limit") != limit:
+    if content.get("time_limit") != limit:
         return []
     rows: list[Row] = content.get("rows", [])
-    return rows
+    if code is None:
+        return rows
+    return [r for r in rows if content.get("versions") == versions() and r.get("code") == code]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
@@ -11,21 +10,40 @@ from squares import RAN, run
 
 from optsched.families.oasis.instance import OasisInstance
 from optsched.papers import PAPERS, experiments
-from optsched.papers.experiment import Experiment, Outcome, mean_with_interval
+from optsched.papers.digest import code_digest
+from optsched.papers.experiment import FEWEST, Experiment, Setting, mean_with_interval
 from optsched.papers.oasis import fig3, fig4, fig5, fig6
-from optsched.papers.oasis.common import FLOORED, SCHEMES
+from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES
+from optsched.papers.verdict import (
+    NOISE,
+    SAME,
+    Estimate,
+    Outcome,
+    Verdict,
+    about,
+    apart,
+    counted,
+    effect,
+    fisher,
+    lead,
+    overlap,
+    shown,
+    stated,
+    within,
+)
 from optsched.problem import InputError
 from optsched.reproduce import reproduce
 
 
 def judge(summary):
-    return Outcome(summary["sum"] == 14, f"the sum is {summary['sum']}")
+    return Outcome((stated("the sum is 14", summary["sum"] == 14, ours=summary["sum"]),))
 
 
 SQUARES = Experiment(
     name="squares",
     title="Squares",
     claim="they add up to 14",
+    settings=(Setting("numbers", "0 to 3", "Sec. 1"),),
     seeds=4,
     time_limit=1.0,
     cells=lambda seeds: [{"k": k} for k in range(seeds)],
@@ -38,7 +56,7 @@ SQUARES = Experiment(
 
 def numbers(path):
     content = json.loads(path.read_text())
-    return {k: content[k] for k in ("rows", "summary", "agrees", "verdict")}
+    return {k: content[k] for k in ("rows", "summary", "verdict", "findings")}
 
 
 def test_everything_is_stored(tmp_path):
@@ -50,14 +68,18 @@ def test_everything_is_stored(tmp_path):
     assert {"processor", "cores"} <= set(content["machine"])
     assert [row["square"] for row in content["rows"]] == [0, 1, 4, 9]
     assert content["rows"][0]["ratio"] == "inf"
-    assert (content["agrees"], content["verdict"]) == (True, "the sum is 14")
+    assert content["verdict"] == "agrees"
+    assert content["findings"][0]["ours"] == 14
+    assert content["settings"] == [{"what": "numbers", "value": "0 to 3", "source": "Sec. 1"}]
+    assert {row["code"] for row in content["rows"]} == {content["code"]}
     assert found.picture.exists()
-    assert "agrees with the paper" in str(found)
-    assert "the sum is 14" in str(found)
+    assert "the sum is 14: here 14: agrees" in str(found)
 
 
 def test_disagreement_is_said(tmp_path):
-    assert "does not agree" in str(reproduce(SQUARES, tmp_path, seeds=3, workers=1))
+    found = reproduce(SQUARES, tmp_path, seeds=3, workers=1)
+    assert found.summary()["verdict"] == "does not agree"
+    assert "does not agree" in str(found)
 
 
 def test_what_is_stored_is_not_computed_again(tmp_path):
@@ -79,19 +101,149 @@ def test_number_of_processes_changes_nothing(tmp_path):
     assert one == two
 
 
-def test_ctrl_c_keeps_what_is_done(tmp_path):
-    def interrupted(cell, time_limit):
-        if cell["k"] == 2:
-            raise KeyboardInterrupt
-        return run(cell, time_limit)
+def test_rows_of_other_code_are_not_taken_up(tmp_path):
+    RAN.clear()
+    path = reproduce(SQUARES, tmp_path, seeds=2, workers=1).results
+    content = json.loads(path.read_text())
+    content["rows"][1]["code"] = "0123456789ab"
+    path.write_text(json.dumps(content))
+    kept = reproduce(SQUARES, tmp_path, seeds=2, workers=1, keep_rows=True)
+    assert (RAN, kept.foreign) == ([0, 1], 1)
+    assert "1 of 2 rows were made by other code" in str(kept)
+    assert kept.summary()["rows_of_other_code"] == 1
+    assert json.loads(path.read_text())["rows"][1]["code"] == "0123456789ab"
+    again = reproduce(SQUARES, tmp_path, seeds=2, workers=1)
+    assert (RAN, again.foreign) == ([0, 1, 1], 0)
 
-    broken = dataclasses.replace(SQUARES, run=interrupted)
-    found = reproduce(broken, tmp_path, workers=1)
+
+def other_run(cell, time_limit):
+    return run(cell, time_limit) | {"more": LEVEL}
+
+
+LEVEL = 1
+
+
+def test_the_digest_follows_what_a_run_reaches(monkeypatch):
+    before = code_digest(other_run, "bot")
+    assert before == code_digest(other_run, "bot") != code_digest(run, "bot")
+    assert before != code_digest(other_run, "oasis")  # another family, other rooms
+    monkeypatch.setattr(f"{__name__}.LEVEL", 2)
+    assert before != code_digest(other_run, "bot")
+
+
+def test_a_verdict_that_changes_leaves_the_digest(monkeypatch):
+    before = code_digest(fig6.run, "oasis")
+    monkeypatch.setattr(fig6, "judge", judge)
+    assert code_digest(fig6.run, "oasis") == before
+    monkeypatch.setattr(fig6, "SLOTS", 7)
+    assert code_digest(fig6.run, "oasis") != before
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    def interrupted(text):
+        if text.startswith("2 "):
+            raise KeyboardInterrupt
+
+    found = reproduce(SQUARES, tmp_path, workers=1, tell=interrupted)
     assert found.outcome is None
     assert "2 of 4 cells done" in str(found)
     RAN.clear()
-    assert reproduce(SQUARES, tmp_path, workers=1).outcome.agrees
+    assert reproduce(SQUARES, tmp_path, workers=1).outcome.verdict is Verdict.AGREES
     assert RAN == [2, 3]
+
+
+def test_a_picture_says_what_the_verdict_rests_on(tmp_path):
+    from matplotlib.image import imread
+
+    found = reproduce(SQUARES, tmp_path, workers=1)
+    height, width, _ = imread(found.picture).shape
+    figure = Figure()
+    assert width == round(figure.get_figwidth() * figure.dpi)
+    assert height > round(figure.get_figheight() * figure.dpi)
+
+
+def test_every_experiment_names_its_settings_and_has_ten_instances():
+    for experiment in (e for paper in PAPERS for e in experiments(paper)):
+        assert experiment.settings
+        assert all(all(setting) for setting in experiment.settings)
+        assert experiment.seeds >= FEWEST or experiment.few
+
+
+def test_an_effect_must_stand_out_from_noise():
+    clear, noisy = Estimate.of([1.0, 1.2, 1.1]), Estimate.of([1.0, -0.9, 0.2])
+    assert effect("more", clear).verdict is Verdict.AGREES
+    assert effect("less", clear, sign=-1).verdict is Verdict.DIFFERS
+    found = effect("more", noisy)
+    assert (found.verdict, found.note) == (Verdict.DIFFERS, NOISE)
+    same = effect("more", Estimate.of([0.0, 0.0, 0.0]))
+    assert (same.verdict, same.note) == (Verdict.DIFFERS, SAME)
+    assert effect("more", Estimate.of([1.0])).verdict is Verdict.DIFFERS
+    assert effect("more", None).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("paper", "at_least", "verdict"),
+    [
+        (1.0, False, Verdict.AGREES),
+        (0.3, False, Verdict.DIRECTION),
+        (3.0, False, Verdict.DIRECTION),
+        (1.0, True, Verdict.AGREES),
+        (1.3, True, Verdict.DIRECTION),
+        (0.3, True, Verdict.AGREES),
+    ],
+)
+def test_a_size_is_within_a_factor_of_two(paper, at_least, verdict):
+    found = Estimate.of([1.0, 1.2, 1.1])
+    assert effect("more", found, paper=paper, at_least=at_least).verdict is verdict
+    less = Estimate.of([-1.0, -1.2, -1.1])
+    assert effect("less", less, sign=-1, paper=-paper, at_least=at_least).verdict is verdict
+
+
+def test_limits_ranges_and_counts():
+    found = Estimate.of([1.0, 1.2, 1.1], nothing=None)
+    assert within("at most", found, high=1.2).verdict is Verdict.AGREES
+    assert within("at most", found, high=1.0025).verdict is Verdict.DIFFERS
+    assert within("between", found, low=1.1, high=1.5).paper == (1.1, 1.5)
+    vacuous = within("at most", Estimate.of([1.0, 1.0], nothing=1.0), high=1.0025)
+    assert (vacuous.verdict, vacuous.note) == (Verdict.DIFFERS, SAME)
+    assert about("50", 26.0, 50).verdict is Verdict.AGREES
+    assert about("50", 4.0, 50).verdict is Verdict.DIFFERS
+    assert about("50", None, 50).verdict is Verdict.DIFFERS
+    assert overlap("mean", [400.0, 450.0, 600.0], (373, 531)).verdict is Verdict.AGREES
+    assert overlap("mean", [900.0, 901.0, 902.0], (373, 531)).verdict is Verdict.DIRECTION
+    assert overlap("mean", [4.0, 5.0], (373, 531)).verdict is Verdict.DIFFERS
+    assert counted("28", 30, 30, 28, 30).verdict is Verdict.AGREES
+    assert counted("20", 30, 30, 20, 30).verdict is Verdict.DIRECTION
+    assert counted("20", 0, 30, 20, 30).verdict is Verdict.DIFFERS
+    assert counted("0", 0, 480, 0, 480).verdict is Verdict.AGREES
+
+
+def test_fishers_exact_test_is_that_of_scipy():
+    from scipy.stats import fisher_exact
+
+    for a, n, b, m in ((28, 30, 30, 30), (1, 480, 7, 480), (240, 240, 232, 240), (3, 9, 5, 7)):
+        known = fisher_exact([[a, n - a], [b, m - b]]).pvalue
+        assert fisher(a, n, b, m) == pytest.approx(known, rel=1e-6)
+
+
+def test_leads_by_hand():
+    found = lead([3.0, 5.0], [2.0, 2.0])
+    assert found.mean == 1.0
+    assert found.interval == pytest.approx((1 - 12.7062 / 2, 1 + 12.7062 / 2), rel=1e-4)
+    assert lead([3.0], [0.0]) is None
+    assert lead([3.0, 4.0], [3.0, 4.0]).same
+    far = apart([10.0, 12.0], [1.0, 3.0])
+    assert far.mean == 9.0
+    assert far.interval == pytest.approx((9 - 12.7062 * 2**0.5, 9 + 12.7062 * 2**0.5), rel=1e-4)
+    assert apart([], [1.0]) is None
+
+
+def test_a_figure_agrees_as_well_as_its_worst_statement():
+    good = stated("a", holds=True)
+    middle = counted("b", 30, 30, 20, 30)
+    assert Outcome((good, shown("c", 1.0))).verdict is Verdict.AGREES
+    assert Outcome((good, middle)).verdict is Verdict.DIRECTION
+    assert Outcome((good, middle, stated("d", holds=False))).verdict is Verdict.DIFFERS
 
 
 def test_broken_results_file(tmp_path):
@@ -125,67 +277,80 @@ def small(module, monkeypatch):
     monkeypatch.setattr(module, "MACHINES", 20)
 
 
-@pytest.mark.parametrize("scheme", ["oasis", FLOORED, "fifo"])
+@pytest.fixture(autouse=True)
+def one_past_instance(monkeypatch):
+    """Learn from one earlier instance."""
+    monkeypatch.setattr("optsched.papers.oasis.common.PAST", range(1000, 1001))
+
+
+@pytest.mark.parametrize("scheme", [ESTIMATED, LITERAL, "fifo"])
 def test_fig3_cell(monkeypatch, scheme):
     small(fig3, monkeypatch)
     cell = {"preset": "earnable", "jobs": 5, "seed": 0, "scheme": scheme}
     row = fig3.run(cell, 0.0)
     assert row["value"] >= 0
     assert 0 <= row["completed"] <= 5
+    assert row["guarantee"] is None or scheme == LITERAL
 
 
 def test_fig5_cell():
     row = fig5.run({"machines": 40, "priority": 10, "seed": 0}, 0.5)
-    assert set(row["ratios"]) == {"oasis", FLOORED}
-    low = float(row["ratios"]["oasis"]["low"])
-    assert low >= 1
+    assert set(row["ratios"]) == {*fig5.SCHEMES}
+    assert float(row["ratios"][LITERAL]["low"]) >= 1
     assert row["value"] is not None
 
 
 def test_fig6_cell_with_the_true_estimate_is_oasis(monkeypatch):
     small(fig6, monkeypatch)
     small(fig3, monkeypatch)
-    cell = {"preset": "earnable", "jobs": 5, "scheme": "oasis", "seed": 0}
+    cell = {"preset": "earnable", "jobs": 5, "scheme": LITERAL, "seed": 0}
     true = fig6.run(cell | {"percent": 100}, 0.0)
     assert true["value"] == fig3.run(cell, 0.0)["value"]
 
 
 def lines3(oasis):
-    rows = []
-    for preset in ("paper", "earnable"):
-        for n in (100, 200):
-            for scheme in SCHEMES:
-                value = oasis[n] if scheme == "oasis" else 10.0
-                for seed in range(2):
-                    row = {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme}
-                    rows.append(row | {"value": value + seed, "completed": 1})
-    return fig3.summarize(rows)
+    """Return a summary in which OASiS earns ``oasis`` by the number of jobs, all others 10."""
+    return fig3.summarize(
+        [
+            {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme, "completed": 1,
+             "value": (oasis[n] if scheme == ESTIMATED else 10.0) + seed / 10}
+            for preset in PRESETS
+            for n in oasis
+            for scheme in (ESTIMATED, LITERAL, *OTHERS)
+            for seed in range(3)
+        ]
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("oasis", "agrees"),
-    [({100: 11.0, 200: 20.0}, True), ({100: 20.0, 200: 11.0}, False), ({100: 9, 200: 20.0}, False)],
+    ("oasis", "verdict"),
+    [
+        ({100: 11.0, 200: 20.0}, Verdict.AGREES),
+        ({100: 20.0, 200: 11.0}, Verdict.DIFFERS),
+        ({100: 9.0, 200: 20.0}, Verdict.DIFFERS),
+    ],
 )
-def test_fig3_verdict(oasis, agrees):
+def test_fig3_verdict(oasis, verdict):
     summary = lines3(oasis)
-    assert summary["paper"]["oasis"][0]["mean"] == oasis[100] + 0.5
+    assert summary["paper"][ESTIMATED][0]["mean"] == pytest.approx(oasis[100] + 0.1)
     outcome = fig3.judge(summary)
-    assert outcome.agrees is agrees
-    assert "at 200 jobs" in outcome.words
-    assert len(fig3.draw(summary).axes) == 2
+    assert outcome.verdict is verdict
+    assert "200 jobs" in outcome.words
+    assert len(fig3.draw(summary).axes) == len(PRESETS)
 
 
 @pytest.mark.parametrize(("spread", "agrees"), [(0.5, True), (9.0, False)])
 def test_fig4_verdict(spread, agrees):
     rows = []
     for scheme in SCHEMES:
-        width = spread if scheme == "oasis" else 2.0
-        late = {kind: [-width, width, 0.1] for kind in fig4.KINDS}
-        if scheme != "oasis":
-            late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
-        rows.append({"preset": "paper", "seed": 0, "scheme": scheme, "value": 1.0, "late": late})
+        width = spread if scheme == ESTIMATED else 2.0
+        for seed in range(3):
+            late = {kind: [-width, width, 0.1 + seed / 50] for kind in fig4.KINDS}
+            if scheme != ESTIMATED:
+                late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
+            rows.append({"preset": "paper", "seed": seed, "scheme": scheme, "late": late})
     summary = fig4.summarize(rows)
-    assert fig4.judge(summary).agrees is agrees
+    assert (fig4.judge(summary).verdict is Verdict.AGREES) is agrees
     assert len(fig4.draw(summary).axes) == 1
 
 
@@ -193,7 +358,7 @@ def test_fig4_without_a_completed_job():
     late = {kind: [] for kind in fig4.KINDS}
     rows = [{"preset": "paper", "scheme": s, "seed": 0, "late": late} for s in SCHEMES]
     summary = fig4.summarize(rows)
-    assert not fig4.judge(summary).agrees
+    assert fig4.judge(summary).verdict is Verdict.DIFFERS
     fig4.draw(summary)
 
 
@@ -204,14 +369,14 @@ def test_fig5_verdict(low, high, agrees):
     ratio = {"low": low, "high": high, "exact": False, "bounded": "high", "guarantee": None}
     rows = [
         {"machines": m, "priority": top, "seed": seed, "status": "feasible", "seconds": 1.0}
-        | {"ratios": {"oasis": ratio, FLOORED: ratio}}
+        | {"ratios": dict.fromkeys(fig5.SCHEMES, ratio)}
         for m in (20, 40)
         for top in (10, 50)
         for seed in range(2)
     ]
     summary = fig5.summarize(rows)
     outcome = fig5.judge(summary)
-    assert outcome.agrees is agrees
+    assert (outcome.verdict is Verdict.AGREES) is agrees
     assert "0 of 8 optima proved" in outcome.words
     fig5.draw(summary)
 
@@ -219,12 +384,12 @@ def test_fig5_verdict(low, high, agrees):
 @pytest.mark.parametrize(("low", "agrees"), [(20.0, True), (5.0, False), (10.0, False)])
 def test_fig6_verdict(low, agrees):
     rows = [
-        cell | {"value": low if cell["percent"] < 100 else 10.0, "completed": 1}
-        for cell in fig6.cells(1)
+        cell | {"value": (low if cell["percent"] < 100 else 10.0) + cell["seed"] / 1000}
+        for cell in fig6.cells(3)
     ]
     summary = fig6.summarize(rows)
-    assert fig6.judge(summary).agrees is agrees
-    assert len(fig6.draw(summary).axes) == 4
+    assert (fig6.judge(summary).verdict is Verdict.AGREES) is agrees
+    assert len(fig6.draw(summary).axes) == 2 * len(PRESETS)
 
 
 def test_mean_with_interval_by_hand():

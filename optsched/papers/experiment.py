@@ -1,17 +1,18 @@
-"""What an experiment is: independent cells, a summary, a picture, a verdict."""
+"""What an experiment is: its settings, independent cells, a summary, a picture, a verdict."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.intervals import student
+from optsched.papers.verdict import Outcome
 
 Cell: TypeAlias = dict[str, Any]
 """Parameters of one piece of work; plain JSON, and its identity when a run is taken up again."""
@@ -24,13 +25,19 @@ Rows: TypeAlias = Sequence[Row]
 Summary: TypeAlias = dict[str, Any]
 """What a figure shows, plain JSON."""
 
+FEWEST = 10  # instances per point, or an experiment says why
+FRESH = 100  # first seed of settings that were chosen after others had been looked at
 
-@dataclass(frozen=True)
-class Outcome:
-    """Whether the numbers agree with the paper, and why."""
 
-    agrees: bool
-    words: str
+class Setting(NamedTuple):
+    """One setting of an experiment, and where the paper says so."""
+
+    what: str
+    value: str
+    source: str  # the place and the words of the paper; or that it says nothing
+
+
+OPEN = "not in the paper"
 
 
 @dataclass(frozen=True)
@@ -40,12 +47,14 @@ class Experiment:
     name: str
     title: str
     claim: str  # what the paper says of the figure, in our words
+    settings: tuple[Setting, ...]
     cells: Callable[[int], Sequence[Cell]]  # seeds -> cells
     run: Callable[[Cell, float], Row]  # (cell, time limit) -> its numbers; a module's function
     summarize: Callable[[Rows], Summary]
     judge: Callable[[Summary], Outcome]
     draw: Callable[[Summary], Figure]
-    seeds: int = 5  # instances per point
+    seeds: int = FEWEST  # instances per point
+    few: str = ""  # why there are fewer than FEWEST
     time_limit: float = 0.0  # seconds per optimum; 0 where none is looked for
 
     @property
@@ -57,8 +66,8 @@ class Experiment:
 def experiment_of(module: Any, usual: Any = None) -> Experiment:
     """Return the experiment that a module of a paper is, called after it.
 
-    It says TITLE and CLAIM, and what an `Experiment` does: cells, run, summarize, judge, draw; if
-    need be SEEDS and TIME_LIMIT. What it does not say is as in ``usual``.
+    It says TITLE, CLAIM and SETTINGS, and what an `Experiment` does: cells, run, summarize, judge,
+    draw; if need be SEEDS, FEW and TIME_LIMIT. What it does not say is as in ``usual``.
     """
     *_, paper, figure = module.__name__.split(".")
     said: dict[str, Any] = {**vars(Experiment), **(vars(usual) if usual else {}), **vars(module)}
@@ -66,7 +75,9 @@ def experiment_of(module: Any, usual: Any = None) -> Experiment:
         name=f"{paper}-{figure.replace('_', '.')}",
         title=said["TITLE"],
         claim=said["CLAIM"],
+        settings=said["SETTINGS"],
         seeds=said.get("SEEDS", said["seeds"]),
+        few=said.get("FEW", said["few"]),
         time_limit=said.get("TIME_LIMIT", said["time_limit"]),
         **{part: said[part] for part in ("cells", "run", "summarize", "judge", "draw")},
     )
@@ -77,10 +88,24 @@ def grid(**axes: Iterable[Any]) -> list[Cell]:
     return [dict(zip(axes, values, strict=True)) for values in product(*axes.values())]
 
 
+def fresh(seeds: int) -> range:
+    """Return seeds that nobody looked at when the settings were chosen."""
+    return range(FRESH, FRESH + seeds)
+
+
 def mean_with_interval(sample: Sequence[float]) -> dict[str, Any]:
-    """Return the mean and its 95 % interval (None for one number)."""
+    """Return the mean and its 95 % interval (None for one number), the median and the numbers.
+
+    The numbers are in the order of the instances, so that those of two policies are paired.
+    """
     found = None if len(sample) < 2 else list(student(np.asarray(sample, dtype=float)))
-    return {"mean": sum(sample) / len(sample), "interval": found, "count": len(sample)}
+    return {
+        "mean": sum(sample) / len(sample),
+        "interval": found,
+        "median": float(np.median(sample)),
+        "count": len(sample),
+        "values": list(sample),
+    }
 
 
 def line(
@@ -100,6 +125,12 @@ def line(
     if all(p["interval"] for p in points):
         low, high = zip(*(p["interval"] for p in points), strict=True)
         axis.fill_between(x, low, high, color=colour, alpha=alpha, linewidth=0)
+
+
+def whisker(axis: Axes, x: float, point: Any) -> None:
+    """Draw the interval of a mean as a line, if it has one."""
+    if point["interval"]:
+        axis.vlines(x, *point["interval"], color="black", linewidth=1)
 
 
 def grouped(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:

@@ -292,12 +292,15 @@ def reproduce(
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
     ] = None,
+    keep_rows: Annotated[
+        bool, typer.Option("--keep-rows", help="Take up rows that other code has made, too.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Repeat a figure of a paper, and say whether the numbers agree with it.
+    """Repeat a figure of a paper, and say how far the numbers agree with it.
 
-    Writes NAME.json (every number, machine, versions, command) and NAME.png. What is already in
-    NAME.json is not computed again, so Ctrl-C loses nothing.
+    Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
+    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing.
 
     Example:  optsched reproduce oasis-fig5 -o results
     """
@@ -318,6 +321,7 @@ def reproduce(
                 seeds=seeds,
                 time_limit=time_limit,
                 workers=workers,
+                keep_rows=keep_rows,
                 command=command,
                 tell=ticker.say,
             )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import new_figure
+from optsched.drawing import legend, new_figure
 from optsched.papers.bipartite import common
-from optsched.papers.experiment import Cell, Outcome, Row, Rows, Summary, grouped
+from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
+from optsched.papers.verdict import Estimate, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 8000
 SCALES = (1.0, 0.5)  # of capacities and requests; utilities do not scale
+PAPER = {"drf": 0.1133, "fairness": 0.0775, "binpacking": 0.1389, "spreading": 0.1344}
 
 
 def cells(seeds: int) -> list[Cell]:
@@ -22,47 +25,65 @@ def cells(seeds: int) -> list[Cell]:
 def run(cell: Cell, time_limit: float) -> Row:
     """Run all schemes; keep their curves."""
     inst = common.instance(cell)
-    runs = {name: simulate(inst, name) for name in common.SCHEMES}
+    runs = {name: simulate(inst, common.policy(name)) for name in common.SCHEMES}
     row = common.compared(inst, runs, time_limit)
     return row | {"curves": common.curves_of(runs)}
 
 
 def summarize(rows: Rows) -> Summary:
-    """Return the usual, and the mean curves of each scale."""
+    """Return the usual, the mean curves of each scale, and what the later half adds."""
     slots = common.curve([0.0] * SLOTS)[0]
-    curves = {
-        str(scale): common.mean_curves(group) for (scale,), group in grouped(rows, "label").items()
-    }
-    return common.summarize(rows) | {"slots": slots, "curves": curves}
+    half = int(np.searchsorted(slots, SLOTS / 2))
+    curves, grows = {}, {}
+    for (scale,), group in grouped(rows, "label").items():
+        curves[str(scale)] = common.mean_curves(group)
+        ours = [row["curves"][common.OURS] for row in group]
+        grows[str(scale)] = [curve[-1] - curve[half] for curve in ours]
+    return common.summarize(rows) | {"slots": slots, "curves": curves, "grows": grows}
 
 
 def judge(summary: Summary) -> Outcome:
-    """Compare with the paper: the lead, its growth, and who is the best baseline."""
-    best = {_best_baseline(curves) for curves in summary["curves"].values()}
-    grows = all(
-        curves[common.OURS][-1] > curves[common.OURS][len(curves[common.OURS]) // 2]
-        for curves in summary["curves"].values()
-    )
-    claims = [
-        (best == {"fairness"}, "Fairness is the best baseline"),
-        (grows, "OGASched's average reward grows to the end"),
+    """Compare with the paper: the leads, their growth, and who is the best baseline."""
+    point = summary["points"][0]
+    found = [
+        effect(f"lead over {common.LABELS[name]}", common.over(point, name), paper=paper)
+        for name, paper in PAPER.items()
     ]
-    return common.with_claims(common.judge(summary), claims)
-
-
-def _best_baseline(curves: dict[str, list[float]]) -> str:
-    return max(common.BASELINES, key=lambda name: curves[name][-1])
+    for name in PAPER:
+        if name != "fairness":
+            pairs = zip(*(common.values(point, n) for n in ("fairness", name)), strict=True)
+            ahead = Estimate.of([a - b for a, b in pairs])
+            claim = f"Fairness earns more than {common.LABELS[name]}, per slot"
+            found.append(effect(claim, ahead, unit="reward"))
+    grows = Estimate.of(summary["grows"][str(point["label"])])
+    found.append(effect("average reward at T less that at T / 2", grows, unit="reward"))
+    found += common.readings(point, "scale 1")
+    for other in summary["points"][1:]:
+        for name, paper in PAPER.items():
+            claim = f"scale {other['label']}: lead over {common.LABELS[name]}"
+            found.append(shown(claim, common.over(other, name), paper=paper, unit="%"))
+    return Outcome(tuple(found), (common.same_packing(summary["points"]),))
 
 
 def draw(summary: Summary) -> Figure:
-    """Draw a row per scale: average and cumulative rewards, ratios to the baselines."""
+    """Draw a row per scale: average and cumulative rewards, leads at the end beside the paper's."""
     figure = new_figure(13, 3.8 * len(summary["curves"]))
     grid = figure.subplots(len(summary["curves"]), 3, squeeze=False)
-    for axes, (scale, curves) in zip(grid, summary["curves"].items(), strict=True):
-        common.draw_curves(axes, summary["slots"], curves)
-        axes[0].set_title(f"scale {scale}", fontsize=9)
-        axes[2].set_xscale("log")
-    grid[0, 1].legend(frameon=False, fontsize=7)
+    for axes, point in zip(grid, summary["points"], strict=True):
+        common.draw_curves(axes[:2], summary["slots"], summary["curves"][str(point["label"])])
+        axes[0].set_title(f"capacities and requests times {point['label']:g}", fontsize=9)
+        for x, (name, paper) in enumerate(PAPER.items()):
+            ours = common.over(point, name)
+            axes[2].bar(x - 0.2, 100 * paper, 0.38, color="#BBBBBB", label="paper" * (x == 0))
+            if ours is not None:
+                axes[2].bar(x + 0.2, 100 * ours.mean, 0.38, color=common.COLOUR[name])
+                if ours.interval is not None:
+                    axes[2].vlines(x + 0.2, *(100 * e for e in ours.interval), color="black")
+        axes[2].set_xticks(range(len(PAPER)), [common.LABELS[name] for name in PAPER])
+        axes[2].set_ylabel("lead of OGASched at T, % (95 % interval)")
+        axes[2].legend(frameon=False, fontsize=8)
+        common.finish(axes[2])
+    legend(figure, grid[0, 0])
     return figure
 
 
@@ -70,4 +91,10 @@ TITLE = "OGASched, Fig. 2: rewards over 8000 slots, beta 0.4-0.6, contention 11"
 CLAIM = (
     "OGASched earns 11.33, 7.75, 13.89 and 13.44 % more than DRF, Fairness, BinPacking and "
     "Spreading, and more the longer it learns; Fairness is the best baseline"
+)
+SETTINGS = (
+    *common.COMMON,
+    Setting("slots", "8000", 'Sec. 4: "the time slot length T is set as 8000"'),
+    Setting("beta, contention", "[0.4, 0.6], 11", "caption of Fig. 2"),
+    Setting("scale", "judged: 1, as drawn; beside: 0.5", OPEN),
 )

@@ -1,23 +1,128 @@
-"""What the experiments of this paper share: a value swept, a line per policy, a picture."""
+"""What the experiments of this paper share: instances, a value swept, a line per policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import GRID, colours_of, new_figure
-from optsched.papers.experiment import Rows, Summary, grouped, mean_with_interval
+from optsched.drawing import GRID, colours_of, legend, new_figure
+from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.modes import Cluster
+from optsched.families.completion.sources.presets import generate
+from optsched.numbers.resources import MachineClass
+from optsched.papers.experiment import (
+    OPEN,
+    Cell,
+    Rows,
+    Setting,
+    Summary,
+    grouped,
+    line,
+    mean_with_interval,
+)
+from optsched.papers.verdict import Estimate, lead
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
 FREE = -1  # instead of a worker type: every job chooses
-LABELS = {
-    "worker_type": "worker type",
+SERVERS = 150  # of whose classes the capacity is made
+SHARE = 0.2  # of the ideal demand for GPUs
+AXES = {
+    "jobs": "jobs",
+    "servers": "servers, among which the same capacity is divided",
+    "F": "F, bound on weight / resources",
+    "worker_type": "worker type of all jobs",
     "most_workers": "most workers of a job",
-    "total": "total weighted completion",
-    "weight": "weight by the deadline",
+    "total": "weighted completion time, weight x slots",
+    "weight": "weight that ends by the deadline",
     "seconds": "running time, s",
 }
+LABELS = {
+    "a_online": "A_online",
+    "a_online-density": "A_online by density (ours)",
+    "fifo": "FIFO, 1 to 30 workers",
+    "drf": "DRF",
+    "antman": "AntMan (preempts)",
+    "tiresias": "Tiresias (preempts)",
+    BOUND: "certified bound",
+    "a_maxweight": "A_maxweight",
+    "density": "A_maxweight by density (ours)",
+    "jain": "Jain et al.",
+    "ps": "parameter servers",
+    "ring": "ring all-reduce",
+}
+SETTINGS: tuple[Setting, ...] = (
+    Setting("jobs, types, weights, sizes", "preset paper", "Sec. 7, Settings"),
+    Setting(
+        "servers", "of six EC2 classes P2, P3, G3",
+        'Sec. 7: "according to Amazon EC2 GPU instances P3, P2 and G3"',
+    ),
+    Setting(
+        "capacity",
+        "all servers scaled by one factor, so that GPUs, the scarcest, are 0.2 of what all jobs "
+        "ask ideally; vCPUs are then about 0.4",
+        'Sec. 7: "approximately [0.2,0.5] fraction of the respective overall job resource demand, '
+        'which is computed by adding the ideal resource demand of all jobs"',
+    ),
+    Setting("arrivals", "uniform in the first half of the horizon", OPEN),
+)  # fmt: skip
+
+
+def instance(cell: Cell, slots: int) -> CompletionInstance:
+    """Return the instance of a cell: its jobs, and its servers with the capacity held.
+
+    The classes of servers are drawn for 150; more or fewer have the same total, up to rounding.
+    """
+    made = generate(
+        "paper",
+        seed=cell["seed"],
+        jobs=cell["jobs"],
+        slots=slots,
+        machines=SERVERS,
+        architecture=cell.get("architecture", "ps"),
+    )
+    count = cell["servers"]
+    capacity = math.fsum(c.count * c.capacity[0] for c in made.servers)
+    factor = SHARE * ideal_gpus(made) / capacity * SERVERS / count
+    counts = in_proportion(count, [c.count for c in made.servers])
+    servers = tuple(
+        MachineClass(name=c.name, count=n, capacity=_scaled(c.capacity, factor))
+        for c, n in zip(made.servers, counts, strict=True)
+        if n > 0
+    )
+    content = {name: getattr(made, name) for name in type(made).model_fields}
+    return CompletionInstance(**(content | {"servers": servers}))
+
+
+def in_proportion(number: int, weights: Sequence[int]) -> list[int]:
+    """Divide a whole number in proportion to weights, the largest remainders first.
+
+    >>> in_proportion(5, [1, 1, 1])
+    [2, 2, 1]
+    """
+    total = sum(weights)
+    parts, rest = zip(*(divmod(number * w, total) for w in weights), strict=True)
+    order = sorted(range(len(weights)), key=lambda k: (-rest[k], k))
+    more = set(order[: number - sum(parts)])
+    return [part + (k in more) for k, part in enumerate(parts)]
+
+
+def _scaled(capacity: Sequence[float], factor: float) -> tuple[float, ...]:
+    """Return whole numbers, and a bandwidth with one decimal; at least the smallest there is."""
+    *whole, bandwidth = (factor * x for x in capacity)
+    return (*(max(1, math.floor(x + 0.5)) for x in whole), max(0.1, round(bandwidth, 1)))
+
+
+def ideal_gpus(inst: CompletionInstance) -> int:
+    """Return how many GPUs all jobs have together in their shortest modes."""
+    cluster, total = Cluster(inst), 0
+    for job in inst.jobs:
+        modes = cluster.task(job).modes
+        demand = inst.worker_types[int(modes.worker_type[0])].demand
+        total += int(demand[0]) * int(modes.workers[0])
+    return total
 
 
 def summarize_by(x: str, y: str) -> Callable[[Rows], Summary]:
@@ -36,26 +141,54 @@ def summarize_by(x: str, y: str) -> Callable[[Rows], Summary]:
     return summarize
 
 
-def means(summary: Summary, policy: str) -> list[float]:
-    """Return the means of a policy's line, in the order of the swept values."""
-    line = next(line for line in summary["lines"] if line["policy"] == policy)
-    return [point["mean"] for point in line["points"]]
+def points(summary: Summary, policy: str) -> list[Any]:
+    """Return the points of a policy's line, in the order of the swept values."""
+    found: list[Any] = next(e for e in summary["lines"] if e["policy"] == policy)["points"]
+    return found
+
+
+def pooled(summary: Summary, policy: str) -> list[float]:
+    """Return the sum over all swept values, instance by instance."""
+    each = zip(*(p["values"] for p in points(summary, policy)), strict=True)
+    return [math.fsum(values) for values in each]
+
+
+def last_over_first(summary: Summary, policy: str) -> Estimate | None:
+    """Return by how much the last point of a line is above its first, relatively."""
+    line_ = points(summary, policy)
+    return lead(line_[-1]["values"], line_[0]["values"])
+
+
+def each_over(summary: Summary, ours: str, theirs: str) -> str:
+    """Return the relative differences of two lines point by point, in words."""
+    pairs = zip(points(summary, ours), points(summary, theirs), strict=True)
+    parts = [
+        f"{a['x']:g}: {100 * (a['mean'] / b['mean'] - 1):+.0f} %" if b["mean"] else f"{a['x']:g}: -"
+        for a, b in pairs
+    ]
+    return ", ".join(parts)
+
+
+def named(policy: str) -> str:
+    """Return the name of a policy in words."""
+    name, comma, rest = policy.partition(", ")
+    return LABELS.get(name, name) + comma + LABELS.get(rest, rest)
 
 
 def draw(summary: Summary) -> Figure:
     """Draw a line per policy; the values that are swept stand side by side, in their order."""
-    figure = new_figure(5.6, 3.6)
+    figure = new_figure(6.0, 4.2)
     axis = figure.subplots()
     colours = colours_of([line["policy"] for line in summary["lines"]])
-    for line in summary["lines"]:
-        ys = [point["mean"] for point in line["points"]]
-        axis.plot(ys, marker="o", color=colours[line["policy"]], label=line["policy"])
+    for of in summary["lines"]:
+        style = "o--" if of["policy"].startswith(BOUND) else "o-"
+        places = range(len(of["points"]))
+        line(axis, places, of["points"], colours[of["policy"]], named(of["policy"]), style)
     swept = [point["x"] for point in summary["lines"][0]["points"]]
     axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
-    x, y = str(summary["x"]), str(summary["y"])
-    axis.set_xlabel(LABELS.get(x, x))
-    axis.set_ylabel(LABELS.get(y, y))
+    axis.set_xlabel(AXES[str(summary["x"])])
+    axis.set_ylabel(f"{AXES[str(summary['y'])]} (mean, 95 % interval)", fontsize=8)
     axis.set_ylim(bottom=0)
     axis.grid(color=GRID)
-    axis.legend(frameon=False, fontsize=8)
+    legend(figure, axis)
     return figure

@@ -2,92 +2,105 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from optsched.families.completion.policies.paper import price_base, weight_bound
-from optsched.families.completion.sources.presets import generate
-from optsched.papers.completion.common import BOUND, draw, means, summarize_by
+from optsched.papers.completion.common import (
+    BOUND,
+    SETTINGS,
+    draw,
+    each_over,
+    instance,
+    last_over_first,
+    named,
+    pooled,
+    summarize_by,
+)
 from optsched.papers.completion.weight_bound import most_weight
-from optsched.papers.experiment import Cell, Experiment, Outcome, Row, Summary
+from optsched.papers.experiment import OPEN, Cell, Experiment, Row, Setting, Summary, fresh
+from optsched.papers.verdict import Outcome, effect, lead, shown
 
 TAU = 64
+SLOTS = 150
 METHODS = ("a_maxweight", "density", "jain", BOUND)
 JOBS = (50, 100, 150, 200)
-SERVERS = (50, 100, 150, 200)
+SWEPT = (50, 100, 150, 200, 300)  # servers
+MANY = (100, 200)  # jobs, where servers are swept
 WEIGHT_BOUNDS = (1.0, 10.0, 100.0, 1000.0)  # F
 
 
-def cells(x: str, values: Sequence[Any], seeds: int) -> list[Cell]:
-    """Return one cell per instance, method and value of ``x``."""
-    basis = {"jobs": 100, "servers": 100, "F": None}
+def cells(x: str, values: Sequence[Any], jobs: Sequence[int], seeds: int) -> list[Cell]:
+    """Return one cell per instance, method, number of jobs and value of ``x``."""
     return [
-        {**basis, x: value, "policy": method, "seed": seed}
+        {"servers": 100, "F": None, "jobs": n, x: value, "runs": method,
+         "policy": method if len(jobs) == 1 else f"{method}, {n} jobs", "seed": seed}
         for method in METHODS
+        for n in jobs
         for value in values
-        for seed in range(seeds)
-    ]
+        for seed in fresh(seeds)
+    ]  # fmt: skip
 
 
 def run(cell: Cell, time_limit: float) -> Row:
     """Return the weight that a method schedules, or the bound."""
-    inst = generate("paper", seed=cell["seed"], jobs=cell["jobs"], machines=cell["servers"])
+    inst = instance(cell, SLOTS)
     f = weight_bound(inst) if cell["F"] is None else cell["F"]
-    seconds = time_limit if cell["policy"] == BOUND else 0.0
-    found = most_weight(inst, TAU, price_base(inst, f), seconds=seconds)
-    bound = cell["policy"] == BOUND
-    return {"weight": found.bound if bound else found.by_method[cell["policy"]]}
+    bound = cell["runs"] == BOUND
+    found = most_weight(inst, TAU, price_base(inst, f), seconds=time_limit if bound else 0.0)
+    return {"weight": found.bound if bound else found.by_method[cell["runs"]]}
 
 
 def beats_jain(summary: Summary) -> Outcome:
-    """Whether A_maxweight schedules more weight than the greedy."""
-    ours, theirs = means(summary, "a_maxweight"), means(summary, "jain")
-    ratio = [_over(a, b) for a, b in zip(ours, theirs, strict=True)]
-    far = max(_over(b, a) for a, b in zip(ours, means(summary, BOUND), strict=True))
-    words = f"{min(ratio):.2f} to {max(ratio):.2f} times the greedy's; the bound is {far:.2f} times"
-    if min(ratio) <= 1:
-        gain = [_over(a, b) for a, b in zip(means(summary, "density"), ours, strict=True)]
-        words += (
-            "; it takes the jobs as they are numbered, and its prices turn away jobs that would "
-            "fit: in the order of weight per area, and turning nobody away, it has "
-            f"{min(gain):.2f} to {max(gain):.2f} times as much"
-        )
-    return Outcome(min(ratio) > 1, words)
+    """Judge whether A_maxweight schedules more weight than the greedy."""
+    mine = pooled(summary, "a_maxweight")
+    found = [
+        effect("A_maxweight's weight over that of Jain et al.", lead(mine, pooled(summary, "jain")),
+               note=each_over(summary, "a_maxweight", "jain")),
+    ]  # fmt: skip
+    for name in ("density", BOUND):
+        claim = f"A_maxweight's weight over that of {named(name)}"
+        found.append(shown(claim, lead(mine, pooled(summary, name)), unit="%"))
+    return Outcome(tuple(found))
 
 
-def _over(a: float, b: float) -> float:
-    """Return a / b; where nothing has any weight they are equal."""
-    if b > 0:
-        return a / b
-    return math.inf if a > 0 else 1.0
+def falls_with_f(summary: Summary) -> Outcome:
+    """Judge whether a larger F schedules less weight."""
+    more = last_over_first(summary, "a_maxweight")
+    return Outcome((effect("weight with F = 1000 over that with F = 1", more, sign=-1),))
 
 
-def changes(sign: int, words: str, why: str) -> Callable[[Summary], Outcome]:
-    """Return a judge of whether A_maxweight's line rises (1) or falls (-1), and why not."""
-
-    def judge(summary: Summary) -> Outcome:
-        line = means(summary, "a_maxweight")
-        agrees = sign * (line[-1] - line[0]) > 0
-        found = f"{words}: from {line[0]:.4g} to {line[-1]:.4g}"
-        return Outcome(agrees, found if agrees else f"{found}; {why}")
-
-    return judge
+def falls_with_servers(summary: Summary) -> Outcome:
+    """Judge whether dividing the same capacity costs weight, and more jobs bring more."""
+    few, many = (f"a_maxweight, {n} jobs" for n in MANY)
+    found = [
+        effect(f"{n} jobs: weight with 300 servers over that with 50",
+               last_over_first(summary, f"a_maxweight, {n} jobs"), sign=-1)
+        for n in MANY
+    ]  # fmt: skip
+    more = lead(pooled(summary, many), pooled(summary, few))
+    found.append(effect("weight with 200 jobs over that with 100", more))
+    for n in MANY:
+        over = lead(pooled(summary, f"a_maxweight, {n} jobs"), pooled(summary, f"jain, {n} jobs"))
+        found.append(shown(f"{n} jobs: weight over that of Jain et al.", over, unit="%"))
+    return Outcome(tuple(found))
 
 
 def _experiment(
     number: int,
     title: str,
     claim: str,
-    sweep: tuple[str, Sequence[Any]],
+    sweep: tuple[str, Sequence[Any], Sequence[int]],
     judge: Callable[[Summary], Outcome],
+    *settings: Setting,
 ) -> Experiment:
     return Experiment(
         name=f"completion-fig{number}",
         title=title,
         claim=claim,
-        time_limit=5.0,
+        settings=(*SETTINGS, *TIMES, *settings),
+        time_limit=2.0,
         cells=partial(cells, *sweep),
         run=run,
         summarize=summarize_by(sweep[0], "weight"),
@@ -96,16 +109,26 @@ def _experiment(
     )
 
 
+TIMES = (
+    Setting("slots", "150; all jobs present, the deadline tau is 64",
+            "Sec. 7: default T = 150; tau is " + OPEN),
+)  # fmt: skip
+SERVERS_100 = Setting("servers", "100", OPEN)
+DEMAND = Setting(
+    "capacity where jobs are swept", "0.2 of what those jobs ask",
+    'Sec. 7: "fraction of the respective overall job resource demand"',
+)  # fmt: skip
+HELD = Setting(
+    "total capacity", "held, divided among 50 to 300 servers",
+    'Sec. 7.2: "the total amount of fragment resources increases with the increase of the number '
+    'of servers"',
+)  # fmt: skip
 WEIGHTS = (
     _experiment(8, "Fig. 8: A_maxweight and Jain et al.'s greedy", "A_maxweight has far more",
-                ("jobs", JOBS), beats_jain),
+                ("jobs", JOBS, (0,)), beats_jain, SERVERS_100, DEMAND),
     _experiment(11, "Fig. 11: A_maxweight and F", "a smaller F schedules more weight",
-                ("F", WEIGHT_BOUNDS),
-                changes(-1, "with F, the weight goes",
-                        "F moves the first price by a constant factor, and prices span many orders "
-                        "of magnitude")),
-    _experiment(12, "Fig. 12: A_maxweight and servers", "more servers schedule less weight",
-                ("servers", SERVERS),
-                changes(-1, "with more servers, the weight goes",
-                        "all jobs are there from the start, and more room admits more of them")),
+                ("F", WEIGHT_BOUNDS, (100,)), falls_with_f, SERVERS_100),
+    _experiment(12, "Fig. 12: A_maxweight and servers",
+                "more servers of the same total capacity schedule less weight, more jobs more",
+                ("servers", SWEPT, MANY), falls_with_servers, HELD, DEMAND),
 )  # fmt: skip

@@ -9,10 +9,21 @@ from matplotlib.axes import Axes
 
 from optsched.drawing import COLOURS
 from optsched.optimum import solve
-from optsched.papers.experiment import Row, Rows, line, mean_with_interval
+from optsched.papers.experiment import OPEN, Row, Rows, Setting, line, mean_with_interval
 from optsched.problem import Instance
 
-LABELS = {"pd-ors": "PD-ORS", "oasis": "OASiS", "value": "best schedule known", "bound": "bound"}
+LABELS = {
+    "pd-ors": "PD-ORS",
+    "oasis": "OASiS",
+    "colocate": "first machine with room",
+    "value": "best schedule known",
+    "bound": "certified bound",
+}
+COMMON: tuple[Setting, ...] = (
+    Setting("jobs, demands, rates", "preset paper", 'Sec. 4.1: "E_i in [50, 150], ..."'),
+    Setting("utility", "1 / (1 + delay)", "Sec. 4.1"),
+    Setting("machines", "EC2-like, with 1 to 16 GPUs", f"{OPEN}"),
+)
 
 
 def reference(instance: Instance, time_limit: float, seed: int) -> Row:
@@ -29,7 +40,7 @@ def means(rows: Rows, names: Sequence[str]) -> dict[str, Any]:
 def lines(axis: Axes, x: Sequence[float], points: Sequence[Any], names: Sequence[str]) -> None:
     """Draw a line with its interval for every name."""
     for k, name in enumerate(names):
-        style = "--" if name in ("value", "bound") else "o-"
+        style = {"value": "--", "bound": ":", "colocate": "s:"}.get(name, "o-")
         line(axis, x, [p[name] for p in points], COLOURS[k], LABELS[name], style)
     axis.set_ylim(bottom=0)
     axis.grid(color="#EEEEEE")

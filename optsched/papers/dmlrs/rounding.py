@@ -11,7 +11,8 @@ from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.streams import Streams
-from optsched.papers.experiment import Cell, Row, grid
+from optsched.papers.dmlrs.common import COMMON
+from optsched.papers.experiment import OPEN, Cell, Row, Setting, fresh, grid
 from optsched.scheduling.oracle.schedule import Machines
 
 GAINS = (1.0, 1.002, 1.004, 1.006, 1.008, 1.01, 1.1, 1.5)
@@ -19,12 +20,21 @@ LOADS = (0.0, 0.5, 1.0)  # machines are used up to this share, each at random
 QUERIES = 30  # jobs per instance, with a third of their workers and with all
 MOST_ROUNDS = 5000
 MACHINES, SLOTS = 50, 100
+SETTINGS = (
+    *COMMON,
+    Setting("machines, slots", "50, 100", 'Sec. 4.1: "we let H = 50 and T = 100"'),
+    Setting("G", "1 to 1.01; beside: 1.1, 1.5", 'Sec. 4.1: "vary the pre-rounding gain factor G '
+            'from 1 to 1.01"'),
+    Setting("queries", "30 jobs, a third of their workers and all", OPEN),
+    Setting("use of machines", "up to 0, 50, 100 %, each at random; e^8 from empty to full", OPEN),
+    Setting("roundings", "at most 5000; failures count as 5000", OPEN),
+)  # fmt: skip
 SPAN = 8.0  # ln of the price of a full machine over that of an empty one
 
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per gain, load and instance."""
-    return grid(gain=GAINS, load=LOADS, seed=range(seeds))
+    return grid(gain=GAINS, load=LOADS, seed=fresh(seeds))
 
 
 def run(cell: Cell, _time_limit: float) -> Row:

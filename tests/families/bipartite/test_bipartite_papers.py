@@ -4,6 +4,8 @@ import pytest
 from sweeps import sweep
 
 from optsched.papers.bipartite import EXPERIMENTS, common
+from optsched.papers.verdict import Verdict
+from optsched.simulation import simulate
 
 
 @pytest.mark.parametrize("experiment", sweep(EXPERIMENTS, 5), ids=lambda e: e.name)
@@ -30,7 +32,35 @@ def _small(cell):
     )
 
 
+def point(**rewards):
+    known = {n: {"mean": sum(v) / len(v), "values": v} for n, v in rewards.items()}
+    return {"rewards": known, "tells": True}
+
+
 def test_a_percentage_of_a_loss_means_nothing():
-    rewards = {"ogasched": {"mean": 5.0}, "drf": {"mean": -2.0}, "fairness": {"mean": 4.0}}
-    assert common.gain(rewards, "drf") == "+7 to DRF (which earns -2)"
-    assert common.gain(rewards, "fairness") == "+25.0 % to Fairness"
+    same = {name: [-4.0, -3.0, -2.0] for name in common.BASELINES}
+    losing = point(ogasched=[5.0, 6.0, 7.0], **same)
+    found = common.ahead(losing, "here")
+    assert (found.unit, found.ours, found.verdict) == ("reward of a slot", 9.0, Verdict.AGREES)
+    assert common.over(losing, "drf") is None
+    earning = point(ogasched=[5.0, 6.0, 7.5], **{n: [4.0, 5.0, 6.0] for n in common.BASELINES})
+    found = common.ahead(earning, "here", paper=0.1)
+    assert (found.unit, found.verdict) == ("%", Verdict.DIRECTION)
+    assert found.ours == pytest.approx(18.5 / 15 - 1)
+
+
+def test_with_all_machines_the_order_of_machines_changes_nothing():
+    inst = _small({"label": 0, "seed": 3, "changes": {}})
+    whole, half = (
+        [simulate(inst, common.policy(name + end)).value for name in ("binpacking", "spreading")]
+        for end in ("", "-half")
+    )
+    assert whole[0] == whole[1]
+    assert half[0] != half[1]
+
+
+def test_the_published_order_steps_on_the_jobs_that_it_serves():
+    inst = _small({"label": 0, "seed": 3, "changes": {}})
+    after, before = (simulate(inst, common.policy(n)) for n in (common.PUBLISHED, common.OURS))
+    assert (after.information, before.information) == ("after", "before")
+    assert after.schedule.rewards[0] != 0 == before.schedule.rewards[0]

@@ -15,6 +15,7 @@ import numpy as np
 
 from optsched.families.oasis.facts import fastest
 from optsched.families.oasis.instance import OasisInstance, OasisJob, Platform, job_work, ps_table
+from optsched.families.oasis.policies.estimate import Estimate
 from optsched.numbers.resources import ceil_tol, exact, room
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import asked
@@ -45,6 +46,9 @@ class Oasis:
         paper). Above 0 the guarantee is lost, and contended clusters earn far more.
     U_factor, L_factor : float
         Wrong estimates (Fig. 6): the true U and L are multiplied by these.
+    estimate : Estimate, optional
+        U and L as `learn` has them from earlier instances; without, the true ones. With it there
+        is no guarantee, and the policy calls itself "oasis-estimated".
     granularity : {"exact", "chunk"}
         Whether a slot does worker-slots (exact), or whole chunks as in the paper's Algorithm 2.
     """
@@ -58,6 +62,7 @@ class Oasis:
         U_factor: float = 1.0,  # noqa: N803
         L_factor: float = 1.0,  # noqa: N803
         granularity: str = "exact",
+        estimate: Estimate | None = None,
     ) -> None:
         if not 0 <= L_floor <= 1:
             raise ValueError(f"L_floor is {L_floor}, expected a share in [0, 1]")
@@ -65,37 +70,50 @@ class Oasis:
             raise ValueError(f"U_factor {U_factor}, L_factor {L_factor}: expected factors above 0")
         if granularity not in ("exact", "chunk"):
             raise ValueError(f"granularity is {granularity!r}, expected 'exact' or 'chunk'")
+        if estimate is not None and L_floor > 0:
+            raise ValueError("L_floor is about the true L, expected no estimate beside it")
+        self.estimate = estimate
+        if estimate is not None:
+            self.name = "oasis-estimated"
         self.shift_upper = math.log(U_factor)
         self.shift_lower = math.log(L_factor)
         self.granularity = granularity
         floor = {"floor": L_floor} if L_floor > 0 else {}
         grain = {} if granularity == "exact" else {"granularity": granularity}
-        self.asks = {
+        bounds = {
             "ln_U1": "ln_U1",
             "ln_L1": asked("ln_L1", **floor),
             "ln_U2": "ln_U2",
             "ln_L2": asked("ln_L2", **floor),
+        }
+        self.asks = {
+            **(bounds if estimate is None else {}),
             "most_workers": asked("most_workers", **grain),
             "most_work": asked("most_work", **grain),
         }
-        if L_floor == 0 and U_factor == L_factor == 1 and granularity == "exact":
+        exact = L_floor == 0 and U_factor == L_factor == 1 and granularity == "exact"
+        if exact and estimate is None:
             self.asks["alpha"] = "alpha"  # else Theorem 4 is about other schedules
 
     @property
     def knows(self) -> tuple[str, ...]:
-        """U and L of (23)-(26) as logarithms, and how large jobs are at most."""
+        """Ln U and ln L of (23)-(26), if not estimated, and how large jobs are at most."""
         return tuple(self.asks.values())
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Open the prices at L."""
         self.platform = public
         known = {name: prior[text] for name, text in self.asks.items()}
+        workers, ps = self.estimate or (
+            (known["ln_U1"], known["ln_L1"]),
+            (known["ln_U2"], known["ln_L2"]),
+        )
         self.scheduler = SeparatedScheduler(
             public.worker_capacity,
             public.ps_capacity,
             public.horizon,
-            self._estimates(known["ln_U1"], known["ln_L1"]),
-            self._estimates(known["ln_U2"], known["ln_L2"]),
+            self._estimates(*workers),
+            self._estimates(*ps),
             known["most_workers"],
             known["most_work"],
         )
