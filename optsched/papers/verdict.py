@@ -23,6 +23,7 @@ import numpy as np
 from optsched.intervals import student
 
 SAME_SIZE = 2.0  # a number within this factor of the paper's has its size
+NEAR_ONE = 1.1  # below it a ratio is printed with a digit more
 LEVEL = 0.05  # p from which two counts may be the same
 SAME = "nothing is compared: all instances give the same number"
 NOISE = "no effect that we can tell"
@@ -129,7 +130,9 @@ class Finding:
     def _number(self, x: float, *, unit: bool = True) -> str:
         if self.unit == "%":
             return f"{100 * x:+.3g}" + (" %" if unit else "")
-        return f"{x:.5g}" + (f" {self.unit}" if unit and self.unit else "")
+        return f"{x:{'.5g' if 1 <= abs(x) < NEAR_ONE else '.4g'}}" + (
+            f" {self.unit}" if unit and self.unit else ""
+        )
 
     def __str__(self) -> str:
         paper = f"paper {self.printed}, " if self.printed else ""

@@ -146,8 +146,9 @@ def _p(claim: str, row: dict[str, Any], limit: float, *, below: bool) -> Finding
     p = 1.0 if row["p"] is None else row["p"]
     holds = p < limit if below else p >= limit
     verdict = Verdict.AGREES if holds else Verdict.DIFFERS
-    note = f"F {row['F'] or 0.0:.3g}"
-    return Finding(claim, limit, p, verdict, bound="at most " if below else "at least ", note=note)
+    printed = limit if below else None  # the paper prints no p that would not be significant
+    note = f"F {row['F'] or 0.0:.3g}" + ("" if below else f"; significant is p < {limit:g}")
+    return Finding(claim, printed, p, verdict, bound="at most " if below else "", note=note)
 
 
 def _f(by: dict[str, Any]) -> str:

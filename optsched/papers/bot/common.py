@@ -67,9 +67,9 @@ def platform(cell: Cell, preset: str) -> BotInstance:
 def factorial(cell: Cell, preset: str, algorithm: str, levels: Levels) -> Row:
     """Run every combination of the levels on the platform of a cell.
 
-    A cell may name the reading of the dual steps; else it is the default of `Steps`.
+    A cell may name the dual steps and the order of updates; else they are the defaults of `Steps`.
     """
-    reading = {"dual_step": cell["dual_step"]} if "dual_step" in cell else {}
+    reading = {name: cell[name] for name in ("dual_step", "order") if name in cell}
     inst = platform(cell, preset)
     best = solve(inst)
     if best.value is None or best.gap is None or best.gap > 1e-5:

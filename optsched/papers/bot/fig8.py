@@ -119,8 +119,8 @@ def judge(summary: Summary) -> Outcome:
         found += [about(claim, _mean(x), paper, note=why) for claim, x, paper, why in claims]
         found += [
             effect(f"{where}: the optimum falls", Estimate.of(t["fall"]), sign=-1, unit=""),
-            counted(f"{where}: had converged when they left", t["was_there"], runs, runs, runs),
-            counted(f"{where}: platforms that come back", len(t["back"]), runs, runs, runs),
+            counted(f"{where}: had converged when they left", t["was_there"], runs, 1, 1),
+            counted(f"{where}: platforms that come back", len(t["back"]), runs, 1, 1),
         ]
     notes = (
         "the units of Sec. 6.5, which the step sizes fit, make nearly all nodes compute; with "

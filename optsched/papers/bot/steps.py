@@ -98,11 +98,10 @@ def judge(summary: Summary) -> Outcome:
             Finding(
                 f"{line['units']}, {line['algorithm']}, {line['mix']}, {line['nodes']} nodes: "
                 "share converged",
-                ENOUGH if judged else None,
+                None,
                 count / runs,
                 verdict,
                 count=runs,
-                bound="at least " if judged else "",
                 note=f"searched {count} of {runs} with {steps} ({line['tried']} sets tried), "
                 f"printed {len(line['printed']['times'])} of {runs}; median iterations "
                 f"{line['searched']['median']} and {line['printed']['median']}",
