@@ -2,8 +2,9 @@
 
 The rules are the same for all figures, so that none is bent to its result:
 
-1. An effect is told from noise by its 95 % interval over paired instances. If that holds 0 there is
-   no effect that we can tell, and a statement that there is one does not agree.
+1. An effect is told from noise by the 95 % interval of its paired differences over instances. If
+   that holds 0 there is no effect that we can tell, and a statement that there is one does not
+   agree.
 2. If all instances give the same number, so that nothing is compared, nothing agrees.
 3. An effect that the paper has too, but another size, agrees in direction. A size is the paper's if
    the paper's number lies in our interval, or ours is between half and twice of it.
@@ -23,6 +24,7 @@ import numpy as np
 from optsched.intervals import student
 
 SAME_SIZE = 2.0  # a number within this factor of the paper's has its size
+LARGE = 1000.0  # per cent, which are printed whole
 NEAR_ONE = 1.1  # below it a ratio is printed with a digit more
 LEVEL = 0.05  # p from which two counts may be the same
 SAME = "nothing is compared: all instances give the same number"
@@ -48,6 +50,7 @@ class Estimate:
     interval: tuple[float, float] | None  # 95 %; None for one number
     count: int
     same: bool = False  # all instances gave exactly `nothing`: neither more nor less
+    difference: tuple[float, float] | None = None  # of a ratio: interval of the paired difference
 
     @classmethod
     def of(cls, sample: Sequence[float], *, nothing: float | None = 0.0) -> Estimate:
@@ -64,17 +67,21 @@ def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
     """Return by how much the mean of ``ours`` is above that of ``theirs``, relatively.
 
     The numbers are paired: of the same instances, in the same order. The interval is that of a
-    ratio of means. None where the mean of ``theirs`` is not positive: a share of it means nothing.
+    ratio of means, which is wide where the mean of ``theirs`` is small; whether there is a lead at
+    all is told by the paired differences. None where the mean of ``theirs`` is not positive: a
+    share of it means nothing.
 
-    >>> lead([3.0, 3.0], [2.0, 2.0])
-    Estimate(mean=0.5, interval=(0.5, 0.5), count=2, same=False)
+    >>> found = lead([3.0, 3.0], [2.0, 2.0])
+    >>> found.mean, found.interval, found.difference
+    (0.5, (0.5, 0.5), (1.0, 1.0))
     """
     a, b = (np.asarray(x, dtype=float) for x in (ours, theirs))
     if not b.mean() > 0:
         return None
     ratio = float(a.mean() / b.mean())
     found = Estimate.of((ratio - 1 + (a - ratio * b) / b.mean()).tolist(), nothing=None)
-    return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()))
+    apart = Estimate.of((a - b).tolist(), nothing=None).interval
+    return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart)
 
 
 Number = float | tuple[float, float] | None
@@ -129,7 +136,9 @@ class Finding:
 
     def _number(self, x: float, *, unit: bool = True) -> str:
         if self.unit == "%":
-            return f"{100 * x:+.3g}" + (" %" if unit else "")
+            share = round(100 * x, 6) + 0.0  # and no -0
+            text = f"{share:+.0f}" if abs(share) >= LARGE else f"{share:+.3g}"
+            return text + (" %" if unit else "")
         return f"{x:{'.5g' if 1 <= abs(x) < NEAR_ONE else '.4g'}}" + (
             f" {self.unit}" if unit and self.unit else ""
         )
@@ -203,7 +212,7 @@ def _effect(
         return Verdict.DIFFERS, SAME
     if found.interval is None:
         return Verdict.DIFFERS, "one instance tells no effect from noise"
-    low, high = sorted(sign * x for x in found.interval)
+    low, high = sorted(sign * x for x in found.difference or found.interval)
     if low <= 0 <= high:
         return Verdict.DIFFERS, NOISE
     if high < 0:

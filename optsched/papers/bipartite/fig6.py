@@ -86,7 +86,6 @@ def draw(summary: Summary) -> Figure:
         names = [SHORT.get(name, common.LABELS[name]) for name in shown_here]
         bars(axis, names, [m[0] for m in means], [m[1] for m in means])
         axis.set_title(f"contention {level}", fontsize=9)
-    axes[0].set_ylabel("per slot (mean of instances)")
     legend(figure, axes[0])
     return figure
 

@@ -66,6 +66,10 @@ SETTINGS: tuple[Setting, ...] = (
         'Sec. 7: "approximately [0.2,0.5] fraction of the respective overall job resource demand, '
         'which is computed by adding the ideal resource demand of all jobs"',
     ),
+    Setting(
+        "network of a server", "that of its class, also where the rest is scaled or divided",
+        OPEN + ": a parameter server of 5 to 20 Gbps fits on no part of a network",
+    ),
     Setting("arrivals", "uniform in the first half of the horizon", OPEN),
 )  # fmt: skip
 
@@ -110,9 +114,9 @@ def in_proportion(number: int, weights: Sequence[int]) -> list[int]:
 
 
 def _scaled(capacity: Sequence[float], factor: float) -> tuple[float, ...]:
-    """Return whole numbers, and a bandwidth with one decimal; at least the smallest there is."""
-    *whole, bandwidth = (factor * x for x in capacity)
-    return (*(max(1, math.floor(x + 0.5)) for x in whole), max(0.1, round(bandwidth, 1)))
+    """Return whole numbers, at least 1; a server keeps its network, which is the last resource."""
+    *whole, bandwidth = capacity
+    return (*(max(1, math.floor(factor * x + 0.5)) for x in whole), bandwidth)
 
 
 def ideal_gpus(inst: CompletionInstance) -> int:
