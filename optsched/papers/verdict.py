@@ -236,7 +236,9 @@ def within(
 ) -> Finding:
     """Judge a mean of which the paper says that it is at least, at most, or between numbers."""
     inside = (low is None or found.mean >= low) and (high is None or found.mean <= high)
-    paper: Number = (low, high) if low is not None and high is not None else low or high
+    paper: Number = (
+        (low, high) if low is not None and high is not None else high if low is None else low
+    )
     bound: Literal["", "at least ", "at most "] = ""
     if not isinstance(paper, tuple):
         bound = "at most " if low is None else "at least "

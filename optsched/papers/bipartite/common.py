@@ -314,7 +314,9 @@ def draw_curves(axes: Sequence[Axes], slots: Sequence[int], curves: Mapping[str,
     """Draw average rewards, cumulative ones, and if there is room how far ahead OGASched is."""
     x = np.array(slots)
     for name, average in ((n, curves[n]) for n in DRAWN if n in curves):
+        dashes = "--" if name == "binpacking" else "-"  # it may lie on Spreading
         style: dict[str, Any] = {"color": COLOUR[name], "label": LABELS[name], "linewidth": 1.2}
+        style["linestyle"] = dashes
         axes[0].plot(x, average, **style)
         axes[1].plot(x, x * np.array(average), **style)
         if len(axes) > 2 and name in BASELINES and min(average) > 0:

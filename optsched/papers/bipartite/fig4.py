@@ -34,6 +34,11 @@ SETS: dict[str, dict[str, Any]] = {  # the verdict is about the first
     "log": {"utilities": ["log"]},
     "mixed, scale 10": {"scale": 10.0},
 }
+NAMES = {
+    "mixed": "mixed utilities",
+    "log": "logarithms",
+    "mixed, scale 10": "mixed utilities, all times 10",
+}
 
 
 def cells(seeds: int) -> list[Cell]:
@@ -123,7 +128,7 @@ def draw(summary: Summary) -> Figure:
     for axis, sweep in zip(axes, ("eta", "decay"), strict=True):
         for k, (name, found) in enumerate(summary.items()):
             x, points = [float(key) for key in found[sweep]], list(found[sweep].values())
-            line(axis, x, points, COLOURS[k], f"{name} utilities")
+            line(axis, x, points, COLOURS[k], NAMES[name])
         axis.axhline(1, color="black", linewidth=0.8)
         axis.set_ylabel("reward / best stationary (95 % interval)")
         common.finish(axis)

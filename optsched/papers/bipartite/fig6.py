@@ -79,13 +79,21 @@ def judge(summary: Summary) -> Outcome:
 def draw(summary: Summary) -> Figure:
     """Draw a panel per level, two bars per scheme."""
     shown_here = [name for name in common.DRAWN if name in common.SCHEMES]
-    figure = new_figure(3.4 * len(summary), 4.4)
+    figure = new_figure(2.8 * len(summary), 4.4)
     axes = figure.subplots(1, len(summary), squeeze=False)[0]
+    names = [SHORT.get(name, common.LABELS[name]) for name in shown_here]
     for axis, (level, parts) in zip(axes, summary.items(), strict=True):
         means = [np.mean(parts[name], axis=0) for name in shown_here]
-        names = [SHORT.get(name, common.LABELS[name]) for name in shown_here]
         bars(axis, names, [m[0] for m in means], [m[1] for m in means])
-        axis.set_title(f"contention {level}", fontsize=9)
+        for row, name in enumerate(shown_here):
+            for part, shift in enumerate((-0.2, 0.2)):
+                each = Estimate.of([of[part] for of in parts[name]])
+                if each.interval is not None:
+                    axis.hlines(row + shift, *each.interval, color="black", linewidth=1)
+        if axis is not axes[0]:
+            axis.set_yticklabels([])
+        axis.set_xlabel("per slot (mean, 95 % interval)", fontsize=8)
+        axis.set_title(f"contention {float(level):g}", fontsize=9)
     legend(figure, axes[0])
     return figure
 

@@ -141,7 +141,8 @@ def draw(summary: Summary) -> Figure:
         axis.set_xlabel("slots T")
         axis.set_title(f"{name} utilities", fontsize=9)
         common.finish(axis)
-        axis.legend(frameon=False, fontsize=7)
+        axis.set_ylim(top=100 * max(bound))  # room for the legend
+        axis.legend(frameon=False, fontsize=7, loc="upper left")
     axes[0].set_ylabel("regret to the best stationary decision")
     return figure
 

@@ -198,7 +198,12 @@ def draw(summary: Summary) -> Figure:
     return figure
 
 
-NAMES = {"rho": "rates", "tilde": "smoothed rates", "lam": "prices of nodes", "mu": "of arcs"}
+NAMES = {
+    "rho": "rates",
+    "tilde": "smoothed rates",
+    "lam": "prices of nodes",
+    "mu": "prices of arcs",
+}
 RESPONSE = Setting(
     "response", "c_v with its sign; none, or beyond +-1000, counts as 1000 or -1000",
     'Sec. 6.5.2: "c_v = SD(z)/MEAN(z)"; what a run that diverges counts as is ' + OPEN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
@@ -137,7 +137,9 @@ def judge_naive(summary: Summary) -> Outcome:
         if judged:
             verdict = Verdict.AGREES if least >= LEAST_VARIATION else Verdict.DIFFERS
         paper = LEAST_VARIATION if judged else None
-        found.append(Finding(claim, paper, least, verdict, bound="at least " if judged else ""))
+        note = f"a run without c_v, or with more, counts as {FAR:g}"
+        bound: Literal["", "at least "] = "at least " if judged else ""
+        found.append(Finding(claim, paper, least, verdict, bound=bound, note=note))
     return Outcome(tuple(found))
 
 

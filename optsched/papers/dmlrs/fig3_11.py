@@ -107,7 +107,7 @@ def draw(summary: Summary) -> Figure:
     right.set_xticks(range(len(READINGS)), [r.replace(", ", ",\n") for r in READINGS], fontsize=8)
     right.set_xlim(-0.5, len(READINGS) - 0.5)
     right.set_ylabel(f"PD-ORS / OASiS at {AT} jobs (95 % interval)")
-    right.legend(frameon=False, fontsize=8)
+    right.legend(frameon=False, fontsize=8, loc="upper left")
     return figure
 
 
