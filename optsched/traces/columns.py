@@ -46,6 +46,13 @@ class Number:
         return f"{kind} {low} {self.low:g} and at most {self.high:g} ({self.what}){empty}"
 
 
+TASKS = Number("tasks at once", low=1, high=1e6, whole=True)
+RUN = Number("seconds")
+SUBMIT = Number("seconds", high=SECONDS)
+DEMAND = Number("of one task", may_be_empty=True)
+BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
+
+
 class Columns:
     """The columns of a file by name, as text, with the line that every row comes from."""
 

@@ -1,16 +1,18 @@
-"""Lists of jobs in four formats -> one table.
+"""Lists of jobs in many formats -> one table.
 
 The table has one row per job, in the order of submission (equal times: the order of the file):
 
     name             str
     submit_seconds   s from the first submission; NaN if the list has no times
     start_seconds    when it was started, s from the first submission; NaN: not in the list
-    run_seconds      s, with all tasks at once; NaN if the list has no times
+    run_seconds      s, with all tasks at once; NaN if the list has none
     tasks            workers, GPUs or processors that the job uses at once, whole, >= 1
     gpu              GPUs of one task, 0.25 is a shared one; NaN: not in the list
     cpu              cores of one task; NaN: not in the list
     memory_gb        memory of one task, GB of 2^30 bytes; NaN: not in the list
     user             tenant, or ""
+    model            what the job trains, or ""
+    steps            mini-batches of all tasks together, whole, >= 1; NaN: not in the list
 
 ``attrs["format"]`` names the format, ``attrs["dropped"]`` counts rows that name no running time
 (or no processors), ``attrs["start"]`` is the date of the first submission, or None.
@@ -28,34 +30,41 @@ import pandas as pd
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.traces.columns import (
+    BEGIN,
+    DEMAND,
+    RUN,
     SECONDS,
+    SUBMIT,
+    TASKS,
     Columns,
     Number,
     missing_columns,
     must_be_known,
     read_columns,
 )
+from optsched.traces.formats import inventories, training
 from optsched.traces.lines import Row, header, read_lines
 
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
-    *("gpu", "cpu", "memory_gb", "user"),
+    *("gpu", "cpu", "memory_gb", "user", "model", "steps"),
 )
-TASKS = Number("tasks at once", low=1, high=1e6, whole=True)
-RUN = Number("seconds")
-SUBMIT = Number("seconds", high=SECONDS)
-DEMAND = Number("of one task", may_be_empty=True)
-BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
+MISSING = {"model": ""}
 
 PHILLY = ("timestamp", "duration", "num_gpus")
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
 POD_TIMES = ("creation_time", "deletion_time", "scheduled_time")
 OWN = ("submit_seconds", "run_seconds", "tasks")
 OWN_OPTIONAL = ("name", "start_seconds", "gpu", "cpu", "memory_gb", "user")
-MACHINE_HEADS = ({"sn", "cpu_milli"}, {"cpu", "memory_gb", "gpu", "count"})
+MACHINE_HEADS = (
+    {"sn", "cpu_milli"},
+    {"cpu", "memory_gb", "gpu", "count"},
+    *map(set, inventories.FORMATS.values()),
+)
 FORMATS: Mapping[str, tuple[str, ...]] = {
     "Philly jobs": PHILLY,
     "Alibaba GPU v2023 pods": PODS,
+    **training.FORMATS,
     "own jobs": OWN,
 }
 
@@ -65,12 +74,14 @@ Table = dict[str, Any]
 def read_jobs(path: Path | str) -> pd.DataFrame:
     """Read a list of jobs; the format is known by its name (SWF) or its header.
 
+    A file may hold several lists, each with a clock of its own; then the first is read, and said.
+
     Parameters
     ----------
     path : path
         ``*.swf``; Philly's ``timestamp,duration,num_gpus,...``; Alibaba's
-        ``openb_pod_list_*.csv``; or one's own ``submit_seconds,run_seconds,tasks,...``. Plain or
-        gzip.
+        ``openb_pod_list_*.csv``; those of `optsched.traces.formats.training`; or one's own
+        ``submit_seconds,run_seconds,tasks,...``. Plain or gzip.
 
     Returns
     -------
@@ -102,10 +113,11 @@ def is_swf(path: Path) -> bool:
 
 def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -> pd.DataFrame:
     """Drop what has no running time, put in order, start the clock at the first submission."""
-    jobs = pd.DataFrame({name: table.get(name, np.nan) for name in COLUMNS})
+    jobs = pd.DataFrame({name: table.get(name, MISSING.get(name, np.nan)) for name in COLUMNS})
     if jobs.empty:
         raise InputError(f"{path}: names no job, expected at least one")
-    known = jobs["tasks"].notna() & (jobs["run_seconds"].notna() | jobs["submit_seconds"].isna())
+    timed = jobs["submit_seconds"].notna() & ("run_seconds" in table)
+    known = jobs["tasks"].notna() & (jobs["run_seconds"].notna() | ~timed)
     dropped = int((~known).sum())
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if jobs.empty:
@@ -250,5 +262,6 @@ def _known_memory(kilobytes: Floats, extended: bool) -> Floats:
 _READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], tuple[Table, Any]]]] = {
     "Philly jobs": (PHILLY, _philly),
     "Alibaba GPU v2023 pods": (PODS, _pods),
+    **training.READERS,
     "own jobs": (OWN, _own),
 }

@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -131,13 +132,18 @@ def _text(path: Path, number: int, line: bytes) -> str:
 def read_csv(path: Path) -> Iterator[Row]:
     """Yield the rows of a comma-separated file, the header first; empty lines are left out.
 
+    Where the first line has tabs and no comma, tabs are between the fields.
+
     Raises
     ------
     InputError
         As `read_lines`; also where the quoting is wrong or a row is longer or shorter than the
         header.
     """
-    reader = csv.reader((line + "\n" for _, line in read_lines(path)), strict=True)
+    lines = (line + "\n" for _, line in read_lines(path))
+    first = next(lines, "")
+    between = "\t" if "\t" in first and "," not in first else ","
+    reader = csv.reader(chain([first], lines), delimiter=between, strict=True)
     width = 0
     try:
         for fields in reader:

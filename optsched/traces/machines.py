@@ -1,4 +1,4 @@
-"""Lists of machines in three formats -> one table.
+"""Lists of machines in many formats -> one table.
 
 The table has one row per class of equal machines, in the order of the file:
 
@@ -6,7 +6,7 @@ The table has one row per class of equal machines, in the order of the file:
     count        machines of this class, >= 1
     gpu          GPUs of one machine
     cpu          cores of one machine
-    memory_gb    memory of one machine, GB of 2^30 bytes
+    memory_gb    memory of one machine, GB of 2^30 bytes; NaN: not in the list
     storage_gb   NaN: not in the list
     nic_gbps     bandwidth of its network card, Gbit/s; NaN: not in the list
     model        GPU model, or ""
@@ -25,8 +25,8 @@ import pandas as pd
 
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, missing_columns, must_be_known, read_columns
-from optsched.traces.jobs import OWN as OWN_JOBS
-from optsched.traces.jobs import PHILLY, PODS
+from optsched.traces.formats import inventories
+from optsched.traces.jobs import FORMATS as JOBS
 from optsched.traces.lines import Row, header, read_lines
 
 COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
@@ -39,7 +39,11 @@ UNKNOWN_OR_SOME = Number("of one machine", above_low=True, may_be_empty=True)
 NODES = ("sn", "cpu_milli", "memory_mib", "gpu")
 OWN = ("gpu", "cpu", "memory_gb")
 OWN_OPTIONAL = ("name", "count", "storage_gb", "nic_gbps", "model")
-FORMATS: Mapping[str, tuple[str, ...]] = {"Alibaba GPU v2023 nodes": NODES, "own machines": OWN}
+FORMATS: Mapping[str, tuple[str, ...]] = {
+    "Alibaba GPU v2023 nodes": NODES,
+    **inventories.FORMATS,
+    "own machines": OWN,
+}
 
 Table = dict[str, Any]
 
@@ -50,8 +54,9 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        Alibaba's ``openb_node_list_*.csv``; ``*.machines`` beside an SWF log; or one's own
-        ``gpu,cpu,memory_gb,...``. Plain or gzip.
+        Alibaba's ``openb_node_list_*.csv``; ``*.machines`` beside an SWF log; those of
+        `optsched.traces.formats.inventories`; or one's own ``gpu,cpu,memory_gb,...``. Plain or
+        gzip.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     if path.name.lower().removesuffix(".gz").endswith(".machines"):
         return _finished(path, "SWF machines", _clusters(path))
     names = header(path)
-    if any({*jobs} <= {*names} for jobs in (PHILLY, PODS, OWN_JOBS)):
+    if any({*jobs} <= {*names} for jobs in JOBS.values()):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
     for kind, (needed, read) in _READERS.items():
         if {*needed} <= {*names}:
@@ -160,5 +165,6 @@ def _clusters(path: Path) -> Table:
 
 _READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
     "Alibaba GPU v2023 nodes": (NODES, _nodes),
+    **inventories.READERS,
     "own machines": (OWN, _own),
 }

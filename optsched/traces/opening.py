@@ -32,7 +32,7 @@ def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = 
     Raises
     ------
     InputError
-        A file cannot be read; the message names it.
+        A file cannot be read, or the machines have no memory; the message names it.
     """
     with reading(jobs):
         table = read_jobs(jobs)
@@ -40,10 +40,20 @@ def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = 
     if machines is not None:
         with reading(machines):
             listed = read_machines(machines)
+        must_have_memory(machines, listed)
     if shapes is not None:
         with reading(shapes):
             drawn_from = read_jobs(shapes)
     return Tables(table, listed, drawn_from)
+
+
+def must_have_memory(path: Path, machines: pd.DataFrame) -> None:
+    """Refuse a list of machines that does not say how much memory they have."""
+    if machines["memory_gb"].isna().any():
+        raise InputError(
+            f"{path}: {machines.attrs['format']} name no memory, expected a list that does "
+            "(family bipartite can do without)"
+        )
 
 
 @contextmanager

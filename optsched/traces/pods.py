@@ -1,16 +1,20 @@
-"""Pods with device restrictions (Alibaba GPU v2023) -> one table.
+"""Arrivals of jobs, with or without device restrictions -> one table.
 
-The table has one row per pod, in the order of creation (equal times: the order of the file):
+The table has one row per job, in the order of arrival (equal times: the order of the file):
 
     name             str
-    submit_seconds   s from the first creation
-    run_seconds      s from creation to deletion
+    submit_seconds   s from the first arrival
+    run_seconds      s from creation to deletion; 0 where nobody asks
     tasks            1
     gpus             number of GPUs, whole
     gpu              GPUs, 0.25 is a shared one
-    cpu              cores
-    memory_gb        GB of 2^30 bytes
+    cpu              cores; NaN: not in the list
+    memory_gb        GB of 2^30 bytes; NaN: not in the list
     models           GPU models on which it may run, sorted, with | between; "": any
+    type             what tells jobs apart besides: what they train, or whose they are; or ""
+
+It is made of Alibaba's pods (GPU v2023) with their device restrictions, of any list of jobs that
+`read_jobs` knows, or of counts of arrivals by slots (Helios).
 
 ``attrs["format"]`` names the format.
 """
@@ -23,8 +27,9 @@ import numpy as np
 import pandas as pd
 
 from optsched.problem import InputError
-from optsched.traces.columns import SECONDS, Number, missing_columns, read_columns
-from optsched.traces.lines import header
+from optsched.traces.columns import SECONDS, Columns, Number, missing_columns, read_columns
+from optsched.traces.jobs import is_swf, read_jobs
+from optsched.traces.lines import MOST_ROWS, header
 
 PODS = (
     *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
@@ -32,6 +37,81 @@ PODS = (
 )
 NAME = "Alibaba GPU v2023 pods with times"
 TIME = Number("seconds", high=SECONDS)
+COUNTS = ("time", "submit_job_all", "submit_gpu_job", "submit_gpu_num")
+COUNTED = "Helios arrivals"
+MANY = Number("jobs or GPUs", high=1e6, whole=True)
+
+
+def read_arrivals(path: Path | str) -> pd.DataFrame:
+    """Read jobs that arrive: pods, counts by slots, or any list of jobs.
+
+    Raises
+    ------
+    InputError
+        The list is malformed, empty, or has no times; the message says where and what would be
+        right.
+    """
+    path = Path(path)
+    if not is_swf(path):
+        names = header(path)
+        if {*PODS} <= {*names}:
+            return read_pods(path)
+        if {*COUNTS} <= {*names}:
+            return _counted(path, read_columns(path, names))
+    jobs = read_jobs(path)
+    if jobs["submit_seconds"].isna().any():
+        raise InputError(f"{path}: has no times of submission, expected a list that does")
+    gpu = jobs["gpu"].fillna(0.0)
+    table = pd.DataFrame(
+        {
+            "name": jobs["name"],
+            "submit_seconds": jobs["submit_seconds"],
+            "run_seconds": 0.0,
+            "tasks": 1,
+            "gpus": (np.ceil(gpu) * jobs["tasks"]).astype(np.int64),
+            "gpu": gpu * jobs["tasks"],
+            "cpu": jobs["cpu"] * jobs["tasks"],
+            "memory_gb": jobs["memory_gb"] * jobs["tasks"],
+            "models": "",
+            "type": jobs["model"] if jobs["model"].any() else jobs["user"],
+        }
+    )
+    table.attrs = {"format": jobs.attrs["format"], "start": jobs.attrs["start"]}
+    return table
+
+
+def _counted(path: Path, columns: Columns) -> pd.DataFrame:
+    """Return a row per GPU job of each slot; those of a slot share its GPUs equally.
+
+    Jobs without GPUs are left out: nothing says what they ask for.
+    """
+    stamps = columns.times("time", "%Y-%m-%d %H:%M:%S")
+    jobs = columns.numbers("submit_gpu_job", MANY).astype(np.int64)
+    gpus = columns.numbers("submit_gpu_num", MANY)
+    columns.refuse("submit_gpu_num", (gpus > 0) & (jobs == 0), "0, since no GPU job is submitted")
+    if not jobs.any():
+        raise InputError(f"{path}: counts no GPU job, expected at least one")
+    if jobs.sum() > MOST_ROWS:
+        raise InputError(f"{path}: counts {jobs.sum()} jobs, expected at most {MOST_ROWS}")
+    of = np.repeat(np.arange(len(jobs)), jobs)  # the slot of every job
+    seconds = (stamps - stamps.min()).dt.total_seconds().to_numpy()[of]
+    each = gpus[of] / jobs[of]
+    table = pd.DataFrame(
+        {
+            "name": [f"line {columns.line[k]}" for k in of],
+            "submit_seconds": seconds - seconds.min(),
+            "run_seconds": 0.0,
+            "tasks": 1,
+            "gpus": np.ceil(each).astype(np.int64),
+            "gpu": each,
+            "cpu": np.nan,
+            "memory_gb": np.nan,
+            "models": "",
+            "type": "",
+        }
+    ).sort_values("submit_seconds", kind="stable", ignore_index=True)
+    table.attrs = {"format": COUNTED, "start": stamps.iloc[of].min()}
+    return table
 
 
 def read_pods(path: Path | str) -> pd.DataFrame:
@@ -68,6 +148,7 @@ def read_pods(path: Path | str) -> pd.DataFrame:
             "cpu": cpu / 1000,
             "memory_gb": memory / 1024,
             "models": [_sorted(text) for text in columns.text("gpu_spec")],
+            "type": "",
         }
     ).sort_values("submit_seconds", kind="stable", ignore_index=True)
     pods.attrs = {"format": NAME, "start": None}

@@ -58,6 +58,12 @@ def from_start(
     table: pd.DataFrame, start: float | str, min_tasks: int
 ) -> tuple[pd.DataFrame, int, float | None]:
     """Return the jobs that count, where the window begins among them, and when (None: with it)."""
+    if table["submit_seconds"].notna().all() and table["run_seconds"].isna().all():
+        raise InputError(
+            "the list of jobs has no running times, expected a list that has them (family "
+            "bipartite needs none; where a list names models and steps, family completion takes "
+            "them from measured speeds)"
+        )
     if table[["submit_seconds", "run_seconds"]].isna().any(axis=None):
         raise InputError(
             "the list of jobs has no times of submission and running, expected a list with both "

@@ -1,10 +1,11 @@
-"""Where instances come from: generators (`presets`) and real lists of pods and nodes.
+"""Where instances come from: generators (`presets`) and real lists of jobs and machines.
 
-Pods that may run on the same models of GPU and ask for the same class of GPUs (none, a share of
-one, one, several) are one type of jobs. The most frequent types are the ports; a port is connected
+Jobs that may run on the same models of GPU, ask for the same class of GPUs (none, a share of one,
+one, several) and, where the list says so, train the same model or are of the same user, are one
+type of jobs. The most frequent types are the ports; a port is connected
 to every machine that has what it needs: a model that it may use, or no GPU at all if it needs none.
 A port asks for the mean of what its pods ask for, times a contention level (Table II) that brings
-the scarcest resource to the offered load.
+the scarcest resource to the offered load. Resources that the lists do not name are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from optsched.numbers import settings
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.traces import read_machines, reading, seconds
-from optsched.traces.pods import read_pods
+from optsched.traces.pods import read_arrivals
 from optsched.traces.windows import arrival_slots, take_window
 
 __all__ = ["PRESETS", "describe", "from_trace", "generate", "headline", "open_trace", "warnings"]
@@ -48,7 +49,7 @@ NODES = pd.DataFrame(
 
 
 def open_trace(source: Path, window: Window) -> BipartiteInstance:
-    """Make an instance of a window of the pod list ``source``; see :func:`from_trace`.
+    """Make an instance of a window of the list ``source``; see :func:`from_trace`.
 
     Raises
     ------
@@ -61,7 +62,7 @@ def open_trace(source: Path, window: Window) -> BipartiteInstance:
         **{"load": 3.0, "draw_seed": 0},
     )
     with reading(source):
-        pods = read_pods(source)
+        pods = read_arrivals(source)
     path, nodes = chosen.pop("machines"), None
     if path is not None:
         with reading(path):
@@ -93,7 +94,7 @@ def from_trace(
     Parameters
     ----------
     pods : DataFrame
-        Columns as `optsched.traces.pods.read_pods` returns them.
+        Columns as `optsched.traces.pods.read_arrivals` returns them.
     nodes : DataFrame, optional
         Columns as `optsched.traces.read_machines` returns them; by default `NODES`.
     jobs : int, optional
@@ -125,32 +126,37 @@ def from_trace(
     settings.positive(load=load)
     window = take_window(pods, jobs, start, 1).reset_index(drop=True)
     window = window.assign(slot=arrival_slots(window, slots), kind=_gpu_class(window))
-    types = window.groupby(["models", "kind"], sort=False).size()
-    types = types.sort_values(ascending=False, kind="stable")[:ports]
-    drawn = _Drawn(Streams(seed))
-    chosen = [window[(window["models"] == m) & (window["kind"] == k)] for m, k in types.index]
-    hosts = _machines(NODES if nodes is None else nodes, machines, list(types.index), drawn)
+    listed = NODES if nodes is None else nodes
+    named = [n for n in RESOURCES if not (window[n].isna().all() or listed[n].isna().any())]
+    window[named] = window[named].fillna(0.0)
+    groups = dict(iter(window.groupby(["models", "type", "kind"], sort=False)))
+    types = sorted(groups, key=lambda key: -len(groups[key]))[:ports]  # equal: as they appear
+    chosen = [groups[key] for key in types]
+    drawn = _Drawn(Streams(seed), len(named))
+    serves = [(models, kind) for models, _, kind in types]
+    hosts = _machines(listed, machines, serves, named, drawn)
     counts = np.array([np.bincount(group["slot"], minlength=slots) for group in chosen]).T
     arrivals = np.minimum(counts, most_jobs)
     instance = BipartiteInstance(
         horizon=slots,
-        resources=tuple(RESOURCES),
-        units=tuple(RESOURCES.values()),
+        resources=tuple(named),
+        units=tuple(RESOURCES[name] for name in named),
         overhead=drawn.overhead(),
         ports=tuple(
             Port(
-                name=f"{CLASSES[k]} on {m.replace('|', ', ') or 'any model'}",
-                request=tuple(float(group[name].mean()) for name in RESOURCES),
+                name=f"{CLASSES[k]} on {m.replace('|', ', ') or 'any model'}"
+                + f" ({kind})" * bool(kind),
+                request=tuple(float(group[name].mean()) for name in named),
                 most_jobs=max(1, int(arrivals[:, i].max())),
             )
-            for i, ((m, k), group) in enumerate(zip(types.index, chosen, strict=True))
+            for i, ((m, kind, k), group) in enumerate(zip(types, chosen, strict=True))
         ),
         machines=hosts,
         arrivals=tuple(map(tuple, arrivals.tolist())),
         drawn=("utility", "overhead"),
         source=(
-            f"{pods.attrs.get('format', 'table')}: {jobs} pods from {window['name'].iloc[0]} on, "
-            f"{int(arrivals.sum())} of them as jobs of {len(chosen)} types, load {load:g}, "
+            f"{pods.attrs.get('format', 'table')}: {jobs} jobs from {window['name'].iloc[0]} on, "
+            f"{int(arrivals.sum())} of them in {len(chosen)} types, load {load:g}, "
             f"seed {seed}"
         ),
     )
@@ -165,7 +171,11 @@ def _gpu_class(window: pd.DataFrame) -> pd.Series:
 
 
 def _machines(
-    nodes: pd.DataFrame, number: int, types: list[tuple[str, int]], drawn: _Drawn
+    nodes: pd.DataFrame,
+    number: int,
+    types: list[tuple[str, int]],
+    named: list[str],
+    drawn: _Drawn,
 ) -> tuple[Machine, ...]:
     """Return machines in the proportions of the list, each with the ports that it can serve."""
     counts = nodes["count"].to_numpy()
@@ -178,7 +188,7 @@ def _machines(
         found.append(
             Machine(
                 name=f"{gpu:g} x {model or 'GPU'}" if gpu else "no GPU",
-                capacity=(gpu, float(row["cpu"]), float(row["memory_gb"])),
+                capacity=tuple(float(row[name]) for name in named),
                 ports=tuple(
                     i for i, (models, kind) in enumerate(types) if _serves(gpu, model, models, kind)
                 ),
@@ -198,18 +208,18 @@ def _serves(gpu: float, model: str, models: str, kind: int) -> bool:
 class _Drawn:
     """What no list of pods says."""
 
-    def __init__(self, streams: Streams) -> None:
-        self._streams = streams
+    def __init__(self, streams: Streams, resources: int) -> None:
+        self._streams, self._resources = streams, resources
 
     def overhead(self) -> tuple[float, ...]:
         return tuple(
             round(float(self._streams("overhead", k).uniform(*BETA)), 4)
-            for k in range(len(RESOURCES))
+            for k in range(self._resources)
         )
 
     def utility(self, r: int) -> tuple[Utility, ...]:
         kinds = PRESETS["paper"].utilities
-        return draw_utilities(self._streams("utility", r), len(RESOURCES), ALPHA, kinds)
+        return draw_utilities(self._streams("utility", r), self._resources, ALPHA, kinds)
 
 
 def _contended(inst: BipartiteInstance, load: float) -> BipartiteInstance:

@@ -1,12 +1,14 @@
 """Instances made of lists of jobs with measured speeds.
 
 A trace names arrival, running time and number of GPUs of a job; a profile names how many
-mini-batches per second a model trains on each kind of GPU. What neither names is drawn, and the
-instance says so in ``drawn``.
+mini-batches per second a model trains on each kind of GPU. A trace may name models and steps, too:
+then a job has the speeds of its model, and where there is no running time, its steps. What nobody
+names is drawn, and the instance says so in ``drawn``.
 """
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import InputError, Window
+from optsched.process import talk
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
 from optsched.traces.windows import arrival_slots, must_reach, sensible, take_window
@@ -34,7 +37,8 @@ UNITS = ("GPU", "GPU", "GPU", "vCPU", "GB", "Gbps")
 GPUS = ("k80", "p100", "v100")
 MEASURED_ON = "p100"  # the GPU on which the running times of the trace are taken to be measured
 RELATIVE = {"k80": 1.0, "p100": 3.0, "v100": 5.0}  # speeds, where there is no profile
-SERVERS: tuple[tuple[str, int, tuple[float, ...]], ...] = (
+Classes = tuple[tuple[str, int, tuple[float, ...]], ...]
+SERVERS: Classes = (
     ("8 K80", 2, (8, 0, 0, 32, 488, 10)),
     ("4 P100", 2, (0, 4, 0, 48, 256, 25)),
     ("4 V100", 1, (0, 0, 4, 32, 244, 10)),
@@ -46,6 +50,7 @@ WORKERS: tuple[tuple[str, tuple[float, ...]], ...] = (
     ("v100", (0, 0, 1, 8, 32, 2)),
 )
 PS = ((2.0, 8.0, 5.0), (4.0, 16.0, 10.0))  # vCPU, GB, Gbps
+RATE = 25.0  # Gbit/s of a server whose list does not say
 MOST_SERVERS = 10_000
 DRAWN = (
     *("weight", "epochs", "chunks", "update_time", "gradient_mb", "model"),
@@ -58,10 +63,12 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
 
     The window holds consecutive jobs; the time between them is scaled so that they arrive from the
     first slot to the last. A job keeps its work, running time x GPUs on a P100, and is split into a
-    drawn number of chunks, so that it may use other numbers of workers. Its model is drawn from
-    those that the profile has measured on all kinds of GPUs; without a profile, speeds of the GPUs
-    are drawn around 1 : 3 : 5. ``load`` is GPU time of all jobs on the best kind of GPU, over what
-    the GPUs have until the horizon.
+    drawn number of chunks, so that it may use other numbers of workers. Its model is the one that
+    the trace names, if the profile has it, else drawn from those that the profile has measured on
+    all kinds of GPUs; without a profile, speeds of the GPUs are drawn around 1 : 3 : 5. ``load`` is
+    GPU time of all jobs on the best kind of GPU, over what the GPUs have until the horizon. Servers
+    are in the proportions of the list of machines, if there is one: those of its machines that have
+    K80, P100 or V100.
 
     Raises
     ------
@@ -70,10 +77,13 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     """
     chosen = window.settle(
         "completion",
-        **{"profiles": (), "jobs": 100, "slots": 100, "slot": None},
+        **{"machines": None, "profiles": (), "jobs": 100, "slots": 100, "slot": None},
         **{"start": "0", "load": 1.0, "min_tasks": 1, "draw_seed": 0},
     )
-    trace = read_tables(source).jobs
+    tables = read_tables(source, chosen["machines"])
+    trace, classes = tables.jobs, SERVERS
+    if tables.machines is not None:
+        classes = _classes(chosen["machines"], tables.machines)
     profiles = []
     for path in chosen["profiles"]:
         with reading(path):
@@ -84,9 +94,10 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     settings.whole(jobs=jobs, slots=slots, min_tasks=least)
     settings.positive(load=load)
     settings.whole(0, seed=seed)
-    some = take_window(trace, jobs, chosen["start"], least)
     streams = Ahead(seed)
-    table = _speeds(pd.concat(profiles) if profiles else None, streams, len(some))
+    table = _speeds(pd.concat(profiles) if profiles else None, streams, jobs)
+    some = take_window(_timed(trace, table), jobs, chosen["start"], least)
+    named = bool(some["model"].isin(table.index).all())
     arrival = arrival_slots(some, slots)
 
     def made(slot_seconds: float) -> CompletionInstance:
@@ -94,14 +105,14 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
             _job(streams, j, row, arrival[j], table, slot_seconds)
             for j, row in enumerate(some.to_dict("records"))
         ]
-        number, reached = _number(listed, slots, load)
+        number, reached = _number(listed, slots, load, classes)
         inst = CompletionInstance(
             architecture="ps",
             slot_seconds=slot_seconds,
             horizon=slots,
             resources=RESOURCES,
             units=UNITS,
-            servers=_servers(number),
+            servers=_servers(number, classes),
             worker_types=tuple(
                 WorkerType(name=name, demand=demand, bandwidth=demand[-1])
                 for name, demand in WORKERS
@@ -111,7 +122,7 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
                 for cpu, memory, rate in PS
             ),
             jobs=tuple(listed),
-            drawn=DRAWN if profiles else (*DRAWN, "batch_time"),
+            drawn=_drawn(classes, profiles=bool(profiles), named=named),
             source=(
                 f"{trace.attrs.get('format', 'table')}: {jobs} jobs from {some['name'].iloc[0]} "
                 f"on, at least {least} GPUs each, {number} servers, seed {seed}"
@@ -121,6 +132,56 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
         return inst
 
     return sensible(some, slots, length, made, asked=window.load is not None)
+
+
+def _drawn(classes: Classes, *, profiles: bool, named: bool) -> tuple[str, ...]:
+    known = {"servers"} if classes is not SERVERS else set()
+    known |= {"model"} if named else set()
+    drawn = tuple(name for name in DRAWN if name not in known)
+    return drawn if profiles else (*drawn, "batch_time")
+
+
+def _timed(trace: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the trace; running times that it lacks are its steps at the measured speeds.
+
+    A step is taken by all workers, each with a mini-batch of its own.
+    """
+    if trace["run_seconds"].notna().any() or trace["steps"].isna().any():
+        return trace
+    known = trace["model"].isin(table.index)
+    if not known.all():
+        raise InputError(
+            f"the list of jobs has no running times, and nobody has measured the speed of "
+            f"{trace['model'][~known].iloc[0]!r}, expected a --profile with all its models"
+        )
+    speed = table[MEASURED_ON].loc[trace["model"]].to_numpy()
+    timed = trace.assign(run_seconds=trace["steps"].to_numpy() / speed)
+    timed.attrs = trace.attrs
+    return timed
+
+
+def _classes(path: Path, machines: pd.DataFrame) -> Classes:
+    """Return the servers of a list: name, count, capacity; those with other GPUs are left out."""
+    found, left_out = [], 0
+    for row in machines.to_dict("records"):
+        model, count = str(row["model"]).lower(), int(row["count"])
+        kind = next((k for k, name in enumerate(GPUS) if model.startswith(name)), None)
+        if kind is None or row["gpu"] < 1:
+            left_out += count
+            continue
+        gpus = [0.0] * len(GPUS)
+        gpus[kind] = float(row["gpu"])
+        rate = RATE if math.isnan(row["nic_gbps"]) else float(row["nic_gbps"])
+        capacity = (*gpus, float(row["cpu"]), float(row["memory_gb"]), rate)
+        found.append((f"{row['gpu']:g} {row['model']}", count, capacity))
+    if not found:
+        raise InputError(
+            f"{path}: no machine has {', '.join(g.upper() for g in GPUS)}, expected at least one "
+            "(measured speeds are of these)"
+        )
+    if left_out:
+        talk.remark(f"machines without K80, P100 or V100 are left out: {left_out}")
+    return tuple(found)
 
 
 def _speeds(speeds: pd.DataFrame | None, streams: Streams, jobs: int) -> pd.DataFrame:
@@ -149,7 +210,8 @@ def _job(
     table: pd.DataFrame,
     slot_seconds: float,
 ) -> CompletionJob:
-    model = table.iloc[int(streams("model", j).integers(len(table)))]
+    drawn = int(streams("model", j).integers(len(table)))
+    model = table.loc[row["model"]] if row["model"] in table.index else table.iloc[drawn]
     batches = max(1.0, float(row["run_seconds"]) * int(row["tasks"]) * float(model[MEASURED_ON]))
     chunks = max(int(row["tasks"]), _whole(streams, "chunks", j, RANGES.chunks))
     epochs = min(_whole(streams, "epochs", j, RANGES.epochs), max(1, int(batches // chunks)))
@@ -180,16 +242,20 @@ def _whole(streams: Streams, name: str, j: int, limits: tuple[float, float]) -> 
     return draw_whole(streams(name, j), limits)
 
 
-def _number(jobs: list[CompletionJob], slots: int, load: float) -> tuple[int, float]:
-    """Return how many servers, in the proportions of the list, bring the load to ``load``.
+def _number(
+    jobs: list[CompletionJob], slots: int, load: float, classes: Classes
+) -> tuple[int, float]:
+    """Return how many servers, in the proportions of ``classes``, bring the load to ``load``.
 
     Also the load that they bring.
     """
-    whole = sum(share for _, share, _ in SERVERS)
-    each = np.array([sum(n * c[g] for _, n, c in SERVERS) / whole for g in range(len(GPUS))])
-    work = [min(job.batches * v / e for v, e in zip(job.batch_time, each, strict=True))
-            for job in jobs]  # fmt: skip
-    one = sum(work) / len(GPUS) / slots  # the load of one server
+    whole = sum(share for _, share, _ in classes)
+    each = [sum(n * c[g] for _, n, c in classes) / whole for g in range(len(GPUS))]
+    work = [
+        min(job.batches * v / e for v, e in zip(job.batch_time, each, strict=True) if e > 0)
+        for job in jobs
+    ]
+    one = sum(work) / sum(e > 0 for e in each) / slots  # the load of one server
     number: int = max(1, round(one / load))
     if number > MOST_SERVERS:
         raise InputError(
@@ -199,15 +265,15 @@ def _number(jobs: list[CompletionJob], slots: int, load: float) -> tuple[int, fl
     return number, one / number
 
 
-def _servers(number: int) -> tuple[MachineClass, ...]:
-    """Split a number in the proportions of the list: largest remainder, ties to the first."""
-    weights = np.array([share for _, share, _ in SERVERS])
+def _servers(number: int, classes: Classes) -> tuple[MachineClass, ...]:
+    """Split a number in the proportions of ``classes``: largest remainder, ties to the first."""
+    weights = np.array([share for _, share, _ in classes])
     shares = weights * number // weights.sum()
     rest = weights * number % weights.sum()
     for c in np.argsort(-rest, kind="stable")[: number - int(shares.sum())]:
         shares[c] += 1
     return tuple(
         MachineClass(name=name, count=int(n), capacity=capacity)
-        for (name, _, capacity), n in zip(SERVERS, shares, strict=True)
+        for (name, _, capacity), n in zip(classes, shares, strict=True)
         if n
     )

@@ -1,0 +1,74 @@
+"""Lists of machines that others have published, each known by its columns.
+
+Alibaba GPU v2020       machine, gpu_type, cap_cpu, cap_mem, cap_gpu
+Alibaba spot GPU v2026  node_name, gpu_model, gpu_capacity_num, cpu_num (no memory)
+Tiresias clusters       num_switch, num_node_p_switch, num_gpu_p_node, num_cpu_p_node, mem_p_node
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from optsched.traces.columns import Columns, Number
+
+PAI = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
+SPOT = ("gpu_model", "gpu_capacity_num", "cpu_num", "node_name")
+CLUSTER = ("num_switch", "num_node_p_switch", "num_gpu_p_node", "num_cpu_p_node", "mem_p_node")
+FORMATS: dict[str, tuple[str, ...]] = {
+    "Alibaba GPU v2020 machines": PAI,
+    "Alibaba spot GPU v2026 nodes": SPOT,
+    "Tiresias clusters": CLUSTER,
+}
+GPUS = Number("GPUs", high=1e6, whole=True)
+SOME = Number("of one machine", above_low=True)
+COUNT = Number("how many", low=1, high=1e6, whole=True)
+WITHOUT = "CPU"  # what the list of 2020 calls the model of a machine without GPUs
+
+Table = dict[str, Any]
+
+
+def _pai(columns: Columns) -> Table:
+    gpu = columns.numbers("cap_gpu", GPUS)
+    model = ["" if m == WITHOUT else m for m in columns.text("gpu_type")]
+    return _table(
+        gpu, columns.numbers("cap_cpu", SOME), columns.numbers("cap_mem", SOME), model, None
+    )
+
+
+def _spot(columns: Columns) -> Table:
+    return _table(
+        columns.numbers("gpu_capacity_num", GPUS), columns.numbers("cpu_num", SOME),
+        np.full(len(columns), np.nan), columns.text("gpu_model"), None,
+    )  # fmt: skip
+
+
+def _clusters(columns: Columns) -> Table:
+    count = columns.numbers("num_switch", COUNT) * columns.numbers("num_node_p_switch", COUNT)
+    return _table(
+        columns.numbers("num_gpu_p_node", GPUS), columns.numbers("num_cpu_p_node", SOME),
+        columns.numbers("mem_p_node", SOME), [""] * len(columns), count,
+    )  # fmt: skip
+
+
+def _table(gpu: Any, cpu: Any, memory: Any, model: list[str], count: Any) -> Table:
+    return {
+        "name": [
+            f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores"
+            for g, m, c in zip(gpu, model, cpu, strict=True)
+        ],
+        "count": np.ones(len(gpu)) if count is None else count,
+        "gpu": gpu,
+        "cpu": cpu,
+        "memory_gb": memory,
+        "model": model,
+    }
+
+
+READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
+    "Alibaba GPU v2020 machines": (PAI, _pai),
+    "Alibaba spot GPU v2026 nodes": (SPOT, _spot),
+    "Tiresias clusters": (CLUSTER, _clusters),
+}
