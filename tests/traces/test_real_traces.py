@@ -7,6 +7,7 @@ import pytest
 
 import optsched
 from optsched.traces import read_jobs, read_machines
+from optsched.traces.pods import read_arrivals
 
 ROOT = Path(optsched.__file__).parent.parent
 TRACES = Path(os.environ.get("OPTSCHED_TRACES", ROOT.parent / "shared" / "data"))
@@ -38,6 +39,14 @@ def test_sample():
         ("swf/NASA-iPSC-1993-3.1-cln.swf.gz", 18239, 0, 128),
         ("swf/hpc2n-head.swf.gz", 3145, 25, 128),
         ("swf/wagap-2013.swf.gz", 17898, 2, None),
+        ("gavel/msr_seed0_traces.tsv.gz", 1181, 0, 8),
+        ("gavel/physical_cluster_traces.tsv", 15, 0, 2),
+        ("shockwave/traces.tsv.gz", 120, 0, 4),
+        ("pollux/workloads.csv.gz", 80, 0, 32),
+        ("sia/workloads.csv.gz", 960, 0, 16),
+        ("tiresias/60_job.csv", 60, 0, 8),
+        ("alibaba-gpu-v2025/disaggregated_DLRM_trace.csv.gz", 12390, 11481, 1),
+        ("alibaba-genai-v2026/lora_request_trace.csv.gz", 26823, 0, 1),
     ],
 )
 def test_published_jobs(name, jobs, dropped, tasks):
@@ -54,9 +63,18 @@ def test_published_jobs(name, jobs, dropped, tasks):
         ("alibaba-gpu-v2023/openb_node_list_gpu_node.csv", 1213, 6212),
         ("swf/hpc2n-head.swf.machines", 120, 0),
         ("swf/wagap-2013.swf.machines", 68, 0),
+        ("alibaba-gpu-v2020/pai_machine_spec.csv", 1897, 6742),
+        ("alibaba-spot-gpu-v2026/node_info_df.csv", 4278, 10412),
+        ("tiresias/n32g4.csv", 32, 128),
     ],
 )
 def test_published_machines(name, machines, gpus):
     table = read_machines(trace(name))
     assert table["count"].sum() == machines
     assert (table["count"] * table["gpu"]).sum() == gpus
+
+
+def test_published_counts_of_arrivals():
+    table = read_arrivals(trace("helios-venus-lucid/cluster_throughput.csv.gz"))
+    assert len(table) == 125214
+    assert table["submit_seconds"].max() < 26064 * 600
