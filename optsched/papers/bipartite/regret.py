@@ -24,22 +24,26 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, Verdict, counted, shown
+from optsched.papers.verdict import Estimate, Finding, Outcome, Verdict, counted, shown, within
 from optsched.simulation import simulate
 
 HORIZONS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 SETS: dict[str, dict[str, Any]] = {"mixed": {}, "log": {"utilities": ["log"]}}
 SQUARE_ROOT = 0.5
+SIZES = {"ports": (5, 10, 20, 40), "machines": (32, 64, 128, 256)}  # at the middle horizon
+MIDDLE = 1000
 
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance."""
-    return [
+    found = [
         common.cell(t, seed, panel=name, slots=t, **changes)
         for name, changes in SETS.items()
         for t in HORIZONS
         for seed in fresh(seeds)
     ]
+    panels = {name: (name, sizes) for name, sizes in SIZES.items()}
+    return found + common.sweeps(seeds, panels, slots=MIDDLE)
 
 
 def run(cell: Cell, time_limit: float) -> Row:
@@ -79,6 +83,7 @@ def summarize(rows: Rows) -> Summary:
             ]
             for step in (common.THEORY, common.OURS)
         }
+        exponents["guarantee"] = [_exponent(slots, [p["guarantee"] for p in points])]
         found[str(name)] = {"points": points, "exponents": exponents}
     return found
 
@@ -94,6 +99,9 @@ def judge(summary: Summary) -> Outcome:
     """Compare with the theory: at most the bound, and no faster than the square root."""
     found: list[Finding] = []
     for name, of in summary.items():
+        if name in SIZES:
+            found += _in_size(name, of)
+            continue
         kept, runs = (sum(p[part] for p in of["points"]) for part in ("kept", "instances"))
         claim = f"{name} utilities: runs within the bound (41)"
         found.append(counted(claim, kept, runs, runs, runs))
@@ -106,7 +114,19 @@ def judge(summary: Summary) -> Outcome:
         if other:
             claim = f"{name} utilities, step of Table II: exponent of T"
             found.append(shown(claim, Estimate.of(other)))
-    return Outcome(tuple(found), ("growth with the numbers of ports and machines is not tested",))
+    return Outcome(tuple(found))
+
+
+def _in_size(name: str, of: Any) -> list[Finding]:
+    """Judge growth with the number of ports or machines: within the bound, and no faster."""
+    kept, runs = (sum(p[part] for p in of["points"]) for part in ("kept", "instances"))
+    found = [counted(f"{name}: runs within the bound (41)", kept, runs, runs, runs)]
+    known = [e for e in of["exponents"][common.THEORY] if e is not None]
+    (limit,) = of["exponents"]["guarantee"]
+    if len(known) == len(of["exponents"][common.THEORY]) and limit is not None:
+        claim = f"exponent of the number of {name}: no more than that of the bound"
+        found.append(within(claim, Estimate.of(known, nothing=None), high=limit))
+    return found
 
 
 def _grows(name: str, exponents: Sequence[float | None]) -> Finding:
@@ -122,35 +142,44 @@ def _grows(name: str, exponents: Sequence[float | None]) -> Finding:
 
 def draw(summary: Summary) -> Figure:
     """Draw a panel per instance set: regrets, bound, and a line of slope 1/2."""
-    figure = new_figure(4.6 * len(summary), 4)
-    axes = figure.subplots(1, len(summary), squeeze=False)[0]
-    for axis, (name, found) in zip(axes, summary.items(), strict=True):
+    figure = new_figure(4.6 * 2, 4 * -(-len(summary) // 2))
+    axes = list(np.ravel(figure.subplots(-(-len(summary) // 2), 2, squeeze=False)))
+    for unused in axes[len(summary) :]:
+        unused.set_axis_off()
+    for axis, (name, found) in zip(axes, summary.items(), strict=False):
         slots = np.array([p["slots"] for p in found["points"]])
         for k, step in enumerate((common.THEORY, common.OURS)):
             points = [p[step] for p in found["points"]]
             known = [e for e in found["exponents"][step] if e is not None]
-            label = common.LABELS[step] + (f": T^{np.mean(known):.2f}" if known else "")
+            power = f": {SIGN.get(name, 'T')}^{np.mean(known):.2f}" if known else ""
+            label = common.LABELS[step] + power
             line(axis, slots.tolist(), points, COLOURS[k], label)
             mean = points[0]["mean"]
-            if k == 0:
+            if k == 0 and name not in SIZES:
                 axis.plot(slots, mean * np.sqrt(slots / slots[0]), "k:", label="T^0.5")
         bound = [p["guarantee"] for p in found["points"]]
         axis.plot(slots, bound, "--", color=COLOURS[6], label="bound (41), theory's step only")
         axis.set_xscale("log")
         axis.set_yscale("log")
-        axis.set_xlabel("slots T")
-        axis.set_title(f"{name} utilities", fontsize=9)
+        axis.set_xlabel(name if name in SIZES else "slots T")
+        axis.set_title(f"T = {MIDDLE}" if name in SIZES else f"{name} utilities", fontsize=9)
         common.finish(axis)
         axis.set_ylim(top=100 * max(bound))  # room for the legend
         axis.legend(frameon=False, fontsize=7, loc="upper left")
-    axes[0].set_ylabel("regret to the best stationary decision")
+    for axis in axes[::2]:
+        axis.set_ylabel("regret to the best stationary decision")
     return figure
 
 
-TITLE = "OGASched, Theorem 1: regret against the square root of T, step of the theory"
-CLAIM = "the regret is at most H_G sqrt(T), and so grows no faster than the square root of T"
+SIGN = {"ports": "L", "machines": "R"}  # as the paper writes them
+TITLE = "OGASched, Theorem 1: regret against T, ports and machines, step of the theory"
+CLAIM = (
+    "the regret is at most H_G sqrt(T), and so grows no faster than the square root of T, and with "
+    "ports and machines no faster than H_G"
+)
 SETTINGS = (
     *common.COMMON,
     Setting("step", "the constant one of the proof", "Theorem 1"),
     Setting("slots", "250 to 16000, by doubling", OPEN),
+    Setting("ports, machines", "5 to 40, 32 to 256, by doubling, with 1000 slots", OPEN),
 )

@@ -1,0 +1,54 @@
+"""The testbed of the paper: its instances, a cell of every kind, verdicts by hand."""
+
+import pytest
+
+from optsched.families.oasis.instance import most_workers
+from optsched.papers.oasis import fig8
+from optsched.papers.oasis.common import ESTIMATED, SCHEMES
+from optsched.papers.verdict import Verdict
+
+
+def test_jobs_of_the_testbed_run_for_40_minutes_to_2_hours_on_half_of_their_chunks():
+    inst = fig8.testbed(0)
+    assert inst == fig8.testbed(0) != fig8.testbed(1)
+    assert (len(inst.jobs), inst.horizon, inst.slot_seconds) == (12, 10, 1200)
+    assert (len(inst.worker_capacity), len(inst.ps_capacity)) == (7, 2)
+    for job, work in zip(inst.jobs, inst.work, strict=True):
+        half = -(-job.chunks // 2)
+        assert 2 * half <= work <= 6 * half + 1
+        assert 1 <= most_workers(inst, job) <= job.chunks
+        assert job.arrival < 9
+
+
+@pytest.mark.parametrize("scheme", [ESTIMATED, "fifo"])
+def test_a_cell(monkeypatch, scheme):
+    monkeypatch.setattr(fig8, "PAST", range(1000, 1001))
+    row = fig8.run({"seed": 0, "scheme": scheme}, 0.0)
+    assert row["value"] >= 0
+    assert len(row["late"]) <= fig8.JOBS
+
+
+@pytest.mark.parametrize(
+    ("value", "late", "verdict"),
+    [
+        (20.0, 0.5, Verdict.AGREES),
+        (9.0, 0.5, Verdict.DIFFERS),
+        (20.0, 5.0, Verdict.DIFFERS),
+        (20.0, None, Verdict.DIFFERS),  # nothing is completed
+    ],
+)
+def test_verdicts(value, late, verdict):
+    def row(scheme, seed):
+        mine = scheme == ESTIMATED
+        lateness = late if mine else 3.0
+        return {
+            "seed": seed,
+            "scheme": scheme,
+            "value": (value if mine else 10.0) + seed / 10,
+            "late": [] if lateness is None else [lateness + seed / 10 * mine],
+        }
+
+    summary = fig8.summarize([row(scheme, seed) for seed in range(3) for scheme in SCHEMES])
+    outcome = fig8.judge(summary)
+    assert outcome.verdict is verdict
+    assert len(fig8.draw(summary).axes) == 2
