@@ -75,11 +75,12 @@ def _job(streams: Streams, i: int) -> OasisJob:
     def whole(name: str, limits: tuple[int, int]) -> int:
         return draw_whole(streams(name, i), limits)
 
-    def rate(name: str) -> float:
-        return round(float(streams(name, i).uniform(*RATE)), 2)
+    def rate(name: str, least: float) -> float:
+        return round(float(streams(name, i).uniform(least, RATE[1])), 2)
 
     images, chunks = CHUNKS[whole("chunk", (0, 1))]
-    epochs, b, big_b = whole("epochs", EPOCHS), rate("worker rate"), rate("ps rate")
+    epochs, b = whole("epochs", EPOCHS), rate("worker rate", RATE[0])
+    big_b = rate("ps rate", b)
     gradient = GRADIENTS[whole("model", (0, len(GRADIENTS) - 1))]
     batches = images // PER_BATCH
     work = float(streams("run", i).uniform(*RUN)) * -(-chunks // 2)
@@ -219,7 +220,8 @@ SETTINGS = (
         'GPUs deployed on 4 servers)", "a dual-port 10GbE NIC"',
     ),
     Setting(
-        "containers", "0 or 1 GPU (workers), 1 to 5 cores, 2 to 10 GB, 1 to 3 Gbit/s",
+        "containers", "0 or 1 GPU (workers), 1 to 5 cores, 2 to 10 GB, 1 to 3 Gbit/s, parameter "
+        "servers at least as much as their workers",
         'Sec. V-B: "0 to 1 GPU, 1 to 5 CPU cores, 2 to 10GB memory, and 1 to 3Gbps bandwidth"',
     ),
     Setting("jobs, slots", "12 jobs, 10 slots of 20 min, arrivals in the first 9 slots",
