@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -120,7 +121,7 @@ def scheme_policy(scheme: str) -> Policy:
 
 def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme; return its utility, and completion - target of the completed jobs."""
-    inst = testbed(cell["seed"])
+    inst: Any = testbed(cell["seed"])
     found = simulate(inst, scheme_policy(cell["scheme"]), seed=cell["seed"])
     late = [
         end - job.arrival - job.utility.target

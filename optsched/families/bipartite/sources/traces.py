@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -129,7 +130,9 @@ def from_trace(
     listed = NODES if nodes is None else nodes
     named = [n for n in RESOURCES if not (window[n].isna().all() or listed[n].isna().any())]
     window[named] = window[named].fillna(0.0)
-    groups = dict(iter(window.groupby(["models", "type", "kind"], sort=False)))
+    groups: dict[Any, pd.DataFrame] = dict(
+        iter(window.groupby(["models", "type", "kind"], sort=False))
+    )
     types = sorted(groups, key=lambda key: -len(groups[key]))[:ports]  # equal: as they appear
     chosen = [groups[key] for key in types]
     drawn = _Drawn(Streams(seed), len(named))
