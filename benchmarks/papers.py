@@ -71,8 +71,8 @@ HEAD = f"""\
 
 One row per statement of a figure, a table or the text. The settings were written down, with the
 sentence of the paper that they follow, before the numbers were computed; where the paper leaves
-something open, this is said, and other readings stand beside. `optsched reproduce NAME` repeats a
-figure.
+something open, this is said, and other readings stand beside. Where rows are older than the code,
+the section says how many. `optsched reproduce NAME` repeats a figure.
 
 The verdicts follow rules that are the same for all:
 
