@@ -327,3 +327,4 @@ def draw_curves(axes: Sequence[Axes], slots: Sequence[int], curves: Mapping[str,
         axis.set_ylabel(label)
         finish(axis)
     axes[0].set_xscale("log")
+    axes[1].ticklabel_format(axis="y", useMathText=True)

@@ -161,6 +161,9 @@ def draw(summary: Summary) -> Figure:
         axis.plot(slots, bound, "--", color=COLOURS[6], label="bound (41), theory's step only")
         axis.set_xscale("log")
         axis.set_yscale("log")
+        if name in SIZES:
+            axis.set_xticks(slots, [f"{x:g}" for x in slots])
+            axis.minorticks_off()
         axis.set_xlabel(name if name in SIZES else "slots T")
         axis.set_title(f"T = {MIDDLE}" if name in SIZES else f"{name} utilities", fontsize=9)
         common.finish(axis)

@@ -193,6 +193,7 @@ def draw(summary: Summary) -> Figure:
     axis.set_xlabel(AXES[str(summary["x"])])
     axis.set_ylabel(f"{AXES[str(summary['y'])]} (mean, 95 % interval)", fontsize=8)
     axis.set_ylim(bottom=0)
+    axis.ticklabel_format(axis="y", useMathText=True)
     axis.grid(color=GRID)
     legend(figure, axis)
     return figure

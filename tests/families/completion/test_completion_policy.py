@@ -99,11 +99,29 @@ def test_baselines_preempt_where_they_may():
     assert not simulate(inst, Tiresias()).obeys
 
 
+@pytest.mark.parametrize("kind", [Tiresias, AntMan])
+def test_stopped_jobs_may_have_to_pay(kind):
+    inst, cost = generate("mid", seed=3, jobs=15, machines=3), 3
+    free, dear = (simulate(inst, kind(cost=slots)) for slots in (0, cost))
+    assert dear.value > free.value
+    assert max(map(len, dear.schedule.jobs)) > 1
+    for job, pieces in zip(inst.jobs, dear.schedule.jobs, strict=True):
+        done = 0
+        for k, piece in enumerate(pieces):
+            where = (piece.worker_type, piece.ps_type or 0, piece.together, piece.number)
+            again = k > 0 and pieces[k - 1].end < piece.start
+            slots = piece.duration - (min(cost, piece.duration) if again else 0)
+            done += slots * piece.number / inst.batch_slots(job, *where)
+        assert done >= job.batches * (1 - 1e-9)
+
+
 def test_parameters_of_baselines_are_checked():
     with pytest.raises(ValueError, match="fifo: workers is 0"):
         Fifo(0)
     with pytest.raises(ValueError, match="antman: share 2"):
         AntMan(2.0)
+    with pytest.raises(ValueError, match="tiresias: cost -1"):
+        Tiresias(cost=-1)
 
 
 def test_a_job_that_fits_nowhere_is_refused():

@@ -24,16 +24,19 @@ class AntMan(Baseline):
         Probability that a job is a guaranteed one.
     patience : int
         Slots.
+    cost : int
+        Slots that a job loses whenever it starts again after it was stopped.
     """
 
     name = "antman"
 
-    def __init__(self, share: float = 0.5, patience: int = 20) -> None:
-        if not 0 <= share <= 1 or patience < 0:
+    def __init__(self, share: float = 0.5, patience: int = 20, cost: int = 0) -> None:
+        if not 0 <= share <= 1 or patience < 0 or cost < 0:
             raise ValueError(
-                f"antman: share {share}, patience {patience}, expected 0..1 and at least 0"
+                f"antman: share {share}, patience {patience}, cost {cost}, expected 0..1 and twice "
+                "at least 0"
             )
-        self.share, self.patience = share, patience
+        self.share, self.patience, self.cost = share, patience, cost
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:
         """Begin with empty servers."""

@@ -27,10 +27,11 @@ from optsched.scheduling.jobs import Arrivals
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """A job that runs, and where."""
+    """A job that runs, and where; in its first ``idle`` slots it gets going again."""
 
     piece: Piece
     load: Ints  # (H, R)
+    idle: int = 0
 
 
 class Baseline(ABC):
@@ -41,6 +42,9 @@ class Baseline(ABC):
     knows: tuple[str, ...] = ()
     grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
     """Settings that are tried for every free parameter."""
+    cost: int = 0
+    """Slots that a job which was stopped loses whenever it starts again, but where it was at once.
+    """
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with empty servers."""
@@ -51,6 +55,7 @@ class Baseline(ABC):
         self.waiting: dict[int, int] = {}  # job -> slot since which it waits, in order of arrival
         self.running: dict[int, Held] = {}
         self.left: dict[int, Fraction] = {}  # mini-batches
+        self.stopped: set[int] = set()  # jobs that have run and were stopped
         self.slot = 0  # of the event
         self.out: dict[int, list[Piece]] = {}  # what jobs do from then on
 
@@ -111,10 +116,11 @@ class Baseline(ABC):
             return False
         workers, ps = placement(self.cluster.types, servers, found)
         piece = piece_of(found, workers, ps, self.platform.ring, shift=t)
-        piece = piece.model_copy(update={"duration": self._rest(j, piece)})
+        idle = self.cost if j in self.stopped else 0
+        piece = piece.model_copy(update={"duration": idle + self._rest(j, piece)})
         load = self._load(found, workers, ps)
         self.free -= load
-        self._run(j, Held(piece, load))
+        self._run(j, Held(piece, load, idle))
         return True
 
     def stop(self, j: int, t: int) -> Held:
@@ -122,7 +128,9 @@ class Baseline(ABC):
         held = self.running.pop(j)
         self.free += held.load
         self.waiting[j] = t
-        self._did(j, held.piece, t - held.piece.start)
+        self._did(j, held, t - held.piece.start)
+        if t > held.piece.start:
+            self.stopped.add(j)
         said = self.out.setdefault(j, [])
         if said and said[-1].start == held.piece.start:
             said.pop()
@@ -132,13 +140,14 @@ class Baseline(ABC):
         return held
 
     def resume(self, j: int, t: int, held: Held) -> bool:
-        """Start a job again where it was, if there is room."""
+        """Start a job that was stopped in this slot again where it was, if there is room."""
         if (held.load > self.free).any():
             return False
         piece = held.piece.model_copy(update={"start": t})
-        piece = piece.model_copy(update={"duration": self._rest(j, piece)})
+        idle = max(0, held.idle - (t - held.piece.start))
+        piece = piece.model_copy(update={"duration": idle + self._rest(j, piece)})
         self.free -= held.load
-        self._run(j, Held(piece, held.load))
+        self._run(j, Held(piece, held.load, idle))
         return True
 
     def _run(self, j: int, held: Held) -> None:
@@ -152,11 +161,11 @@ class Baseline(ABC):
         for j in done:
             held = self.running.pop(j)
             self.free += held.load
-            self._did(j, held.piece, held.piece.duration)
+            self._did(j, held, held.piece.duration)
         return bool(done)
 
-    def _did(self, j: int, piece: Piece, slots: int) -> None:
-        self.left[j] -= slots * self._speed(j, piece)
+    def _did(self, j: int, held: Held, slots: int) -> None:
+        self.left[j] -= max(0, slots - held.idle) * self._speed(j, held.piece)
 
     def _speed(self, j: int, piece: Piece) -> Fraction:
         """Return mini-batches per slot."""

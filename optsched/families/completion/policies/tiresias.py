@@ -14,9 +14,19 @@ class Tiresias(Baseline):
     completion the jobs are ordered by their remaining mini-batches times the GPUs (or whatever the
     first resource is) of their ideal configuration, and given it as long as it fits; a job that ran
     and is chosen again stays where it is.
+
+    Parameters
+    ----------
+    cost : int
+        Slots that a job loses whenever it starts again after it was stopped, or elsewhere.
     """
 
     name = "tiresias"
+
+    def __init__(self, cost: int = 0) -> None:
+        if cost < 0:
+            raise ValueError(f"tiresias: cost {cost}, expected at least 0 slots")
+        self.cost = cost
 
     def decide(self, t: int) -> None:
         """Choose who runs."""
