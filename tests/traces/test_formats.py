@@ -143,7 +143,7 @@ def test_pollux_and_sia(write, remarks):
         "several GPUs on any model (bert)",
     ]
     assert inst.resources == ("gpu",)
-    assert inst.ports[1].request[0] == pytest.approx(6 * inst.ports[0].request[0])
+    assert inst.ports[1].request[0] == pytest.approx(6 * inst.ports[0].request[0], rel=1e-4)
 
 
 def test_tiresias(write):
