@@ -22,6 +22,7 @@ from optsched.papers.experiment import (
     grouped,
     line,
     mean_with_interval,
+    whisker,
 )
 from optsched.papers.verdict import Estimate, lead
 
@@ -184,10 +185,17 @@ def draw(summary: Summary) -> Figure:
     figure = new_figure(6.0, 4.2)
     axis = figure.subplots()
     colours = colours_of([line["policy"] for line in summary["lines"]])
-    for of in summary["lines"]:
-        style = "o--" if of["policy"].startswith(BOUND) else "o-"
+    for k, of in enumerate(summary["lines"]):
+        colour, label = colours[of["policy"]], named(of["policy"])
         places = range(len(of["points"]))
-        line(axis, places, of["points"], colours[of["policy"]], named(of["policy"]), style)
+        if summary["x"] == "worker_type":  # nothing is between two of them
+            apart = [x + 0.2 * k for x in places]
+            axis.plot(apart, [p["mean"] for p in of["points"]], "o", color=colour, label=label)
+            for x, point in zip(apart, of["points"], strict=True):
+                whisker(axis, x, point)
+            continue
+        style = "o--" if of["policy"].startswith(BOUND) else "o-"
+        line(axis, places, of["points"], colour, label, style)
     swept = [point["x"] for point in summary["lines"][0]["points"]]
     axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
     axis.set_xlabel(AXES[str(summary["x"])])
