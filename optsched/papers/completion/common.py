@@ -174,10 +174,11 @@ def each_over(summary: Summary, ours: str, theirs: str) -> str:
     return ", ".join(parts)
 
 
-def named(policy: str) -> str:
-    """Return the name of a policy in words."""
+def named(policy: str, y: str = "total") -> str:
+    """Return the name of a policy, or of the bound on ``y``, in words."""
     name, comma, rest = policy.partition(", ")
-    return LABELS.get(name, name) + comma + LABELS.get(rest, rest)
+    labels = LABELS | ({BOUND: "bound by prices"} if y == "weight" else {})  # no certificate
+    return labels.get(name, name) + comma + labels.get(rest, rest)
 
 
 def draw(summary: Summary) -> Figure:
@@ -186,7 +187,7 @@ def draw(summary: Summary) -> Figure:
     axis = figure.subplots()
     colours = colours_of([line["policy"] for line in summary["lines"]])
     for k, of in enumerate(summary["lines"]):
-        colour, label = colours[of["policy"]], named(of["policy"])
+        colour, label = colours[of["policy"]], named(of["policy"], summary["y"])
         places = range(len(of["points"]))
         if summary["x"] == "worker_type":  # nothing is between two of them
             apart = [x + 0.2 * k for x in places]

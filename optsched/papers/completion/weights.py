@@ -60,7 +60,7 @@ def beats_jain(summary: Summary) -> Outcome:
                note=each_over(summary, "a_maxweight", "jain")),
     ]  # fmt: skip
     for name in ("density", BOUND):
-        claim = f"A_maxweight's weight over that of {named(name)}"
+        claim = f"A_maxweight's weight over that of {named(name, 'weight')}"
         found.append(shown(claim, lead(mine, pooled(summary, name)), unit="%"))
     return Outcome(tuple(found))
 
