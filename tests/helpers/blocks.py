@@ -6,7 +6,7 @@
 Blocks of `python` and `sh` are run, in order, in one new folder. A `text` block right behind one is
 what it prints. A `{code-block}` with a `:caption:` is a file of that name, which is written.
 `<!-- not run: why -->` before a block leaves it out, `<!-- within 5 % -->` before a `text` block
-lets its numbers be off by that much, where they depend on versions of solvers.
+lets its numbers be off by that much, where an optimum is open.
 
 What is compared is what a terminal shows, stdout and stderr. Progress, times and the lengths of
 lines do not count; `...` stands for anything.
