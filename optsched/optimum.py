@@ -210,7 +210,7 @@ def solve(
         How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` also runs
         a method that shares no solver, where the method brings no certificate, and both must agree;
         ``certified`` (default) re-evaluates the certificate in exact arithmetic.
-    start : Schedule, Optimum, or sequence of them
+    start : Schedule, Optimum or sequence
         What is known: schedules, and optima with their certificates. All is judged again; the
         search begins with the best schedule and the best bound, and looks for what is better.
     watch : callable, optional
