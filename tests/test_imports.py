@@ -27,7 +27,7 @@ TOP = len(FLOORS)  # cli, pages, reproduce, papers, and whatever else nobody may
 SOURCES = {"sources", "facts", "modes"}  # where instances come from
 WITHOUT_MODELS = {"policies", "oracle", "online", *SOURCES}
 PROOFS = {
-    f"proofs/{x}" for x in ("knapsack", "placements", "tree", "slots")
+    f"proofs/{x}" for x in ("knapsack", "placements", "tallies", "tree", "slots")
 }  # others may write prices on a grid
 SOLVERS = {"highspy", "ortools", "clarabel"}
 

@@ -5,6 +5,7 @@ For instances with a handful of slots, jobs and workers; in fractions.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
@@ -124,11 +125,11 @@ class Twin:
         return max(worth, default=-1)
 
     def _late(self):
-        total = Fraction(0)
+        total, unit = Fraction(0), Fraction(2) ** self.certificate.grid_bits
         for i, job in enumerate(self.inst.jobs):
             t = max(self._last(i) + 1, job.arrival)
             if t < self.inst.horizon:
-                total += job.utility.upper(t - job.arrival)
+                total += math.ceil(job.utility.upper(t - job.arrival) * unit) / unit
         return total
 
     # -- jobs ----------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
 from optsched.families.oasis.certificate.limits import CELLS, Range, cells
+from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import int64s
@@ -96,8 +97,8 @@ class LeafBounds:
         self.richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
         units = Range.of(inst, grid_bits, self.richest)
         self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
-        self.last, self.late = self._useful_completions()
         self._unit = Fraction(2) ** self.grid
+        self.last, self.late = self._useful_completions()
         self._worths: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
         self._loads: dict[tuple[object, ...], int] = {}
@@ -107,18 +108,18 @@ class LeafBounds:
         """Return the last slot in which each job is worth completing, and what later ones earn.
 
         A schedule that loses the jobs that complete later loses at most that, so it is enough to
-        bound schedules without them. Utilities never increase.
+        bound schedules without them. Utilities never increase. What a job loses is rounded up to
+        the grid: a sum of ten thousand fractions has a million digits.
         """
         jobs, least = self.inst.jobs, NEGLIGIBLE * self.richest
-        last, late = np.full(len(jobs), -1, np.int64), Fraction(0)
+        last, late = np.full(len(jobs), -1, np.int64), 0
         for i, job in enumerate(jobs):
             delays = range(self.inst.horizon - job.arrival)
-            useful = _first_below(job.utility, delays, least)
+            useful, after = _first_below(job.utility, delays, least)
             if useful:
                 last[i] = job.arrival + useful - 1
-            if useful < len(delays):
-                late += job.utility.upper(useful)
-        return last, late
+            late += math.ceil(after * self._unit)
+        return last, late / self._unit
 
     def _most(self, i: int) -> int:
         """Return how many workers of job ``i``, with their PS, all machines together hold."""
@@ -170,6 +171,35 @@ class LeafBounds:
                 if job.arrival + delay <= self.last[i]:
                     total += self._worth(i, delay)
         return total / self._unit + self.late
+
+    def relaxed(self, prices: CapacityPriced) -> int:
+        """Return a bound that is at least that of `bound` without limits, in the same units.
+
+        Costs of schedules are bounded by hulls (see `relaxed`): it takes little for each job.
+        """
+        sides = list(zip(self.sides, prices.prices, strict=True))
+        total = sum(self._relaxed_payoff(i, prices) for i in range(len(self.inst.jobs)))
+        worth = sum(capacity_worth(p, side.capacity, side.count) for side, p in sides)
+        return (total << self.shift) + worth
+
+    def _relaxed_payoff(self, i: int, prices: CapacityPriced) -> int:
+        arrival, most, work = self.inst.jobs[i].arrival, int(self.cap[i]), self.inst.work[i]
+        window = slice(arrival, int(self.last[i]) + 1)
+        slots = window.stop - arrival
+        if slots < 1 or work > most * slots:
+            return 0
+        cells(f"costs of job {i}", slots, most + 1)
+        (worker, worker_room), (server, server_room) = (
+            (
+                charged(p[window], side.demand[i], self.shift, self.dearest),
+                side.count * side.room[:, i],
+            )
+            for side, p in zip(self.sides, prices.prices, strict=True)
+        )
+        needed = self.ps_needed[i][: most + 1]
+        ends = least_costs((worker, server), (worker_room, server_room), needed, work)
+        likely = np.ldexp(self.inst.arrays.utility[i, window], self.grid)
+        return best_payoff(ends, lambda delay: self._worth(i, delay), likely)
 
     def unrestricted(self) -> OasisLimits:
         """Return the limits at the root of a tree."""
@@ -356,18 +386,24 @@ class LeafBounds:
         return worth + self.load(s, c, value, most, np.array(left, np.int64))
 
 
-def _first_below(utility: Utility, delays: range, least: Fraction) -> int:
-    """Return the first delay with a utility of at most ``least``, or how many delays there are.
+def _first_below(utility: Utility, delays: range, least: Fraction) -> tuple[int, Fraction]:
+    """Return the first delay with a utility of at most ``least``, and that utility.
 
-    Logarithms say where to look, and exact utilities whether it is there.
+    If there is none, the number of delays, and 0. Logarithms say where to look, and exact utilities
+    whether it is there.
     """
+
+    def at(delay: int) -> Fraction:
+        return utility.upper(delay) if delay < len(delays) else Fraction(0)
+
     if least:
         small = math.log(least.numerator) - math.log(least.denominator)
         found = bisect_left(delays, True, key=lambda d: utility.log(d) <= small)
-        after = found == len(delays) or utility.upper(found) <= least
-        if after and (found == 0 or utility.upper(found - 1) > least):
-            return found
-    return bisect_left(delays, True, key=lambda d: utility.upper(d) <= least)
+        after = at(found)
+        if after <= least and (found == 0 or at(found - 1) > least):
+            return found, after
+    found = bisect_left(delays, True, key=lambda d: utility.upper(d) <= least)
+    return found, at(found)
 
 
 def _make_room(

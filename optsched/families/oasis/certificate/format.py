@@ -41,7 +41,7 @@ from optsched.families.oasis.certificate.bound import (
     OasisLimits,
     SlotPriced,
 )
-from optsched.families.oasis.certificate.limits import CELLS
+from optsched.families.oasis.certificate.limits import CELLS, large
 from optsched.families.oasis.certificate.slot_limits import SlotLimit, check_limits
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
@@ -204,6 +204,12 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     if len(nodes) == 1 and nodes[0].prices is None:  # what is known in a blink is checked in one
         yield bounds.unpriced()
         return
+    unit = Fraction(2) ** -certificate.grid_bits
+    if len(nodes) == 1 and large(inst):
+        alone = _read(bounds, 0, nodes[0].prices, held)
+        if isinstance(alone, CapacityPriced):
+            yield bounds.relaxed(alone) * unit + bounds.late
+            return
     limits = bounds.unrestricted()
 
     @lru_cache(maxsize=1)  # price sets come one after the other
@@ -219,7 +225,6 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
                 "expected prices of slots"
             )
         bound = bounds.bound(limits.copy(), prices)
-        unit = Fraction(2) ** -certificate.grid_bits
         yield None if bound is None else bound * unit + bounds.late
 
 

@@ -36,14 +36,21 @@ CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 def certify_capacity(problem: CapacityBlocks, prices: Floats) -> OasisCertificate:
     """Certify by one set of prices on capacity."""
-    parts = np.split(prices, [problem.sizes[0]])
-    # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
-    bits = max(40, round(math.log2(max(problem.rhs.max(initial=1.0), 1.0))) + CAPACITY_BITS)
     worker, ps = (
-        to_fine_grid(np.ascontiguousarray(p.reshape(shape).transpose(0, 2, 1)), bits)
-        for p, shape in zip(parts, problem.shapes, strict=True)
+        p.reshape(shape).transpose(0, 2, 1)
+        for p, shape in zip(np.split(prices, [problem.sizes[0]]), problem.shapes, strict=True)
     )
-    return OasisCertificate.root(problem.inst, CapacityPrices.of(worker, ps), bits)
+    return certify_prices(problem.inst, worker, ps, float(problem.rhs.max(initial=1.0)))
+
+
+def certify_prices(
+    inst: OasisInstance, worker: Floats, ps: Floats, most: float
+) -> OasisCertificate:
+    """Certify by prices of units of capacity, (T, C, R) each; ``most`` units of one class."""
+    # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
+    bits = max(40, round(math.log2(max(most, 1.0))) + CAPACITY_BITS)
+    prices = (to_fine_grid(np.ascontiguousarray(p), bits) for p in (worker, ps))
+    return OasisCertificate.root(inst, CapacityPrices.of(*prices), bits)
 
 
 def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCertificate:

@@ -4,6 +4,8 @@
 - `branch_and_price`: prices per worker and slot, which know how workers pack, in a branching tree;
 - `neighbourhood`: schedules only;
 - `auto`: the tree where it is small enough, else the tightened compact program and the search.
+
+Where jobs are counted in thousands, all four are the one method that survives it: see `large`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from optsched.families.oasis.optimum.certify import (
 )
 from optsched.families.oasis.optimum.cpsat import cpsat
 from optsched.families.oasis.optimum.declared import compact
+from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.opening import in_units
 from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
@@ -311,11 +314,21 @@ def _branch(search: _Search) -> None:
         report(found)
 
 
+def _sized(method: Method) -> Method:
+    """Return the method, which is another one where instances are large."""
+
+    def run(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
+        chosen = solve_large if large(inst) else method
+        chosen(inst, progress, threads=threads, seed=seed)
+
+    return in_units(run)
+
+
 METHODS: Mapping[str, Method] = {
-    "auto": in_units(auto),
+    "auto": _sized(auto),
     "compact": compact,
     "cpsat": cpsat,
-    "colgen": in_units(column_generation),
-    "branch-and-price": in_units(branch_and_price),
-    "search": in_units(neighbourhood),
+    "colgen": _sized(column_generation),
+    "branch-and-price": _sized(branch_and_price),
+    "search": _sized(neighbourhood),
 }

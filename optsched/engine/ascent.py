@@ -1,0 +1,161 @@
+"""Prices for many blocks without a master program: small steps that follow what is overfull.
+
+For prices p >= 0,  B(p) = sum_r p_r rhs_r + sum_b best_b(p)  bounds the program of `colgen` from
+above, and rhs - usage(p) is a subgradient of it, with usage(p) what the blocks' best choices use.
+Where there are ten thousand blocks, a master program is slow to learn from columns, and steps along
+subgradients are not:
+
+- **Mini-batches.** The blocks are dealt into batches. A step asks one batch, and adds what the
+  others used when they were last asked: many steps for the price of one look at all blocks.
+- **Mirror steps.** What a row is worth, p_r rhs_r, changes by a share of itself: scales take care
+  of themselves. Near nothing it changes by a share of the mean, or it would never come back.
+- **Averages.** Prices swing around the best ones. The bound is looked at for their average over a
+  few sweeps; if that gains little, steps become smaller. The best prices are kept.
+- **Levels.** Rows in one group share a price. The first levels have few groups (one for each
+  resource), and the last one a group for each row: what is coarse is found in a few sweeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from optsched.numbers.arrays import Floats, Ints
+
+BATCHES = 20
+SWEEPS = 4  # between two looks at the average
+GAIN = 2e-4  # of the bound, relatively, by which the average must lower it, or steps get smaller
+SHRINK = 0.5
+SWING = 2.0  # a row that is more than three times as full as it may be counts as that
+COMES_BACK = 0.01  # of the mean worth of rows: how fast a worth of nothing grows
+LOWEST = 1e-4  # of what blocks earn without prices: all that is scarce may be worth that little
+SCANS = 12  # of the golden section: the scale is found within 3 %
+GOLDEN = (5**0.5 - 1) / 2
+
+
+class Blocks(Protocol):
+    """A program in blocks, with an oracle that bounds the payoffs of many at once."""
+
+    rhs: Floats  # (rows,)
+    blocks: int
+
+    def sweep(self, prices: Floats, chosen: Ints, exact: bool) -> tuple[float, Floats]:
+        """Return the sum of payoffs of some blocks, at most, and what they use, (rows,).
+
+        ``exact``: whether to take the time for tighter ones.
+        """
+
+
+@dataclass(frozen=True)
+class Level:
+    """How finely rows are priced, and how long."""
+
+    group: Ints  # (rows,) rows of a number share a price; groups divide those of the level before
+    first: float  # step: share of a worth that changes in a batch, if its rows are twice as full
+    last: float  # steps below end the level
+    exact: bool = False  # how blocks are asked
+
+
+class Ascent:
+    """The best prices so far, and how to find better ones.
+
+    Parameters
+    ----------
+    problem : Blocks
+    rng : Generator
+    stop : callable
+        Whether to stop, asked at every step.
+    found : callable
+        Called with a bound and its prices whenever the bound is better than ever before.
+
+    Attributes
+    ----------
+    bound : float
+    prices : array of shape (rows,)
+    """
+
+    def __init__(
+        self,
+        problem: Blocks,
+        rng: Generator,
+        stop: Callable[[], bool],
+        found: Callable[[float, Floats], None],
+    ) -> None:
+        self.problem, self.rng, self.stop, self.found = problem, rng, stop, found
+        self.bound, self.prices = np.inf, np.zeros(problem.rhs.size)
+        order = rng.permutation(problem.blocks)
+        batches = max(1, min(BATCHES, problem.blocks // 10))
+        self.batches: list[Ints] = [np.sort(order[k::batches]) for k in range(batches)]
+
+    def look(self, prices: Floats, exact: bool = False) -> float:
+        """Return the bound at some prices; inf if there was no time for it."""
+        bound = float(prices @ self.problem.rhs)
+        for batch in self.batches:
+            if self.stop():
+                return np.inf
+            bound += self.problem.sweep(prices, batch, exact)[0]
+        if bound < self.bound:
+            self.bound, self.prices = bound, prices
+            self.found(bound, prices)
+        return bound
+
+    def scan(self, base: Floats) -> None:
+        """Find how many times ``base``, the prices of everything worth 1, are best."""
+        worth = self.look(np.zeros(base.size))
+        if not 0 < worth < np.inf:
+            return
+        low, high = math.log(LOWEST * worth), math.log(worth)  # the bound is convex in the scale
+        left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        at_left, at_right = (self.look(math.exp(x) * base) for x in (left, right))
+        for _ in range(SCANS):
+            if self.stop():
+                return
+            if at_left <= at_right:
+                high, right, at_right = right, left, at_left
+                left = high - GOLDEN * (high - low)
+                at_left = self.look(math.exp(left) * base)
+            else:
+                low, left, at_left = left, right, at_right
+                right = low + GOLDEN * (high - low)
+                at_right = self.look(math.exp(right) * base)
+
+    def descend(self, level: Level) -> None:
+        """Improve the prices of the groups of a level."""
+        problem, group = self.problem, level.group
+        whole = np.bincount(group, weights=problem.rhs)
+        some = whole > 0
+        each = np.zeros(whole.size)
+        each[some] = 1.0 / whole[some]
+        worth = np.bincount(group, weights=self.prices * problem.rhs).astype(np.float64)
+        usage = np.zeros((len(self.batches), whole.size))
+
+        def ask(k: int) -> None:
+            prices: Floats = (worth * each)[group]
+            used = problem.sweep(prices, self.batches[k], level.exact)[1]
+            usage[k] = np.bincount(group, weights=used, minlength=whole.size)
+
+        for k in range(len(self.batches)):
+            if self.stop():
+                return
+            ask(k)
+        step = level.first
+        while step >= level.last:
+            mean: Floats = np.zeros(worth.size)
+            for _ in range(SWEEPS):
+                for k in self.rng.permutation(len(self.batches)):
+                    if self.stop():
+                        return
+                    ask(int(k))
+                    excess = np.minimum(usage.sum(axis=0) * each - 1.0, SWING)
+                    move = step * (worth + COMES_BACK * worth[some].mean()) * excess
+                    worth = np.where(some, np.maximum(0.0, worth + move), 0.0)
+                    mean += worth
+            mean /= SWEEPS * len(self.batches)
+            before = self.bound
+            if self.look((mean * each)[group], level.exact) > before * (1 - GAIN):
+                step *= SHRINK

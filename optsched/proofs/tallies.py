@@ -1,0 +1,73 @@
+"""Tallies of large schedules in arrays: whether nothing is broken, not what is.
+
+Judges ask them first where there is so much to add up that a look at every entry takes long. They
+say yes only if every sum was formed in whole numbers that fit into 64 bits; whoever gets a no looks
+at every entry, and finds out what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+import numpy as np
+
+from optsched.numbers.arrays import Ints
+from optsched.numbers.magnitudes import INT64
+
+
+def rows_of(parts: Sequence[Sequence[tuple[int, int, int]]]) -> Ints | None:
+    """Return rows [job, slot, machine, number] of the entries of each job; None: too large."""
+    count = [len(part) for part in parts]
+    try:
+        flat = np.fromiter(
+            chain.from_iterable(chain.from_iterable(parts)), np.int64, count=3 * sum(count)
+        )
+    except OverflowError:
+        return None
+    return np.column_stack([np.repeat(np.arange(len(count)), count), flat.reshape(-1, 3)])
+
+
+def sums(keys: Ints, numbers: Ints) -> tuple[Ints, Ints]:
+    """Return the different keys, ascending, and the sum of ``numbers`` (>= 0) of each.
+
+    The caller has seen to it that all numbers together fit into 64 bits.
+    """
+    order = np.argsort(keys, kind="stable")
+    known, first = np.unique(keys[order], return_index=True)
+    if known.size == 0:
+        return known, known
+    added: Ints = np.add.reduceat(numbers[order], first)
+    return known, added
+
+
+def within(rows: Ints, demand: Ints, capacity: Ints, slots: int) -> bool:
+    """Return whether no machine holds more than its capacity in any slot.
+
+    Parameters
+    ----------
+    rows : shape (n, 4)
+        [job, slot, machine, number], numbers >= 0.
+    demand : shape (I, R)
+        Units of one, by job.
+    capacity : shape (H, R)
+        Units.
+    slots : int
+        All slots are below it.
+    """
+    if len(rows) == 0:
+        return True
+    place = rows[:, 2] * slots + rows[:, 1]
+    for r in range(demand.shape[1]):
+        each = demand[rows[:, 0], r]
+        if sum_beyond(rows[:, 3], int(each.max())):
+            return False
+        known, load = sums(place, rows[:, 3] * each)
+        if np.any(load > capacity[known // slots, r]):
+            return False
+    return True
+
+
+def sum_beyond(numbers: Ints, most: int) -> bool:
+    """Return whether the sum of numbers >= 0, times at most ``most``, may leave 64 bits."""
+    return int(numbers.max(initial=0)) * len(numbers) * max(1, most) > INT64
