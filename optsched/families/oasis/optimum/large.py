@@ -7,8 +7,6 @@ is filled by value per cost at the prices (`search.filling`), and then improved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from optsched.engine.ascent import Ascent, Level
@@ -18,7 +16,7 @@ from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.certify import certify_prices
 from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
-from optsched.families.oasis.optimum.search.filling import Board
+from optsched.families.oasis.optimum.search.filling import Board, Improvement
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
 from optsched.scheduling.board import Plan, planned_jobs
@@ -29,8 +27,11 @@ MOST_CHECK = 0.5  # of the time, at most, is kept for them
 COARSE = (50, 10)  # slots that share a price, before each has its own
 QUICK_SHARE = 0.2  # of the time, at most, goes into the first prices
 PRICE_SHARE = 0.5  # the same for all prices
-FACTORS = (0.8, 0.6, 1.0)  # times the prices: a job is put in if it earns more
+PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of what is left over
 RANKED = 0.5  # times the prices: who earns more than that is tried
+HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
+EQUAL = 1e-12  # values are equal, relatively: sums in other orders
+REPORTS = 0.1  # of the time passes between two schedules that the judge sees
 
 
 def large(inst: OasisInstance) -> bool:
@@ -49,9 +50,9 @@ def solve_large(
     """Improve prices, then schedules, until the time is up."""
     search = _Large(inst, progress, seed)
     search.first_prices()
-    search.fill(FACTORS[:1])
+    search.fill()
     search.fine_prices()
-    search.fill(FACTORS)
+    search.improve(*search.fill(), seed)
 
 
 class _Large:
@@ -91,20 +92,35 @@ class _Large:
         fine = self.blocks.groups(1, classes=True)
         self.ascent.descend(Level(fine, first=0.01, last=0.0005, exact=True))
 
-    def fill(self, factors: Sequence[float]) -> None:
-        """Put jobs in by value per cost at multiples of the prices; report the best schedule."""
+    def fill(self) -> tuple[Board, list[int]]:
+        """Put jobs in by value per cost, first at high prices; report the schedule."""
         self.share = 1.0
-        plans: dict[int, Plan] = {}
-        prices, best = self.ascent.prices, 0.0
-        for factor in factors:
-            board = Board(self.blocks, prices)
-            for i in self.ranking(prices):
+        board = Board(self.blocks, self.ascent.prices)
+        order = self.ranking(self.ascent.prices)
+        for factor, stranded in PASSES:
+            for i in order:
                 if self.stop():
                     break
-                board.insert(i, factor)
-            if board.value > best:
-                plans, best = board.plans, board.value
-        self.report(plans, best)
+                if i not in board.plans:
+                    board.insert(i, factor, stranded)
+        self.report(board.plans, board.value)
+        return board, order
+
+    def improve(self, board: Board, order: list[int], seed: int) -> None:
+        """Let jobs go out and others in until the time is up."""
+        moves = Improvement(board, order, Streams(seed)("improvement"))
+        began, reported = self.span.share(), self.span.share()
+        value, best = board.value, dict(board.plans)
+        heat = HEAT * value / max(1, len(best))
+        while board.plans and not self.stop():
+            share = self.span.share()
+            moves.move(heat * (1.0 - share) / (1.0 - began))
+            if board.value > value * (1 + EQUAL):
+                value, best = board.value, dict(board.plans)
+                if share > reported + REPORTS:
+                    self.report(best, value)
+                    reported = share
+        self.report(best, value)
 
     def ranking(self, prices: Floats) -> list[int]:
         """Return the jobs that earn more than part of their cost, by value per cost."""

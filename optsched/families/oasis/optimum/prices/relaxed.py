@@ -379,7 +379,7 @@ class RelaxedBlocks:
         self.found = Found(
             np.zeros(self.blocks), np.full(self.blocks, -1, np.int64), np.zeros(self.blocks)
         )
-        self.scratch: dict[bool, Scratch] = {}
+        self.known: dict[bool, Scratch] = {}
         self.window = np.maximum(0, last - a.arrival + 1)
 
     def sweep(self, prices: Floats, chosen: Ints, exact: bool) -> tuple[float, Floats]:
@@ -435,26 +435,29 @@ class RelaxedBlocks:
 
     def scratch_of(self, exact: bool) -> Scratch:
         """Return what the kernel works in, by hulls (``exact``) or by lines."""
-        if exact not in self.scratch:
+        if exact not in self.known:
             n = int(self.jobs.most.max(initial=1))
             segments = 1 + (n if exact else sum(shape[0] for shape in self.shapes))
-            # a segment of a hull has at least a worker, and all but the last have less than W
-            held = min(segments * self.slots, int(self.jobs.work.max(initial=1)) + segments)
-            held = held if exact else segments * self.slots
-            self.scratch[exact] = Scratch(
-                unit=(
-                    np.zeros((self.shapes[0][0], self.slots)),
-                    np.zeros((self.shapes[1][0], self.slots)),
-                ),
-                cost=np.zeros((2, n + 1)),
-                slope=np.zeros(segments),
-                length=np.zeros(segments, np.int64),
-                reach=np.zeros(segments + 1),
-                heap=np.zeros((2, held)),
-                item=np.zeros(held, np.int64),
-                low=np.zeros(held),
-            )
-        return self.scratch[exact]
+            held = segments * self.slots
+            if exact:  # a segment of a hull has a worker or more, and all but one less than W
+                held = min(held, int(self.jobs.work.max(initial=1)) + segments)
+            self.known[exact] = self.scratch(segments, held)
+        return self.known[exact]
+
+    def scratch(self, segments: int, held: int) -> Scratch:
+        """Return room for so many segments of a slot, and so many of all slots."""
+        n = int(self.jobs.most.max(initial=1))
+        unit = [np.zeros((shape[0], self.slots)) for shape in self.shapes]
+        return Scratch(
+            unit=(unit[0], unit[1]),
+            cost=np.zeros((2, n + 1)),
+            slope=np.zeros(segments),
+            length=np.zeros(segments, np.int64),
+            reach=np.zeros(segments + 1),
+            heap=np.zeros((2, held)),
+            item=np.zeros(held, np.int64),
+            low=np.zeros(held),
+        )
 
 
 def _rooms(demand: Floats, capacity: Floats, count: Floats, most: Ints) -> Floats:

@@ -8,16 +8,17 @@ of what is scarce, then the first ones.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from optsched.families.oasis.optimum.prices.relaxed import (
     Jobs,
     RelaxedBlocks,
     Scratch,
     Side,
-    next_class,
     pop,
     push,
     unit_prices,
@@ -28,6 +29,15 @@ from optsched.process import effort
 from optsched.scheduling.board import Plan, book
 
 MACHINE_STEPS = 0.5  # of a machine that is looked at in a slot
+OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
+EAGER = 0.1  # of all jobs: who ranks so much lower is tried e times less often
+NOISE = 0.1  # of ranks, in the order in which jobs are tried
+TERMS = (
+    (0.3, 0.0),
+    (0.3, 1.0),
+    (0.6, 0.5),
+    (0.9, 1.0),
+)  # factors of prices, shares of what is left
 
 
 class Machines(NamedTuple):
@@ -52,42 +62,55 @@ def _holds(free: Floats, h: int, demand: Floats, most: int) -> int:
 
 
 @kernel
-def _room(machines: Machines, t: int, c: int, demand: Floats, most: int) -> int:
-    """Return how many workers (PS) the machines of a class hold in a slot, at most ``most``."""
-    free, n = machines.free[t], 0
-    for k in range(machines.begin[c], machines.begin[c + 1]):
-        n += _holds(free, machines.member[k], demand, most - n)
-        if n >= most:
-            break
-    return n
+def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int, float]:
+    """Take the dearest segments out that are not needed for ``enough``; return what is left."""
+    while size > 0 and held - scratch.heap[1, 0] >= enough:
+        held -= scratch.heap[1, 0]
+        pop(scratch, size)
+        size -= 1
+    return size, held
 
 
 @kernel
-def _put(
-    machines: Machines, t: int, c: int, demand: Floats, rows: Ints, at: int, number: int
+def _offers(
+    t: int,
+    s: int,
+    unit: Floats,
+    price: Floats,
+    machines: Machines,
+    demand: Floats,
+    stranded: float,
+    limit: int,
+    dearest: float,
+    slot: Scratch,
 ) -> int:
-    """Write rows [., slot, machine, number] for ``number`` workers (PS); return where they end."""
-    free = machines.free[t]
-    for rest in range(2):
+    """Collect the cheapest places for ``limit`` workers in a slot; return how many machines.
+
+    A machine that is full then, but for what is left of some resource, asks ``stranded`` times the
+    worth of that, too. Who asks ``dearest`` or more is not asked.
+    """
+    free, size, held = machines.free[t], 0, 0.0
+    for c in range(machines.begin.size - 1):
+        if unit[c, s] >= dearest:
+            continue
         for k in range(machines.begin[c], machines.begin[c + 1]):
-            if number == 0:
-                return at
             h = machines.member[k]
-            n = _holds(free, h, demand, number)
+            n = _holds(free, h, demand, limit)
             if n == 0:
                 continue
-            if rest == 0:  # first those that it leaves full
-                full = False
+            asked = unit[c, s]
+            if stranded > 0.0 and n < limit:
+                rest = 0.0
                 for r in range(demand.size):
-                    full = full or (demand[r] > 0.0 and free[r, h] == n * demand[r])
-                if not full:
-                    continue
-            rows[at, 1], rows[at, 2], rows[at, 3] = t, h, n
-            for r in range(demand.size):
-                free[r, h] -= n * demand[r]
-            number -= n
-            at += 1
-    return at
+                    rest += price[c, r, t] * (free[r, h] - n * demand[r])
+                asked += stranded * rest / n
+            if asked >= dearest or (held >= limit and asked >= slot.heap[0, 0]):
+                continue
+            push(slot, size, asked, float(n), h, 0.0)
+            size, held = _keep(slot, size + 1, held + n, float(limit))
+    if size > 0 and held > limit:
+        slot.heap[1, 0] -= held - limit
+    return size
 
 
 @kernel(nogil=True)
@@ -96,10 +119,10 @@ def insert(
     jobs: Jobs,
     sides: tuple[Side, Side],
     prices: tuple[Floats, Floats],
-    factor: float,
+    terms: tuple[float, float, float],
     machines: tuple[Machines, Machines],
-    least: float,
     scratch: Scratch,
+    slot: Scratch,
 ) -> tuple[float, int, Ints]:
     """Put a job in where it earns most, if it earns anything.
 
@@ -109,13 +132,13 @@ def insert(
     jobs, sides
     prices : pair of shape (C, R, T)
         Of a unit, by class.
-    factor : float
-        Prices are multiplied by it.
+    terms : (float, float, float)
+        Prices are multiplied by the first; how much of what is left over on a full machine is
+        charged; a utility up to the last is not worth it.
     machines : pair
         What is free changes.
-    least : float
-        A utility up to this is not worth it.
-    scratch : Scratch
+    scratch, slot : Scratch
+        Of all slots, and of one.
 
     Returns
     -------
@@ -126,6 +149,7 @@ def insert(
     array of shape (n, 4)
         [side, slot, machine, number].
     """
+    factor, stranded, least = terms
     nothing = np.empty((0, 4), np.int64)
     a, work, most = jobs.arrival[i], jobs.work[i], jobs.most[i]
     slots = jobs.last[i] - a + 1
@@ -134,7 +158,6 @@ def insert(
     unit_prices(i, a, slots, sides, prices, scratch)
     servers = jobs.servers[jobs.first[i] : jobs.first[i] + most + 1]
     demand = (sides[0].demand[i], sides[1].demand[i])
-    rooms = (sides[0].room[i], sides[1].room[i])
     heap = scratch.heap
     best, completion = least, -1
     for again in range(2):  # the second time, only what the best schedule takes
@@ -144,62 +167,99 @@ def insert(
             worth = jobs.utility[i, a + s]
             if again == 0 and worth <= best:
                 break
-            # the PS of the cheapest class count for all; as many workers as have PS
-            ps, cheap, c = 0, 0.0, next_class(scratch.unit[1], s, rooms[1], -1)
-            while c >= 0 and ps < servers[most]:
-                n = _room(machines[1], a + s, c, demand[1], servers[most] - ps)
-                if ps == 0:
-                    cheap = scratch.unit[1][c, s]
-                ps += n
-                c = next_class(scratch.unit[1], s, rooms[1], c)
+            # a worker pays its share of the PS that all of them would have
+            offers = _offers(
+                a + s,
+                s,
+                scratch.unit[1],
+                prices[1],
+                machines[1],
+                demand[1],
+                stranded,
+                servers[most],
+                np.inf,
+                slot,
+            )
+            ps, cheap = 0, 0.0
+            for k in range(offers):
+                ps += int(slot.heap[1, k])
+                cheap += slot.heap[0, k] * slot.heap[1, k]
+            cheap *= jobs.rate[i] / max(1, ps)
             limit = most
             while limit > 0 and servers[limit] > ps:
                 limit -= 1
-            n, c = 0, next_class(scratch.unit[0], s, rooms[0], -1)
-            while c >= 0 and n < limit:
-                slope = factor * (scratch.unit[0][c, s] + jobs.rate[i] * cheap)
+            if limit == 0:
+                continue
+            dearest = heap[0, 0] - cheap if held >= work else np.inf
+            offers = _offers(
+                a + s,
+                s,
+                scratch.unit[0],
+                prices[0],
+                machines[0],
+                demand[0],
+                stranded,
+                limit,
+                dearest,
+                slot,
+            )
+            for k in range(offers):
+                slope, n = slot.heap[0, k] + cheap, slot.heap[1, k]
                 if held >= work and slope >= heap[0, 0]:
-                    break
-                more = _room(machines[0], a + s, c, demand[0], limit - n)
-                c = next_class(scratch.unit[0], s, rooms[0], c)
-                if more == 0:
                     continue
-                push(scratch, size, slope, float(more), s, float(n))
-                n += more
+                push(scratch, size, slope, n, s, float(slot.item[k]))
                 size += 1
-                held += more
-                paid += more * slope
+                held += n
+                paid += n * slope
                 while held - heap[1, 0] >= work:
                     held -= heap[1, 0]
                     paid -= heap[0, 0] * heap[1, 0]
                     pop(scratch, size)
                     size -= 1
             if again == 0 and held >= work:
-                earned = worth - (paid - heap[0, 0] * (held - work))
+                earned = worth - factor * (paid - heap[0, 0] * (held - work))
                 if earned > best:
                     best, completion = earned, s
         if completion < 0:
             return 0.0, -1, nothing
+    heap[1, 0] -= held - work
     number = np.zeros(completion + 1, np.int64)
     for k in range(size):
         number[scratch.item[k]] += int(heap[1, k])
-    number[scratch.item[0]] -= int(held) - work
     while number[completion] == 0:  # an earlier end at no higher cost
         completion -= 1
-    total = 0
+    total = size
     for s in range(completion + 1):
-        total += number[s] + servers[number[s]]
+        total += servers[number[s]]
     rows, at = np.empty((total, 4), np.int64), 0
+    for k in range(size):
+        n, t, h = int(heap[1, k]), a + scratch.item[k], int(scratch.low[k])
+        if n > 0:
+            rows[at, 0], rows[at, 1], rows[at, 2], rows[at, 3] = 0, t, h, n
+            at += 1
+            for r in range(demand[0].size):
+                machines[0].free[t, r, h] -= n * demand[0][r]
     for s in range(completion + 1):
-        for side in range(2):
-            left = number[s] if side == 0 else servers[number[s]]
-            c = -1
-            while left > 0:
-                c = next_class(scratch.unit[side], s, rooms[side], c)
-                n = _room(machines[side], a + s, c, demand[side], left)
-                end = _put(machines[side], a + s, c, demand[side], rows, at, n)
-                rows[at:end, 0] = side
-                at, left = end, left - n
+        offers = 0
+        if servers[number[s]] > 0:
+            offers = _offers(
+                a + s,
+                s,
+                scratch.unit[1],
+                prices[1],
+                machines[1],
+                demand[1],
+                stranded,
+                servers[number[s]],
+                np.inf,
+                slot,
+            )
+        for k in range(offers):
+            n, t, h = int(slot.heap[1, k]), a + s, slot.item[k]
+            rows[at, 0], rows[at, 1], rows[at, 2], rows[at, 3] = 1, t, h, n
+            at += 1
+            for r in range(demand[1].size):
+                machines[1].free[t, r, h] -= n * demand[1][r]
     return jobs.utility[i, a + completion], a + completion, rows[:at].copy()
 
 
@@ -225,7 +285,9 @@ class Board:
             _machines(a.worker_capacity, blocks.classes[0], blocks.slots),
             _machines(a.ps_capacity, blocks.classes[1], blocks.slots),
         )
-        self.scratch = blocks.scratch_of(False)
+        segments = int(blocks.jobs.work.max(initial=1) + blocks.jobs.most.max(initial=1)) + 1
+        self.scratch = blocks.scratch(1, segments)
+        self.slot = blocks.scratch(1, 2 + max(m.member.size for m in self.machines))
         self.least = 1e-9 * float(a.utility.max(initial=0.0))
         self.price(prices)
 
@@ -233,7 +295,7 @@ class Board:
         """Go on at other prices."""
         self.prices = self.blocks.by_side(prices)
 
-    def insert(self, i: int, factor: float) -> bool:
+    def insert(self, i: int, factor: float, stranded: float = 0.0) -> bool:
         """Put job i in at ``factor`` times the prices, if it earns more than it pays."""
         blocks = self.blocks
         value, completion, entries = insert(
@@ -241,10 +303,10 @@ class Board:
             blocks.jobs,
             blocks.sides,
             self.prices,
-            factor,
+            (factor, stranded, self.least),
             self.machines,
-            self.least,
             self.scratch,
+            self.slot,
         )
         looked = sum(m.member.size for m in self.machines)
         effort.steps(MACHINE_STEPS * looked * float(blocks.window[i]))
@@ -271,6 +333,64 @@ class Board:
         worker, ps = self.blocks.sides
         free = [m.free for m in self.machines]
         book(plan.entries, worker.demand[i], ps.demand[i], free[0], free[1], sign)
+
+
+class Improvement:
+    """Moves on a board: some jobs that are in each other's way go out, and others may come in.
+
+    Parameters
+    ----------
+    board : Board
+    order : list of int
+        The jobs that may run, by what they earn for what they cost: the best first.
+    rng : Generator
+    """
+
+    def __init__(self, board: Board, order: list[int], rng: Generator) -> None:
+        self.board, self.rng = board, rng
+        self.order = np.array(order, np.int64)
+        self.rank = np.zeros(board.blocks.blocks)
+        self.rank[self.order] = np.arange(len(order)) / max(1, len(order))
+        jobs = board.blocks.jobs
+        self.arrival, self.last = jobs.arrival, jobs.last.copy()
+        self.runs = np.zeros(board.blocks.blocks, np.bool_)
+        for i, plan in board.plans.items():
+            self.runs[i], self.last[i] = True, plan.completion
+
+    def move(self, heat: float) -> bool:
+        """Change the board; a loss of about ``heat`` is accepted. Return whether it changed."""
+        board, rng = self.board, self.rng
+        runs = self.order[self.runs[self.order]]
+        waits = self.order[~self.runs[self.order]]
+        if runs.size == 0:
+            return False
+        center = int(rng.choice(waits if waits.size and rng.random() < 0.5 else runs))
+        first, last = self.arrival[center], self.last[center]
+        near = runs[(self.arrival[runs] <= last) & (self.last[runs] >= first)]
+        if near.size == 0:
+            return False
+        out = rng.choice(near, size=min(near.size, int(rng.integers(*OUT))), replace=False)
+        others = waits[(self.arrival[waits] <= last) & (board.blocks.jobs.last[waits] >= first)]
+        chance = np.exp(-self.rank[others] / EAGER)
+        some = min(others.size, int(rng.integers(*TRIES)))
+        if some:
+            others = rng.choice(others, size=some, replace=False, p=chance / chance.sum())
+        before, back = board.value, [(i, board.remove(i)) for i in out.tolist()]
+        tried = np.union1d(np.concatenate([out, others]), [] if self.runs[center] else [center])
+        tried = tried.astype(np.int64)
+        key = self.rank[tried] + rng.normal(0.0, NOISE, tried.size)
+        factor, stranded = rng.choice(TERMS)
+        came = [i for i in tried[np.argsort(key)].tolist() if board.insert(i, factor, stranded)]
+        if board.value < before + heat * math.log(max(rng.random(), 1e-300)):
+            for i in came:
+                board.remove(i)
+            for i, plan in back:
+                board.restore(i, plan)
+            return False
+        self.runs[out], self.last[out] = False, board.blocks.jobs.last[out]
+        for i in came:
+            self.runs[i], self.last[i] = True, board.plans[i].completion
+        return True
 
 
 def _machines(capacity: Ints, classes: list[list[int]], slots: int) -> Machines:
