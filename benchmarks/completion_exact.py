@@ -18,7 +18,6 @@ from optsched.engine.progress import CLOSED
 from optsched.families.completion import FAMILY
 from optsched.families.completion.sources.presets import generate
 from optsched.optimum import solve
-from optsched.problem import Status
 
 SIZES = {10: (20, (4, 6, 8)), 15: (30, (6, 7, 8))}  # jobs: slots, servers
 LIMITS = {10: 30.0, 15: 90.0}
@@ -46,7 +45,7 @@ def measure(cell: Row) -> Row:
         "value": found.value,
         "bound": found.bound,
         "gap": finite(found.gap),
-        "closed": found.status is Status.OPTIMAL,
+        "closed": found.status.closed,
         "certified_bound": sure,
         "certified_gap": certified,
         "certified": certified is not None and certified <= CLOSED,

@@ -90,7 +90,7 @@ def _certificate(inst: OasisInstance, optimum: Optimum) -> Row:
 def closed(row: Row, prefix: str, limit: float) -> bool:
     """Whether a method closed the instance in time."""
     in_time = bool(row[f"{prefix}seconds"] <= limit)
-    return in_time and row[f"{prefix}status"] == Status.OPTIMAL
+    return in_time and Status(row[f"{prefix}status"]).closed
 
 
 def answered(row: Row, limit: float) -> bool:

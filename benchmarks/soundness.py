@@ -113,7 +113,7 @@ def examine(here: Case, method: str, limit: float) -> Iterator[tuple[str, str]]:
         return
     yield from _levels(here, best)
     yield from found
-    if method == "auto" and best.status not in (Status.OPTIMAL, Status.INFEASIBLE):
+    if method == "auto" and not (best.status.closed or best.status is Status.INFEASIBLE):
         yield "not_closed", str(best)
 
 
@@ -125,12 +125,12 @@ def _levels(here: Case, best: Optimum) -> Iterator[tuple[str, str]]:
     if best.status is Status.INFEASIBLE and truth.low is not None:
         yield "false_level", f"no schedule exists, {right}"
     if best.value is not None:
-        wrong = best.status is Status.OPTIMAL and not truth.reached(best.value, CLOSED)
+        wrong = best.status.closed and not truth.reached(best.value, CLOSED)
         if wrong or truth.impossible(best.value):
             yield "wrong_optimum", f"{best}; value {best.value!r}, {right}"
             if checked and wrong:
                 yield "false_level", f"{best}; value {best.value!r}, {right}"
-        if best.status is Status.OPTIMAL and here.truth.levels:
+        if best.status.closed and here.truth.levels:
             yield from _rates(here, best)
     if best.bound is not None:
         sign = get_family(best.family).sign
@@ -172,8 +172,7 @@ def _again(here: Case, best: Optimum) -> list[tuple[str, str]]:
     ]
     if again.complaints:
         found.append(("recheck_differs", str(again)))
-    sure = best.status is Status.OPTIMAL and best.bound_level is Level.CERTIFIED
-    if sure and not (again.gap is not None and again.gap <= CLOSED):
+    if best.status is Status.OPTIMAL and not (again.gap is not None and again.gap <= CLOSED):
         found.append(("false_level", f"{best}, but a second look says {again}"))
     return found
 

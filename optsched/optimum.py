@@ -130,8 +130,9 @@ class Optimum(Frozen):
             return f"{none}; none is better than {self.bound:.6g} ({self.bound_level})"
         if self.bound is None:
             return f"{self.value:.6g} found, no bound"
-        if self.status is Status.OPTIMAL:
-            found = f"{self.value:.6g} is optimal ({self.bound_level})"
+        if self.status.closed:
+            claimed = "claimed, " if self.bound_level is Level.CROSS_CHECKED else ""
+            found = f"{self.value:.6g} is optimal ({claimed}{self.bound_level})"
         else:
             found = f"{self.value:.6g} found, bound {self.bound:.6g} ({self.bound_level}), gap "
             found += shown_gap(self.gap)
@@ -309,8 +310,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         sides = replace(sides, bound=None, certified=None)
     gap = apart(sides.bound)
     if value is not None:
-        closed = gap is not None and gap <= CLOSED
-        status = Status.OPTIMAL if closed else Status.FEASIBLE
+        status = Status.of(gap, CLOSED, sides.level)
     else:
         none = progress.infeasible or impossible
         status = Status.INFEASIBLE if none else Status.NO_SCHEDULE

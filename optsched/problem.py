@@ -163,10 +163,23 @@ def completed(completion: Sequence[int | None]) -> list[str]:
 class Status(StrEnum):
     """What is known of the optimum."""
 
-    OPTIMAL = "optimal"
+    OPTIMAL = "optimal"  # a certificate proves it
+    CLAIMED = "claimed optimal"  # solvers say so
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     NO_SCHEDULE = "no_schedule"
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing better exists, as far as is known."""
+        return self in (Status.OPTIMAL, Status.CLAIMED)
+
+    @staticmethod
+    def of(gap: float | None, within: float, level: Level | None) -> Status:
+        """Return what a gap says of the best schedule that is known."""
+        if gap is None or gap > within:
+            return Status.FEASIBLE
+        return Status.OPTIMAL if level is Level.CERTIFIED else Status.CLAIMED
 
 
 class Level(StrEnum):

@@ -291,13 +291,12 @@ def _with_known(
         return family.gap(instance, best.value, side, best.schedule, optimum.certificate)
 
     gap = apart(bound)
-    closed = gap is not None and gap <= CLOSED
     update |= {
         "bound": bound,
         "bound_level": level,
         "gap": gap,
         "certified_bound": certified,
         "certified_gap": apart(certified),
-        "status": Status.OPTIMAL if closed else Status.FEASIBLE,
+        "status": Status.of(gap, CLOSED, level),
     }
     return optimum.model_copy(update=update), best.name

@@ -110,13 +110,15 @@ def test_a_bound_without_a_certificate_is_named_as_not_checked(name, solved, tmp
         gap=0.0,
         certified_bound=None,
         bound_level="cross-checked",
-        status="optimal",
+        status="claimed optimal",
         certificate=None,
         schedule=kept.model_dump(mode="json"),
     )
     assert found.accepted
     assert (found.bound, found.gap, found.bound_level) == (None, None, None)
-    assert f"not checked: bound {run.value:.9g} (cross-checked), status optimal" in str(found)
+    assert f"not checked: bound {run.value:.9g} (cross-checked), status claimed optimal" in str(
+        found
+    )
     assert not found.what.startswith("optimum")
 
 

@@ -15,8 +15,8 @@ from optsched.campaigns.plan import Plan, difference, make_plan, read_plan, stor
 from optsched.campaigns.ratings import Cells, Sample, contender_of, samples, source_of
 from optsched.campaigns.run import agree, run
 from optsched.campaigns.statistics import Statistics, statistics
-from optsched.campaigns.store import State, Store
-from optsched.problem import InputError
+from optsched.campaigns.store import LEVELS, State, Store
+from optsched.problem import InputError, Level
 from optsched.process.filelock import writing
 
 if TYPE_CHECKING:
@@ -156,6 +156,7 @@ class Status:
     limits: tuple[str, ...]  # what ends the search for optima
     messages: Mapping[str, int]  # of errors, the most frequent ones
     versions: int  # sets of versions that rows were computed with
+    claimed: int  # optima that count as closed by the word of solvers
 
     def count(self, *states: State) -> int:
         """Return how many cells have one of the states."""
@@ -173,6 +174,8 @@ class Status:
         parts = [f"{self.done} of {self.cells} cells done"]
         if open_:
             parts.append(f"{open_} with an open optimum")
+        if self.claimed:
+            parts.append(f"{self.claimed} optima only claimed")
         if errors:
             parts.append(f"{errors} errors")
         return ", ".join(parts)
@@ -200,6 +203,7 @@ class Status:
             },
             "messages": dict(self.messages),
             "versions": self.versions,
+            "claimed": self.claimed,
         }
 
 
@@ -222,12 +226,17 @@ def status(path: Path) -> Status:
             "optimum) JOIN word w ON w.id = message GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
             (MESSAGES,),
         )
+        claimed = store.rows(
+            "SELECT count(*) FROM optimum WHERE status = ? AND value IS NOT NULL AND level <> ?",
+            (State.DONE, LEVELS.index(Level.CERTIFIED)),
+        )
         return Status(
             cells=int(store.facts().get("cells", 0)),
             by_source=dict(sorted(by_source.items())),
             limits=tuple(sorted({Reference(**json.loads(text)).limit for (text,) in references})),
             messages=dict(messages),
             versions=len(versions),
+            claimed=claimed[0][0],
         )
 
 

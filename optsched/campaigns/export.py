@@ -99,7 +99,10 @@ def _write_csv(target: Path, head: list[str], rows: list[list[Any]]) -> None:
 
 def save_latex(path: Path, target: Path) -> None:
     """Write the table of the means, to be used with the package booktabs."""
-    write_whole(target, latex(Campaign(path).statistics()))
+    found = Campaign(path)
+    claimed = found.status().claimed
+    said = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
+    write_whole(target, latex(found.statistics()) + said)
 
 
 def latex(found: Statistics) -> str:

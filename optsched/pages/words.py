@@ -102,9 +102,10 @@ def of_optimum(optimum: Optimum) -> str:
         return f"No {best} was found."
     if optimum.bound is None:
         return f"The best {best} known reaches {optimum.value:.6g}; no bound is known."
-    if optimum.status is Status.OPTIMAL:
+    if optimum.status.closed:
+        claimed = "claimed, " if optimum.bound_level is Level.CROSS_CHECKED else ""
         said = f"The best {best} reaches {optimum.value:.6g}: no other is better"
-        said += f" ({optimum.bound_level})."
+        said += f" ({claimed}{optimum.bound_level})."
     else:
         side = "more" if optimum.sense == "max" else "less"
         said = (

@@ -286,12 +286,12 @@ def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: st
         if refuted(family, instance, value, said.bound):
             complaints.append(f"value {value} is beyond the bound {said.bound}")
         unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
-    if said.status is Status.OPTIMAL and not closed:
-        if said.bound_level is Level.CERTIFIED:
+    if said.status.closed and not closed:
+        if said.status is Status.OPTIMAL:
             far = "unknown" if gap is None else f"{gap:.3g}"
             complaints.append(f"status is optimal (certified), but the gap is {far}")
         else:
-            unchecked.append("status optimal")
+            unchecked.append(f"status {said.status}")
     best = f"best {said.scope} schedule" if said.scope else "optimum"
     return Recheck(
         family=family.name,

@@ -128,7 +128,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
 
     gap, status = apart(said.bound), said.status
     if said.value is not None:
-        status = Status.OPTIMAL if gap is not None and gap <= CLOSED else Status.FEASIBLE
+        status = Status.of(gap, CLOSED, level)
     certificate = said.certificate
     return said.model_copy(
         update={

@@ -121,7 +121,7 @@ def solved_rightly(
     assert best.status is not Status.INFEASIBLE, f"{best}; it is {truth!r}"
     if best.value is not None:
         assert not worse(best.sense, truth, best.value), f"{best}; it is {truth!r}"
-    if best.status is Status.OPTIMAL:
+    if best.status.closed:
         assert best.value is not None
         assert math.isclose(best.value, truth, rel_tol=CLOSED), f"{best}; it is {truth!r}"
     return best
