@@ -164,7 +164,7 @@ class _Search:
 
         def search(start: int, progress: Progress) -> None:
             area = Neighbourhood(self.inst, spread, self.guide, packs)
-            area.start(lambda: done() >= 1.0)
+            area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
             area.search(progress, seed=self.seed, start=start, done=done)
 
         spread = flat_prices(self.inst)
