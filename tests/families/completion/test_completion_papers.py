@@ -51,7 +51,8 @@ def test_a_figure_in_small(name, tmp_path):
     assert set(lines) == {cell["policy"] for cell in experiment.cells(1)}
     assert all(len(line) == 2 for line in lines.values())
     assert max(max(line) for line in lines.values()) > 0
-    for line in lines.values():
+    for policy in lines.keys() - {"tiresias", "antman"}:  # these preempt, beyond any bound
+        line = lines[policy]
         for at, bound in zip(line, lines.get(BOUND, line), strict=True):
             assert at >= bound if y == "total" else y == "seconds" or at <= bound
     outcome = experiment.judge(summary)
