@@ -15,6 +15,7 @@ from optsched.optimum import Optimum
 from optsched.problem import get_family
 from optsched.simulation import Run
 
+LARGEST = 1023  # exponent of a float
 LIMITS = {
     "minimum": "≥",
     "exclusiveMinimum": ">",
@@ -42,9 +43,15 @@ def kind_of(said: Mapping[str, Any]) -> str:
     return " ".join([said.get("type", "anything"), *limits(said)])
 
 
+def _limit(x: float) -> str:
+    """Return a limit; a power of two beyond all floats as one."""
+    power = int(x).bit_length() - 1
+    return f"2^{power}" if power > LARGEST and x == 1 << power else f"{x:g}"
+
+
 def limits(said: Mapping[str, Any]) -> list[str]:
     """Return the bounds of a number or of a length."""
-    found = [f"{sign} {said[name]:g}" for name, sign in LIMITS.items() if name in said]
+    found = [f"{sign} {_limit(said[name])}" for name, sign in LIMITS.items() if name in said]
     return [", ".join(found)] if found else []
 
 
