@@ -77,9 +77,10 @@ the section says how many. `optsched reproduce NAME` repeats a figure.
 The verdicts follow rules that are the same for all:
 
 - *{Verdict.AGREES}*: an effect is there (the 95 % interval of the paired differences over instances
-  does not hold 0), in the paper's direction, and of the paper's size: the paper's number is in our
-  interval, or ours is within a factor of {SAME_SIZE:g}. A count agrees if Fisher's exact test
-  cannot tell it from the paper's (p >= 0.05), a limit if our mean keeps it.
+  does not hold 0; shown is that of the ratio of the means), in the paper's direction, and of the
+  paper's size: the paper's number is in our interval, or ours is within a factor of {SAME_SIZE:g}.
+  A count agrees if Fisher's exact test cannot tell it from the paper's (p >= 0.05), a limit if our
+  mean keeps it.
 - *{Verdict.DIRECTION}*: the effect is there, but of another size; of two counts, both are on the
   same side of one half.
 - *{Verdict.DIFFERS}*: there is no effect that we can tell, it goes the other way, or nothing is

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from matplotlib.figure import Figure
@@ -236,6 +237,12 @@ def test_leads_by_hand():
     assert far.mean == 9.0
     assert far.interval == pytest.approx((9 - 12.7062 * 2**0.5, 9 + 12.7062 * 2**0.5), rel=1e-4)
     assert apart([], [1.0]) is None
+
+
+def test_differences_that_tell_are_said_where_the_interval_says_otherwise():
+    found = Estimate(0.4, (-0.1, 1.0), 10, difference=(1.0, 5.0))
+    assert effect("one leads", found).note == "the paired differences, 1 to 5, tell"
+    assert effect("one leads", replace(found, interval=(0.1, 1.0))).note == ""
 
 
 def test_a_figure_agrees_as_well_as_its_worst_statement():

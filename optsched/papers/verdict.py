@@ -201,8 +201,18 @@ def effect(
     verdict, why = _effect(found, sign, paper, at_least=at_least)
     return Finding(
         claim, paper, found.mean, verdict, found.interval, found.count, unit, bound,
-        "; ".join(filter(None, [why, note])),
+        "; ".join(filter(None, [why, _told(found), note])),
     )  # fmt: skip
+
+
+def _told(found: Estimate) -> str:
+    """Return the differences that tell an effect from noise, where the interval says otherwise."""
+    if found.difference is None or found.interval is None:
+        return ""
+    low, high = found.difference
+    if (low <= 0 <= high) == (found.interval[0] <= 0 <= found.interval[1]):
+        return ""
+    return f"the paired differences, {low:.4g} to {high:.4g}, tell"
 
 
 def _effect(
