@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -135,6 +136,22 @@ def heading(axis: Axes, text: str, inches: float, size: float = 9) -> None:
 def headline(figure: Figure, text: str) -> None:
     """Write ``text`` above everything, in as many lines as it takes."""
     figure.suptitle(textwrap.fill(text, int(figure.get_figwidth() * CHARACTERS)), fontsize=9)
+
+
+def finish(
+    axis: Axes,
+    x: str = "",
+    y: str = "",
+    *,
+    grid: Literal["both", "x", "y"] = "both",
+    legend: float = 0.0,
+) -> None:
+    """Name the axes of a panel, lay a grid behind it; ``legend`` is the size of its letters."""
+    axis.set(xlabel=x, ylabel=y)
+    axis.set_axisbelow(True)
+    axis.grid(color=GRID, axis=grid)
+    if legend:
+        axis.legend(frameon=False, fontsize=legend)
 
 
 def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:

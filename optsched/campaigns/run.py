@@ -45,31 +45,7 @@ def run(
     retry_errors: bool = False,
     tell: Callable[[Progress], None] | None = None,
 ) -> Progress:
-    """Compute the cells of ``plan`` that the store does not hold.
-
-    Parameters
-    ----------
-    plan : Plan
-        A store that has another one takes more cells of it, and refuses anything else.
-    path : Path
-        The store; made where there is none.
-    workers : int, optional
-        Processes, by default one per core. With an executor, chunks that are handed in at a time.
-    executor : Executor, optional
-        Any of `concurrent.futures`, in the place of own processes.
-    cluster : str, optional
-        Address of a Dask scheduler, in the place of own processes.
-    shard : (int, int), optional
-        Compute part k of n only, from 1.
-    retry_errors : bool
-        Compute cells again that ended in an error.
-    tell : callable, optional
-        Called twice a second.
-
-    Returns
-    -------
-    Progress
-        After Ctrl-C, what was done; the same call goes on from there.
+    """Compute the cells of ``plan`` that the store ``path`` does not hold; see `campaign`.
 
     Raises
     ------

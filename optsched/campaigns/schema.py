@@ -30,8 +30,7 @@ SELECT c.key, s.text AS source, i.seed AS instance_seed, lower(hex(i.digest)) AS
     o.certified AS certified_bound, o.effort, o.micros AS optimum_micros, c.micros,
     lower(hex(c.schedule)) AS schedule, lower(hex(o.schedule)) AS optimum_schedule,
     lower(hex(o.certificate)) AS certificate, v.text AS versions, w.text AS optimum_versions,
-    coalesce(m.text, n.text) AS message, c.instance, c.policy AS policy_word, i.source AS
-    source_word
+    coalesce(m.text, n.text) AS message, c.instance
 FROM cell c JOIN instance i ON i.id = c.instance JOIN word s ON s.id = i.source
     JOIN word p ON p.id = c.policy JOIN word r ON r.id = c.reference
     JOIN word v ON v.id = c.versions LEFT JOIN word m ON m.id = c.message

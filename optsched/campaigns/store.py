@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
@@ -196,13 +196,10 @@ class Store:
             )
         return self._instances[key]
 
-    def add_best(
-        self, key: bytes, best: Best, *, reference: Any, versions: Any, replace: bool = False
-    ) -> None:
+    def add_best(self, key: bytes, best: Best, *, reference: Any, versions: Any) -> None:
         """Add an optimum, once the instance is there; inside :meth:`batch`."""
-        how = "REPLACE" if replace else "IGNORE"
         self._db.execute(
-            f"INSERT OR {how} INTO optimum VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO optimum VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(self._digests[key] or key, self.word(reference), int(best.status)),
                 *(best.value, best.bound),
@@ -224,12 +221,10 @@ class Store:
         replication: int,
         seed: int,
         versions: Any,
-        replace: bool = False,
     ) -> None:
         """Add a cell; inside :meth:`batch`."""
-        how = "REPLACE" if replace else "IGNORE"
         self._db.execute(
-            f"INSERT OR {how} INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR IGNORE INTO cell VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 *(key, instance, self.word(reference), self.word(policy), replication, seed),
                 *(int(row.status), row.value, row.known, row.low, row.high),
@@ -266,7 +261,7 @@ class Store:
             "LEFT JOIN word m ON m.id = o.message"
         )
         for key, source, reference, *row in found:
-            yield key, source, reference, _best(*row)
+            yield key, source, reference, _best(Best(*row))
 
     def counts(self) -> list[tuple[str, int, int]]:
         """Return how many cells there are, by source and status."""
@@ -316,22 +311,14 @@ class Store:
                 self._db.execute("DETACH part")
 
 
-def _best(
-    digest: bytes | None,
-    status: int,
-    value: float | None,
-    bound: float | None,
-    level: int | None,
-    certified: float | None,
-    effort: float | None,
-    *rest: Any,
-) -> Best:
-    """Return an optimum as it is in a row of the table."""
-    micros, wall, schedule, certificate, message = rest
-    known = None if level is None else LEVELS[level]
-    return Best(
-        *(digest, State(status), value, bound, known, certified, effort),
-        *(micros / 1e6, wall / 1e6, schedule, certificate, message),
+def _best(stored: Any) -> Best:
+    """Return an optimum of which status, level and times are as in a row of the table."""
+    return replace(
+        stored,
+        status=State(stored.status),
+        level=None if stored.level is None else LEVELS[stored.level],
+        seconds=stored.seconds / 1e6,
+        wall=stored.wall / 1e6,
     )
 
 

@@ -15,7 +15,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
-from optsched.drawing import COLOURS, GRID, HINDSIGHT, headline, legend, new_figure, save, shorts
+from optsched.drawing import (
+    COLOURS,
+    HINDSIGHT,
+    finish,
+    headline,
+    legend,
+    new_figure,
+    save,
+    shorts,
+)
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum
 from optsched.problem import Instance, Schedule, family_of, get_family
@@ -82,10 +91,8 @@ def convergence(optimum: Optimum) -> Figure:
         low, high = axis.get_ylim()
         axis.set_ylim(max(low, min(ends) - reach), min(high, max(ends) + reach))
         legend(figure, axis)
-    axis.set_xlabel("seconds")
-    axis.set_ylabel("objective")
+    finish(axis, "seconds", "objective")
     headline(figure, str(optimum))
-    axis.grid(color=GRID)
     return figure
 
 
@@ -150,14 +157,12 @@ def ratio_bars(report: RatioReport) -> Figure:
     names = shorts(row.name for row in report.policies)
     axis.set_yticks(range(len(rows)), [names[row.name] for row in rows], fontsize=9)
     axis.set_ylim(-0.6, len(rows) - 0.4)
-    axis.grid(color=GRID, axis="x")
-    axis.set_axisbelow(True)
     optimum = report.optimum
     meaning = ", optimum / policy" if optimum.sense == "max" else ", policy / optimum"
     if get_family(optimum.family).measure is not None:
         meaning = ""
     scale = "logarithmic; " if extent.log else ""
-    axis.set_xlabel(f"ratio{meaning} ({scale}1: the best with hindsight)", fontsize=9)
+    finish(axis, f"ratio{meaning} ({scale}1: the best with hindsight)", grid="x")
     headline(figure, str(optimum))
     return figure
 

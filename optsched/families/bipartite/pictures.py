@@ -14,11 +14,11 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from optsched.drawing import (
     COLOURS,
-    GRID,
     HINDSIGHT,
     OTHERS,
     colours_of,
     curve_labels,
+    finish,
     legend,
     new_figure,
     shorts,
@@ -77,13 +77,8 @@ def reward_curves(rewards: Mapping[str, Sequence[float] | Floats]) -> Figure:
         }
         average.plot(slots, total / slots, **look)
         cumulative.plot(slots, total, **look)
-    for axis, label in (
-        (average, "average reward until slot t"),
-        (cumulative, "cumulative reward"),
-    ):
-        axis.set_xlabel("slot t")
-        axis.set_ylabel(label)
-        axis.grid(color=GRID)
+    finish(average, "slot t", "average reward until slot t")
+    finish(cumulative, "slot t", "cumulative reward")
     average.set_xscale("log")
     legend(figure, average)
     return figure
@@ -112,12 +107,7 @@ def gain_and_overhead(
     }
     figure = new_figure(7.2, 1.2 + 0.36 * max(3, len(parts)))
     axis = figure.subplots()
-    bars(
-        axis,
-        list(shorts(parts).values()),
-        [p[0] for p in parts.values()],
-        [p[1] for p in parts.values()],
-    )
+    bars(axis, list(shorts(parts).values()), *np.transpose([*parts.values()]))
     return figure
 
 
@@ -128,9 +118,7 @@ def bars(axis: Axes, names: Sequence[str], gains: Sequence[float], lost: Sequenc
     axis.barh(at + 0.2, lost, 0.38, color=COLOURS[1], label="overhead")
     axis.set_yticks(at, names, fontsize=8)
     axis.invert_yaxis()
-    axis.set_xlabel("per slot, on average")
-    axis.grid(color=GRID, axis="x")
-    axis.set_axisbelow(True)
+    finish(axis, "per slot, on average", grid="x")
 
 
 def allocations(inst: BipartiteInstance, schedules: Mapping[str, BipartiteSchedule]) -> Figure:
@@ -180,9 +168,7 @@ def graph(inst: BipartiteInstance) -> Figure:
     left.set_ylabel("port")
     often = np.array(inst.arrivals).mean(axis=0)
     right.barh(np.arange(len(inst.ports)), often, color=COLOURS[0])
-    right.set_xlabel("jobs per slot")
-    right.grid(color=GRID, axis="x")
-    right.set_axisbelow(True)
+    finish(right, "jobs per slot", grid="x")
     left.set_title(f"{int(edges.sum())} edges", fontsize=9)
     for side in (left.xaxis, left.yaxis):
         side.set_major_locator(MaxNLocator(integer=True))

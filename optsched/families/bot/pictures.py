@@ -17,6 +17,7 @@ from optsched.drawing import (
     GRID,
     colours_of,
     curve_labels,
+    finish,
     ink,
     legend,
     new_figure,
@@ -163,19 +164,17 @@ def _rates_of_applications(inst: BotInstance, schedules: Mapping[str, BotSchedul
     axis.set_ylim(len(labels) - 0.5, -0.5)
     axis.set_xscale("log")
     axis.set_xlim(low, high)
-    axis.set_xlabel("tasks per second")
+    finish(axis, "tasks per second", grid="x")
     legend(figure, axis)
-    axis.set_axisbelow(True)
-    axis.grid(axis="x", color=GRID)
     return figure
 
 
-def draw_prices(axis: Axes, inst: BotInstance, most: int = DEAREST) -> None:
+def draw_prices(axis: Axes, inst: BotInstance) -> None:
     """Draw the nodes and arcs that limit the optimum: price x capacity, as a share of all."""
     found = solve_tree(inst, PRICED)
     worth = np.concatenate((found.nodes * np.array(inst.speed), found.arcs * inst.bandwidth))
     worth /= worth.sum()
-    dearest = np.argsort(-worth, kind="stable")[:most]
+    dearest = np.argsort(-worth, kind="stable")[:DEAREST]
     dearest = dearest[worth[dearest] > LEAST]
     nodes = len(inst.speed)
     names = [
@@ -185,11 +184,9 @@ def draw_prices(axis: Axes, inst: BotInstance, most: int = DEAREST) -> None:
     axis.barh(range(len(dearest)), worth[dearest], color=kind)
     axis.set_yticks(range(len(dearest)), shorts(names).values(), fontsize=7)
     axis.invert_yaxis()
-    axis.set_xlabel("share of price x capacity at the optimum")
     rest = 1 - float(worth[dearest].sum())
     axis.set_title(f"what limits the optimum; the rest has {max(rest, 0.0):.0%}", fontsize=9)
-    axis.set_axisbelow(True)
-    axis.grid(axis="x", color=GRID)
+    finish(axis, "share of price x capacity at the optimum", grid="x")
 
 
 def _node_name(inst: BotInstance, node: int) -> str:
@@ -210,7 +207,4 @@ def draw_tube(
     heights = [value for _, _, value in optima]
     seen = np.concatenate([heights, *(v[np.isfinite(v)] for v in series.values())])
     axis.set_ylim(max(seen.min(), min(heights) - BELOW) - 1, min(seen.max(), max(heights) + 5) + 1)
-    axis.set_xlabel("iteration")
-    axis.set_ylabel("objective")
-    axis.legend(frameon=False, fontsize=8)
-    axis.grid(color=GRID)
+    finish(axis, "iteration", "objective", legend=8)
