@@ -313,13 +313,14 @@ class Store:
 
 def _best(stored: Any) -> Best:
     """Return an optimum of which status, level and times are as in a row of the table."""
-    return replace(
+    best: Best = replace(
         stored,
         status=State(stored.status),
         level=None if stored.level is None else LEVELS[stored.level],
         seconds=stored.seconds / 1e6,
         wall=stored.wall / 1e6,
     )
+    return best
 
 
 def _micros(seconds: float) -> int:

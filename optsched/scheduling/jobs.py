@@ -69,6 +69,11 @@ def arrivals_by_slot(
         yield Arrivals(t, MappingProxyType(known[t]))
 
 
+def events(inst: Any, information: Information = "after") -> Iterator[Arrivals]:
+    """Hand over the jobs of an instance slot by slot."""
+    return arrivals_by_slot(inst.jobs, inst.horizon, information)
+
+
 LIGHT = 0.5
 EARNS = 0.01
 """A job can earn if the fastest run brings more than this share of the utility of no delay."""

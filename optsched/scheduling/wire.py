@@ -10,13 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from operator import index
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any
 
-from optsched.problem import Frozen, Wire
+from optsched.problem import Frozen, Schedule, Wire
 from optsched.scheduling.jobs import Arrivals, ChunkedJob
 from optsched.scheduling.placement import Placement
-
-Job = TypeVar("Job")
 
 SIDES = ("workers", "ps")
 LARGEST = 2**62  # of any number
@@ -71,11 +69,12 @@ def must_have_arrived(jobs: Sequence[ChunkedJob], i: int, slot: int) -> None:
         raise ValueError(f"slot {slot}: decides on job {i}, which has not arrived")
 
 
-def placed_jobs(
-    jobs: Sequence[ChunkedJob],
+def assemble(
+    schedule: Callable[..., Schedule],
+    kind: Callable[..., Any],
+    inst: Any,
     played: Iterable[tuple[Arrivals, Mapping[int, Placement]]],
-    kind: Callable[..., Job],
-) -> tuple[Job | None, ...]:
+) -> Schedule:
     """Return where every job ran, as ``kind`` (workers, ps), by the decisions of all slots.
 
     Raises
@@ -83,17 +82,15 @@ def placed_jobs(
     ValueError
         A job has not arrived yet.
     """
-    workers: list[list[tuple[int, int, int]]] = [[] for _ in jobs]
-    ps: list[list[tuple[int, int, int]]] = [[] for _ in jobs]
+    workers: list[list[tuple[int, int, int]]] = [[] for _ in inst.jobs]
+    ps: list[list[tuple[int, int, int]]] = [[] for _ in inst.jobs]
     for event, decision in played:
         for i, placement in decision.items():
-            must_have_arrived(jobs, i, event.slot)
+            must_have_arrived(inst.jobs, i, event.slot)
             workers[i] += [(event.slot, h, n) for h, n in sorted(placement.workers.items()) if n]
             ps[i] += [(event.slot, k, m) for k, m in sorted(placement.ps.items()) if m]
-    return tuple(
-        kind(workers=tuple(w), ps=tuple(s)) if w or s else None
-        for w, s in zip(workers, ps, strict=True)
-    )
+    both = zip(workers, ps, strict=True)
+    return schedule(jobs=[kind(workers=w, ps=s) if w or s else None for w, s in both])
 
 
 def whole(value: Any, what: str) -> int:

@@ -36,7 +36,6 @@ def solve_cvxpy(
     time_limit: float = math.inf,
     effort: float = math.inf,
     threads: int = 1,
-    log: bool = False,
     stop: Callable[[], bool] | None = None,
 ) -> ConvexOutcome:
     """Solve a convex program with Clarabel; the values and duals are in ``problem``.
@@ -53,29 +52,15 @@ def solve_cvxpy(
     size = reduced[0]["A"].nnz + len(reduced[0]["b"])
     each = INTERIOR_ITERATION[0] + INTERIOR_ITERATION[1] * size
     spend(REDUCING + HANDLED * size)
-    outcome, iterations = _attempt(
-        problem,
-        reduced,
-        {"time_limit": time_limit, "max_iter": effort / each},
-        threads,
-        log,
-        stop,
-    )
-    spend(iterations * each)
-    left = time_limit - (time.perf_counter() - began)
-    more = effort / each - iterations
-    ended = left <= 0 or more < 1
-    if ended or (outcome.status != "unknown" and not outcome.inaccurate):
-        return outcome
-    outcome, iterations = _attempt(
-        problem,
-        reduced,
-        {"time_limit": left, "max_iter": more} | SMALL_STEPS,
-        threads,
-        log,
-        stop,
-    )
-    spend(iterations * each)
+    left, more = time_limit, effort / each
+    for steps in ({}, SMALL_STEPS):
+        limits = {"time_limit": left, "max_iter": more} | steps
+        outcome, iterations = _attempt(problem, reduced, limits, threads, stop)
+        spend(iterations * each)
+        left, more = time_limit - (time.perf_counter() - began), more - iterations
+        ended = left <= 0 or more < 1
+        if ended or (outcome.status != "unknown" and not outcome.inaccurate):
+            break
     return outcome
 
 
@@ -84,7 +69,6 @@ def _attempt(
     reduced: tuple[Any, Any, Any],
     settings: Mapping[str, float],
     threads: int,
-    log: bool,
     stop: Callable[[], bool] | None,
 ) -> tuple[ConvexOutcome, int]:
     """Return what came out, and after how many iterations."""
@@ -92,7 +76,7 @@ def _attempt(
     import cvxpy as cp
 
     chosen = clarabel.DefaultSettings()
-    chosen.verbose = log
+    chosen.verbose = False
     chosen.max_threads = threads
     for name, number in settings.items():
         if name == "max_iter":

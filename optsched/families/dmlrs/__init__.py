@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from optsched.families import later
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.facts import describe, warnings
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
-from optsched.families.dmlrs.online import WIRE, assemble, events
+from optsched.families.dmlrs.instance import (
+    DmlrsInstance,
+    DmlrsJob,
+    DmlrsSchedule,
+    JobSchedule,
+    Platform,
+)
 from optsched.families.dmlrs.optimum.methods import METHODS
 from optsched.families.dmlrs.optimum.opening import empty, opening, trim
 from optsched.families.dmlrs.optimum.shadow import shadow_prices
@@ -22,7 +29,8 @@ from optsched.families.dmlrs.policies.paper import (
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
 from optsched.problem import Family
-from optsched.scheduling.jobs import headline
+from optsched.scheduling.jobs import events, headline
+from optsched.scheduling.wire import assemble, placements_wire
 
 FAMILY = Family(
     name="dmlrs",
@@ -46,10 +54,10 @@ FAMILY = Family(
     check=check,
     events=events,
     public=DmlrsInstance.platform,
-    wire=WIRE,
+    wire=placements_wire(Platform, DmlrsJob),
     knowledge={**KNOWLEDGE, **HALVES},
     playable=refuse_links,
-    assemble=assemble,
+    assemble=partial(assemble, DmlrsSchedule, JobSchedule),
     policies={PdOrs.name: PdOrs, PdOrsRandomized.name: PdOrsRandomized, **BASELINES},
     methods=METHODS,
     program=later("optsched.models.dmlrs", "dmlrs_ilp"),

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from optsched.families import later
 from optsched.families.oasis.certificate.format import OasisCertificate, check
 from optsched.families.oasis.facts import describe, warnings
-from optsched.families.oasis.instance import OasisInstance, OasisSchedule
-from optsched.families.oasis.online import WIRE, assemble, events
+from optsched.families.oasis.instance import (
+    JobSchedule,
+    OasisInstance,
+    OasisJob,
+    OasisSchedule,
+    Platform,
+)
 from optsched.families.oasis.optimum.methods import METHODS
 from optsched.families.oasis.optimum.opening import empty, opening, trim
 from optsched.families.oasis.optimum.shadow import shadow_prices
@@ -15,7 +22,8 @@ from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis, guarantee
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.problem import Family
-from optsched.scheduling.jobs import headline
+from optsched.scheduling.jobs import events, headline
+from optsched.scheduling.wire import assemble, placements_wire
 
 FAMILY = Family(
     name="oasis",
@@ -39,9 +47,9 @@ FAMILY = Family(
     check=check,
     events=events,
     public=OasisInstance.platform,
-    wire=WIRE,
+    wire=placements_wire(Platform, OasisJob),
     knowledge=KNOWLEDGE,
-    assemble=assemble,
+    assemble=partial(assemble, OasisSchedule, JobSchedule),
     policies={Oasis.name: Oasis, **BASELINES},
     slow=("dorm",),  # it solves an integer program whenever a job comes or goes
     methods=METHODS,
