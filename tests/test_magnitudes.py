@@ -57,16 +57,6 @@ def test_other_limits():
     assert float(FLOAT + 1) == float(FLOAT)  # so the limit is right
 
 
-@pytest.mark.parametrize("limit", [INT64, FLOAT, 1000, 1])
-@pytest.mark.parametrize("factor", [0, 1, 2, 3, 1024, 1025])
-@pytest.mark.parametrize("more", [-1, 0, 1])
-def test_bits_that_must_be_dropped_are_the_least(limit, factor, more):
-    most = max(0, factor * limit + more)
-    bits = Magnitude("a", most).excess_bits(limit)
-    assert most >> bits <= limit
-    assert bits == 0 or most >> (bits - 1) > limit
-
-
 def test_the_largest_of_values():
     assert Magnitude.of("a", [3, -8, 5]) == Magnitude("a", 8)
     assert Magnitude.of("a", []) == Magnitude("a", 0)

@@ -103,15 +103,6 @@ class Magnitude:
             )
         return self.most
 
-    def excess_bits(self, limit: int = INT64) -> int:
-        """Return how many bits to drop, rounding down: the least b with most >> b <= limit.
-
-        >>> [Magnitude("price", n).excess_bits() for n in (2**63 - 1, 2**63, 2**64)]
-        [0, 1, 2]
-        """
-        bits = max(0, self.most.bit_length() - limit.bit_length())
-        return bits + (self.most >> bits > limit)
-
 
 def shown(number: int) -> str:
     """Write a number; one of more than 40 digits by its size only.

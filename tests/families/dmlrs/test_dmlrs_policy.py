@@ -83,7 +83,6 @@ def test_l_scale_raises_the_lowest_price():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"oracle": "best"}, "oracle is 'best', expected 'exact' or 'randomized'"),
         ({"U": "large"}, "U is 'large', expected 'safe' or 'printed'"),
         ({"L_scale": 0.0}, "L_scale 0.0"),
         ({"gain": 0.5}, "gain 0.5"),

@@ -9,7 +9,7 @@ import numpy as np
 from optsched.numbers.arrays import Floats
 from optsched.problem import Frozen
 
-PRECISION = 0.85  # half the width of the tube is -ln of this
+PRECISION = 0.85  # within -ln of this of the optimum, an objective is in the tube
 CHECK = 100  # last iterations that must lie in it
 ROBUST = 1e-4  # a verdict nearer to the edge than this may be rounding
 
@@ -33,21 +33,17 @@ class Convergence(Frozen):
         return self.margin > ROBUST
 
 
-def convergence(
-    series: Floats, optimum: float, *, precision: float = PRECISION, check: int = CHECK
-) -> Convergence:
+def convergence(series: Floats, optimum: float, *, check: int = CHECK) -> Convergence:
     """Compare the objectives of all iterations (-inf is allowed) with the optimum.
 
     Parameters
     ----------
     series : array of shape (T,)
     optimum : float
-    precision : float
-        Within -ln(precision) of the optimum an objective is in the tube.
     check : int
         How many iterations at the end are looked at.
     """
-    half = -math.log(precision)
+    half = -math.log(PRECISION)
     distance = np.abs(np.nan_to_num(np.asarray(series), nan=-np.inf) - optimum)
     inside = distance <= half
     last = np.asarray(series)[-check:]

@@ -21,7 +21,7 @@ from optsched.traces.workflows import Bag, read_bags
 
 __all__ = ["from_platform", "generate", "open_trace"]
 
-CORE_FLOPS = 5e9  # flop/s of a core, where only running times are known
+CORE_FLOPS = 5e9  # flop/s of a core: makes flop of running times; of hosts whose file has none
 BYTES = (8e6, 196e6)  # per task, where nothing is known: the range of the paper's applications
 APPLICATIONS = 3
 
@@ -52,9 +52,6 @@ def from_platform(
     *,
     applications: int | None = None,
     seed: int = 0,
-    hosts: bool = False,
-    core_flops: float = CORE_FLOPS,
-    alpha: float | str = 1.0,
 ) -> BotInstance:
     """Place bags of tasks on a platform.
 
@@ -67,13 +64,6 @@ def from_platform(
         K, by default one per bag.
     seed : int
         Fixes the masters, distinct nodes that compute, and bytes that are not known.
-    hosts : bool
-        Whether every host is a node of its own, below its site, instead of the site computing.
-    core_flops : float
-        Speed of a core, flop/s: what turns running times into flop, and the speed of hosts whose
-        file has none.
-    alpha : float or "inf"
-        As in `BotPlatform`.
 
     Raises
     ------
@@ -85,7 +75,8 @@ def from_platform(
     drawn = ["masters"]
     if platform.speed is None:
         drawn.append("speed")
-    sites = [h * s for h, s in zip(platform.hosts, _speeds(platform, core_flops), strict=True)]
+    speeds = platform.speed or [CORE_FLOPS] * len(platform.names)
+    sites = [h * s for h, s in zip(platform.hosts, speeds, strict=True)]
     able = [n for n, speed in enumerate(sites) if speed > 0]
     if not 1 <= count <= len(able):
         raise InputError(f"{count} applications on {len(able)} nodes that compute, expected fewer")
@@ -98,7 +89,7 @@ def from_platform(
     apps = tuple(
         Application(
             master=m,
-            flop=bag.flop or (bag.seconds or 0.0) * core_flops,
+            flop=bag.flop or (bag.seconds or 0.0) * CORE_FLOPS,
             bytes=_bytes(bag, k, streams),
             return_bytes=bag.return_bytes or 0.0,
             weight=bag.weight,
@@ -106,17 +97,14 @@ def from_platform(
         )
         for k, (m, bag) in enumerate(zip(masters, chosen, strict=True))
     )
-    speed, links, names = list(sites), list(platform.links), list(platform.names)
-    if hosts:
-        _add_hosts(platform, _speeds(platform, core_flops), speed, links, names)
-    tree = len(links) == len(speed) - 1
+    links = platform.links
+    tree = len(links) == len(sites) - 1
     data = {
-        "speed": tuple(speed),
+        "speed": tuple(sites),
         "links": tuple(Link(a=a, b=b, forward=w, backward=w) for a, b, w in links),
-        "names": tuple(names),
-        "alpha": alpha,
+        "names": tuple(platform.names),
         "applications": apps,
-        "routes": None if tree else _widest_routes(len(speed), links, [a.master for a in apps]),
+        "routes": None if tree else _widest_routes(len(sites), links, [a.master for a in apps]),
         "drawn": tuple(drawn),
         "source": f"{platform.format} platform, {count} applications "
         f"({', '.join(dict.fromkeys(a.name for a in apps))}), seed {seed}",
@@ -124,36 +112,11 @@ def from_platform(
     return BotInstance.model_validate(data)
 
 
-def _speeds(platform: Platform, core_flops: float) -> list[float]:
-    return [core_flops] * len(platform.names) if platform.speed is None else list(platform.speed)
-
-
 def _bytes(bag: Bag, k: int, streams: Streams) -> float:
     if bag.bytes is not None:
         return bag.bytes
     low, high = np.log(BYTES)
     return float(np.round(np.exp(streams("bot.bytes", k).uniform(low, high))))
-
-
-def _add_hosts(
-    platform: Platform,
-    per_host: Sequence[float],
-    speed: list[float],
-    links: list[tuple[int, int, float]],
-    names: list[str],
-) -> None:
-    """Hang hosts below their sites, which then compute nothing themselves."""
-    for n, count in enumerate(platform.hosts):
-        if count == 0 or per_host[n] == 0:
-            continue
-        speed[n] = 0.0
-        width = platform.host_width[n]
-        if width == float("inf"):
-            width = max((w for a, b, w in platform.links if n in (a, b)), default=1e9)
-        for h in range(count):
-            links.append((n, len(speed), width))
-            speed.append(per_host[n])
-            names.append(f"{platform.names[n]}-{h + 1}")
 
 
 def _widest_routes(

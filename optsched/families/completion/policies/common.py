@@ -7,10 +7,9 @@ duration. A baseline decides at every arrival and whenever a job ends.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, cast
+from typing import cast
 
 import numpy as np
 
@@ -40,8 +39,6 @@ class Baseline(ABC):
     name: str
     information: Information = "after"
     knows: tuple[str, ...] = ()
-    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    """Settings that are tried for every free parameter."""
     cost: int = 0
     """Slots that a job which was stopped loses whenever it starts again, but where it was at once.
     """

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from optsched.families.completion.policies.common import Baseline
 
 
@@ -17,7 +14,6 @@ class Fifo(Baseline):
     """
 
     name = "fifo"
-    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {"workers": (1, 5, 10, 15, 20, 30)}
 
     def __init__(self, workers: int = 15, fewest: int | None = None) -> None:
         if workers < 1:

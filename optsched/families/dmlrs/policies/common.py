@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from typing import cast
 
 import numpy as np
 
@@ -130,8 +129,6 @@ class Baseline(ABC):
     name: str
     information: Information = "after"
     knows: tuple[str, ...] = ()
-    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
-    """Settings that are tried for every free parameter."""
 
     def start(self, public: Platform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Begin with an empty cluster."""

@@ -31,13 +31,8 @@ ADMISSION = 1e-9  # a job is admitted if its payoff is more than this share of i
 class PdOrs:
     """The online algorithm of the thesis. Guarantee (Theorem 3): OPT / ALG <= 2 alpha.
 
-    With ``oracle="randomized"`` it is (6 G / delta) alpha, for G of Theorem 2 and not for the much
-    smaller gains that work in practice.
-
     Parameters
     ----------
-    oracle : {"exact", "randomized"}
-        How the cheapest outer placements are found: by dynamic programming, or by Algorithm 4.
     U : {"safe", "printed"}
         Whether U makes a full machine too expensive for everybody, or follows (3.13).
     L_scale : float
@@ -55,18 +50,16 @@ class PdOrs:
 
     name = "pd-ors"
     information: Information = "after"
+    randomized = False  # how the cheapest outer placements are found: by dynamic programming
 
     def __init__(
         self,
-        oracle: str = "exact",
         U: str = SAFE,  # noqa: N803
         L_scale: float = 1.0,  # noqa: N803
         gain: float = 1.006,
         most_rounds: int = 2000,
         delta: float = 1.0,
     ) -> None:
-        if oracle not in ("exact", "randomized"):
-            raise ValueError(f"oracle is {oracle!r}, expected 'exact' or 'randomized'")
         if U not in (SAFE, PRINTED):
             raise ValueError(f"U is {U!r}, expected 'safe' or 'printed'")
         if not (0 < L_scale < math.inf and 0 < delta <= 1):
@@ -75,13 +68,13 @@ class PdOrs:
             )
         if not (1 <= gain < math.inf and most_rounds >= 1):
             raise ValueError(f"gain {gain}, most_rounds {most_rounds}: expected at least 1 of both")
-        self.how, self.upper_price, self.shift_lower = oracle, U, math.log(L_scale)
+        self.shift_lower = math.log(L_scale)
         self.gain, self.most_rounds, self.delta = gain, most_rounds, delta
         self.oracle: Oracle
         price = {} if U == SAFE else {"price": U}
         self.asks = {"ln_U": asked("ln_U", **price), "ln_L": "ln_L", "most_workers": "most_workers"}
         if L_scale == 1 and U == SAFE:
-            rounding = {"gain": gain, "delta": delta} if oracle == "randomized" else {}
+            rounding = {"gain": gain, "delta": delta} if self.randomized else {}
             self.asks["theorem_3"] = asked("theorem_3", **rounding)
 
     @property
@@ -99,12 +92,12 @@ class PdOrs:
         self.prices = PostedPrices(self.ledger, upper, lower)
         self.ones = np.ones(len(public.capacity), np.int64)
         size = (public.horizon, len(public.capacity), prior["most_workers"])
-        if self.how == "exact":
-            self.oracle = Oracle(*size)
-            self.tally = None
-        else:
+        if self.randomized:
             self.oracle = RandomizedOracle(*size, gain=self.gain, most_rounds=self.most_rounds)
             self.tally = self.oracle.tally
+        else:
+            self.oracle = Oracle(*size)
+            self.tally = None
         self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
@@ -154,19 +147,14 @@ class PdOrs:
 
 
 class PdOrsRandomized(PdOrs):
-    """PD-ORS with Algorithm 4, as in the thesis."""
+    """PD-ORS with Algorithm 4, as in the thesis.
+
+    Its ratio is (6 G / delta) alpha, for G of Theorem 2 and not for the much smaller gains that
+    work in practice.
+    """
 
     name = "pd-ors-randomized"
-
-    def __init__(
-        self,
-        U: str = SAFE,  # noqa: N803
-        L_scale: float = 1.0,  # noqa: N803
-        gain: float = 1.006,
-        most_rounds: int = 2000,
-        delta: float = 1.0,
-    ) -> None:
-        super().__init__("randomized", U, L_scale, gain, most_rounds, delta)
+    randomized = True
 
 
 def refuse_links(platform: Platform) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
-
 from optsched.families.oasis.policies.common import FixedNumber
 
 
@@ -22,7 +19,6 @@ class Fifo(FixedNumber):
     """
 
     name = "fifo"
-    grid: ClassVar[Mapping[str, tuple[Any, ...]]] = {}
 
     def decide(self, slot: int) -> None:  # noqa: ARG002
         """Start jobs from the head of the line."""
