@@ -6,8 +6,12 @@ nodes of its halves. Node 0 is the root.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple
+
+from optsched.proofs.grid import float_above
+from optsched.proofs.limits import check_size
 
 ABSENT = object()
 
@@ -108,3 +112,23 @@ def walk(
             yield k, owner
         else:
             stack += [(node.right, owner, node, True), (node.left, owner, node, False)]
+
+
+def greatest_bound(
+    leaf_bounds: Callable[[Any, Any], Iterable[Fraction | None]], inst: Any, certificate: Any
+) -> float:
+    """Re-evaluate a certificate by the bounds of its leaves, None where no schedule is left.
+
+    Returns
+    -------
+    float
+        A bound that no schedule exceeds, rounded upwards.
+
+    Raises
+    ------
+    ValueError
+        It is larger than the instance allows, or as ``leaf_bounds`` says.
+    """
+    check_size(certificate)
+    bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)
+    return float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule

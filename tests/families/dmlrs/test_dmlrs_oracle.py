@@ -16,11 +16,11 @@ from optsched.families.dmlrs.instance import (
     batch_slots,
     ceil_tol,
 )
-from optsched.families.dmlrs.oracle.ranking import rank
 from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Labels, Scratch, requests
 from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.verify import verify
+from optsched.numbers.ranking import rank
 from optsched.scheduling.oracle.schedule import Machines
 
 EVERYTHING = -1e18

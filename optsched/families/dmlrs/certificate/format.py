@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -52,10 +52,10 @@ from optsched.families.dmlrs.certificate.limits import (
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.problem import Frozen
-from optsched.proofs.grid import LARGEST_PRICE, dense, float_above, sparse
-from optsched.proofs.limits import check_owner, check_size, inside
+from optsched.proofs.grid import LARGEST_PRICE, dense, sparse
+from optsched.proofs.limits import check_owner, inside
 from optsched.proofs.slots import Index, SlotSplit
-from optsched.proofs.tree import Change, change, check_tree, walk
+from optsched.proofs.tree import Change, change, check_tree, greatest_bound, walk
 
 FINEST_GRID = 1200  # bits: the smallest float is above 2**-1100
 NOWHERE = -1  # the mode of a slot in which a job may not run at all
@@ -171,32 +171,14 @@ class DmlrsCertificate(Frozen):
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 
 
-def check(inst: DmlrsInstance, certificate: DmlrsCertificate) -> float:
-    """Re-evaluate a certificate.
-
-    Returns
-    -------
-    float
-        A bound that no schedule exceeds, rounded upwards.
-
-    Raises
-    ------
-    ValueError
-        The certificate belongs to another instance or reading, is no tree, or a node holds what is
-        not allowed there; the message names the node.
-    """
-    check_size(certificate)
-    bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)
-    return float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
-
-
 def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[Fraction | None]:
     """Yield the bounds of the leaves from left to right; None where no schedule is left.
 
     Raises
     ------
     ValueError
-        As in :func:`check`.
+        The certificate belongs to another instance or reading, is no tree, or a node holds what is
+        not allowed there; the message names the node.
     """
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
@@ -223,6 +205,9 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
             continue
         bound = bounds.bound(limits.copy(), prices)
         yield None if bound is None else bound / unit
+
+
+check = partial(greatest_bound, leaf_bounds)
 
 
 def _check_unpackable(inst: DmlrsInstance, k: int, slot: int, limits: DmlrsLimits) -> None:

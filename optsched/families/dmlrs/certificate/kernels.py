@@ -13,6 +13,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
+from optsched.numbers.ranking import rank
 
 NONE = 2**62  # the cost of a schedule that does not exist
 INNER_ONLY, OUTER_ONLY = 1, 2
@@ -63,25 +64,6 @@ def share(demand: int, capacity: int) -> int:
 
 # Numba compiles a kernel anew for every literal that another one hands to it, also where a variable
 # that begins as one is meant. So the numbers that are handed on begin as ``zero``.
-
-
-@kernel
-def rank(key: Ints, order: Ints, n: int) -> None:
-    """Sort ``order[:n]``, places in ``key``, by their keys; equals by place. A shell sort."""
-    gap = 1
-    while gap < n // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for k in range(gap, n):
-            i, at = order[k], k
-            while at >= gap:
-                j = order[at - gap]
-                if key[j] < key[i] or (key[j] == key[i] and j < i):
-                    break
-                order[at] = j
-                at -= gap
-            order[at] = i
-        gap //= 3
 
 
 @kernel

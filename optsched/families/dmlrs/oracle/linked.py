@@ -10,12 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.oracle.ranking import rank
 from optsched.families.dmlrs.oracle.request import Offers, Request
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.numbers.ranking import rank
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, plain_int, rooms, unit_prices
 

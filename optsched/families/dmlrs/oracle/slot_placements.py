@@ -19,9 +19,9 @@ import math
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.ranking import rank
 from optsched.families.dmlrs.oracle.request import Hosts, Request, Scratch
 from optsched.numbers.kernels import kernel
+from optsched.numbers.ranking import rank
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
 

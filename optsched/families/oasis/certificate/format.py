@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Literal, Self
 
 import numpy as np
@@ -47,10 +47,10 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import INT64
 from optsched.problem import Frozen
-from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, float_above, sparse
-from optsched.proofs.limits import check_owner, check_size, inside
+from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
+from optsched.proofs.limits import check_owner, inside
 from optsched.proofs.slots import Index, SlotSplit
-from optsched.proofs.tree import Change, change, check_tree, walk
+from optsched.proofs.tree import Change, change, check_tree, greatest_bound, walk
 
 FINEST_GRID = 1200  # bits: the smallest and the largest float are within 2**1100
 SIDES = ("worker", "PS")
@@ -169,32 +169,14 @@ def to_fine_grid(prices: Floats, grid_bits: int) -> Exact:
     return np.array([int(x) for x in exact.ravel()], object).reshape(prices.shape)
 
 
-def check(inst: OasisInstance, certificate: OasisCertificate) -> float:
-    """Re-evaluate a certificate.
-
-    Returns
-    -------
-    float
-        A bound that no schedule exceeds, rounded upwards.
-
-    Raises
-    ------
-    ValueError
-        The certificate belongs to another instance, is no tree, or a node holds what is not
-        allowed there; the message names the node.
-    """
-    check_size(certificate)
-    bounds = (b for b in leaf_bounds(inst, certificate) if b is not None)
-    return float_above(max(bounds, default=Fraction(0)))  # 0: the empty schedule
-
-
 def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[Fraction | None]:
     """Yield the bounds of the leaves from left to right; None where no schedule is left.
 
     Raises
     ------
     ValueError
-        As in :func:`check`.
+        The certificate belongs to another instance, is no tree, or a node holds what is not
+        allowed there; the message names the node.
     """
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
@@ -226,6 +208,9 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
             )
         bound = bounds.bound(limits.copy(), prices)
         yield None if bound is None else bound * unit + bounds.late
+
+
+check = partial(greatest_bound, leaf_bounds)
 
 
 def _check(inst: OasisInstance, k: int, node: Leaf | Split) -> None:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.dmlrs.oracle.ranking import rank
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.numbers.ranking import rank
 
 MOST_STEPS = 4000
 WHOLE = 1.0 + 1e-9  # of the surrogate resource

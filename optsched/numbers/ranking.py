@@ -1,4 +1,4 @@
-"""Kernel: the one sort of this family's solvers."""
+"""Kernel: one sort for all."""
 
 from __future__ import annotations
 
