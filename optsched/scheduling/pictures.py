@@ -52,7 +52,7 @@ def pictures_of(
     schedules: Mapping[str, Any],
     *,
     first: str,
-    shortest: Callable[[], Panel],
+    shortest: tuple[str, Callable[[], Sequence[int | None]]],
     verify: Callable[..., Verdict],
     usage: Callable[[Any, Any], dict[str, Floats]],
 ) -> dict[str, Figure]:
@@ -62,14 +62,15 @@ def pictures_of(
     ----------
     first : str
         The policy that is shown beside the best schedule in hindsight.
-    shortest : callable
-        Draws each job's shortest run: what is shown where there are no schedules.
+    shortest : str, callable
+        What is shown where there are no schedules: its title, and the slot before which each job's
+        shortest run from its arrival on ends, None if it is not done within the horizon.
     verify, usage : callable
         The family's judge, and what share of each resource a schedule uses.
     """
     arrival = [job.arrival for job in inst.jobs]
     if not schedules:
-        return {"jobs": gantt([shortest()], arrival, shade=SHADE, number=None)}
+        return {"jobs": gantt([_alone(inst, *shortest)], arrival, shade=SHADE, number=None)}
     chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != first))[:2]
     panels = [
         _panel(inst, name, schedules[name], verify(inst, schedules[name], unfinished=True))
@@ -80,6 +81,40 @@ def pictures_of(
         "schedules": gantt(panels, arrival, shade=SHADE, number=NUMBER),
         "capacity": capacity_use(used),
     }
+
+
+def _alone(inst: Any, title: str, ends: Callable[[], Sequence[int | None]]) -> Panel:
+    """Return the panel of each job as it runs alone."""
+    shares, known = np.zeros((len(inst.jobs), inst.horizon)), ends()
+    for i, (job, end) in enumerate(zip(inst.jobs, known, strict=True)):
+        shares[i, job.arrival : end] = 1.0
+    done = [None if end is None else 0 for end in known]
+    return Panel(title=title, shares=shares, completion=done, labels=[""] * len(known))
+
+
+def shares_used(
+    inst: Any, schedule: Any, sides: Mapping[str, tuple[Any, Sequence[str]]]
+) -> dict[str, Floats]:
+    """Return the share of the capacity in use, by side and resource, each of shape (T,).
+
+    Parameters
+    ----------
+    sides : mapping
+        By the beginning of their names, capacities (H, R) and what uses them: "workers", "ps".
+        A side has no entry for a resource of which its machines have nothing.
+    """
+    found = {}
+    for side, (capacity, parts) in sides.items():
+        used = np.zeros((inst.horizon, len(inst.resources)))
+        for job, plan in zip(inst.jobs, schedule.jobs, strict=True):
+            for part in parts if plan is not None else ():
+                demand = np.array(job.worker_demand if part == "workers" else job.ps_demand)
+                for slot, _machine, number in getattr(plan, part):
+                    used[slot] += number * demand
+        total = np.array(capacity).sum(axis=0)  # (R,)
+        there = [(r, name) for r, name in enumerate(inst.resources) if total[r] > 0]
+        found |= {f"{side}{name}": used[:, r] / total[r] for r, name in there}
+    return found
 
 
 def _panel(inst: Any, name: str, schedule: Any, verdict: Verdict) -> Panel:
