@@ -86,24 +86,9 @@ class Optimum(Frozen):
         return value if known else get_family(info.data["family"]).certificate.model_validate(value)
 
     def summary(self) -> dict[str, Any]:
-        """Return what ``--json`` says of it: all but schedule, certificate and history."""
-        return {
-            n: getattr(self, n)
-            for n in (
-                "value",
-                "bound",
-                "gap",
-                "status",
-                "value_level",
-                "bound_level",
-                "certified_bound",
-                "certified_gap",
-                "scope",
-                "method",
-                "seconds",
-                "effort",
-            )
-        }
+        """Return what ``--json`` says of it: all but its data, and what they belong to."""
+        data = {"schedule", "certificate", "history", "shadow_prices"}
+        return self.model_dump(exclude=data | {"family", "sense", "instance_sha256"})
 
     @property
     def proved(self) -> float | None:

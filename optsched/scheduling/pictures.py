@@ -103,7 +103,7 @@ def shares_used(
         By the beginning of their names, capacities (H, R) and what uses them: "workers", "ps".
         A side has no entry for a resource of which its machines have nothing.
     """
-    found = {}
+    found: dict[str, Floats] = {}
     for side, (capacity, parts) in sides.items():
         used = np.zeros((inst.horizon, len(inst.resources)))
         for job, plan in zip(inst.jobs, schedule.jobs, strict=True):

@@ -1,7 +1,7 @@
 """Kernel of the oracle: what slots offer one job at prices, or where a schedule sits in them.
 
 Both roles, and the restrictions of a tree's node, are one kernel: it holds all of `open_slot`,
-which would be compiled anew inside each of them.
+which each of them would compile anew.
 """
 
 from __future__ import annotations
