@@ -7,7 +7,7 @@ from optsched.numbers.kernels import kernel
 
 
 @kernel
-def rank(key: Floats, order: Ints, n: int) -> None:
+def rank(key: Floats | Ints, order: Ints, n: int) -> None:
     """Sort ``order[:n]``, different numbers, by ``key`` of them; equals by number.
 
     A shell sort: it needs no memory, and compiles in a tenth of the time of NumPy's.

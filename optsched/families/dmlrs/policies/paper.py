@@ -92,12 +92,12 @@ class PdOrs:
         self.prices = PostedPrices(self.ledger, upper, lower)
         self.ones = np.ones(len(public.capacity), np.int64)
         size = (public.horizon, len(public.capacity), prior["most_workers"])
-        if self.randomized:
-            self.oracle = RandomizedOracle(*size, gain=self.gain, most_rounds=self.most_rounds)
-            self.tally = self.oracle.tally
-        else:
+        if not self.randomized:
             self.oracle = Oracle(*size)
             self.tally = None
+        else:
+            self.oracle = RandomizedOracle(*size, gain=self.gain, most_rounds=self.most_rounds)
+            self.tally = self.oracle.tally
         self.plans: dict[int, dict[int, Placement]] = {}  # slot -> job -> placement
 
     def step(self, event: Arrivals) -> dict[int, Placement]:
