@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pydantic import ValidationError
 
 from optsched.files.envelope import first_error
+from optsched.numbers import settings
 from optsched.problem import InputError
+from optsched.scheduling.shapes import MACHINES
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines
+from optsched.traces.windows import must_reach, sensible, take_window, tell_scaling
+
+DEFAULTS = {
+    **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": None},
+    **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
+}
+"""What `Tables.open_scaled` makes of a window where nothing else is said."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +34,48 @@ class Tables:
     jobs: pd.DataFrame
     machines: pd.DataFrame | None = None
     shapes: pd.DataFrame | None = None
+
+    @property
+    def listed(self) -> pd.DataFrame:
+        """The list of machines, a usual one if there is none."""
+        return MACHINES if self.machines is None else self.machines
+
+    def open_scaled(
+        self,
+        chosen: dict[str, Any],
+        make: Callable[..., Any],
+        load_of: Callable[[Any], Mapping[str, float]],
+        machines_of: Callable[[Any], int],
+        *,
+        asked: bool,
+    ) -> Any:
+        """Return what ``make`` makes of a window, in slots of a sensible length; tell the scaling.
+
+        Parameters
+        ----------
+        chosen : dict
+            The options in `DEFAULTS`, but for files, and more for ``make``.
+        make : callable
+            (tables, slot_seconds, **options) -> instance.
+        load_of, machines_of : callable
+            Of an instance: the loads of which the largest is to be that of the window, and how many
+            machines there are.
+        asked : bool
+            Whether the load was asked for.
+        """
+        slot, seed = chosen.pop("slot"), chosen.pop("draw_seed")
+        length = None if slot is None else seconds(slot)
+
+        def made(slot_seconds: float) -> Any:
+            inst = make(self, slot_seconds=slot_seconds, seed=seed, **chosen)
+            must_reach(chosen["load"], load_of(inst), inst, inst.horizon)
+            return inst
+
+        settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
+        some = take_window(self.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
+        inst = sensible(some, chosen["slots"], length, made, asked=asked)
+        tell_scaling(some, inst, f"{machines_of(inst)} in place of {self.listed['count'].sum()}")
+        return inst
 
 
 def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = None) -> Tables:

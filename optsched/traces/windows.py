@@ -230,6 +230,18 @@ def _length(seconds: float) -> str:
     return f"{seconds / SECONDS[unit]:.3g} {'min' if unit == 'm' else unit}"
 
 
+def classes_of(machines: pd.DataFrame, amounts: Sequence[str]) -> tuple[MachineClass, ...]:
+    """Return the classes of a list of machines, which have these columns, to three decimals."""
+    return tuple(
+        MachineClass(
+            name=str(row["name"]),
+            count=int(row["count"]),
+            capacity=tuple(round(float(row[name]), 3) for name in amounts),
+        )
+        for row in machines.to_dict("records")
+    )
+
+
 def scaled(
     classes: Sequence[MachineClass],
     total: Sequence[Fraction],
@@ -249,7 +261,7 @@ def scaled(
     need[capacity.sum(axis=0) == 0] = 0.0  # no number of machines would do
 
     def load_of(number: int) -> float:
-        have = _apportioned(weights, number) @ capacity
+        have = apportioned(weights, number) @ capacity
         with np.errstate(divide="ignore", invalid="ignore"):
             return float(np.where(need > 0, need / have, 0.0).max())
 
@@ -267,12 +279,12 @@ def scaled(
         number -= 1
     return tuple(
         c.model_copy(update={"count": int(n)})
-        for c, n in zip(classes, _apportioned(weights, number), strict=True)
+        for c, n in zip(classes, apportioned(weights, number), strict=True)
         if n
     )
 
 
-def _apportioned(weights: Ints, number: int) -> Ints:
+def apportioned(weights: Ints, number: int) -> Ints:
     """Split ``number`` in the proportions of ``weights``: largest remainder, ties to the first."""
     shares: Ints = weights * number // weights.sum()
     rest = weights * number % weights.sum()

@@ -8,12 +8,17 @@ does not fit is left out, and told.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from optsched.numbers.arrays import Ints
+from optsched.numbers.resources import Units
+from optsched.problem import Window
+from optsched.traces.as_is.window import open_as_is
 
 Placed = list[tuple[int, int, int]]
 """[slot, machine, number of workers]"""
@@ -48,6 +53,46 @@ class Replay:
             if count:
                 lines.append(f"what your cluster did: left out, {count} of {number} jobs {why}")
         return lines
+
+
+def recorded(
+    source: Path,
+    window: Window,
+    inst: Any,
+    machines: tuple[Units, Sequence[Sequence[float]]],
+    work: Sequence[int],
+    kind: Callable[..., Any],
+    *,
+    server: int | None = None,
+) -> tuple[list[Any], list[str]] | None:
+    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told.
+
+    Parameters
+    ----------
+    source, window
+        What the instance ``inst`` was made of.
+    machines : Units, sequence of shape (H, R)
+        Units of the workers' demands, and capacities of their machines.
+    work : sequence of int
+        Worker-slots of each job.
+    kind : callable
+        Makes the schedule of a job of its ``workers`` and ``ps``.
+    server : int, optional
+        The machine of all parameter servers; by default they sit beside workers of their job.
+    """
+    start = open_as_is(inst.family, source, window).recorded if window.as_is else None
+    if start is None:
+        return None
+    units, capacity = machines
+    tasks, demand = [j.chunks for j in inst.jobs], [j.worker_demand for j in inst.jobs]
+    amounts = units.demands(demand), units.capacities(capacity)
+    found = replay(start, work, tasks, *amounts, inst.horizon)
+    jobs = []
+    for placed in found.jobs:
+        beside = {t: h if server is None else server for t, h, _ in placed or ()}
+        ps = tuple((t, h, 1) for t, h in sorted(beside.items()))
+        jobs.append(None if placed is None else kind(workers=tuple(placed), ps=ps))
+    return jobs, found.told()
 
 
 def replay(

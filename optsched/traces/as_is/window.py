@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass
 from optsched.problem import InputError, Window
 from optsched.traces.opening import Tables, read_tables, seconds
-from optsched.traces.windows import HOUR, from_start, work_of
+from optsched.traces.windows import HOUR, classes_of, from_start, work_of
 
 MOST_PLACES = 10**7  # jobs times slots
 KINDS = {"gpu": ("gpu", "GPU"), "cpu": ("cpu", "core"), "memory_gb": ("memory", "GB")}
@@ -45,11 +46,36 @@ class AsItIs:
     demand: Sequence[tuple[float, ...]]  # of one task
     machines: tuple[MachineClass, ...]
 
-    def seconds_per_batch(self, i: int) -> float:
-        """Return tau, in slots, with which ``tasks`` mini-batches are the work of job ``i``."""
+    def platform(self) -> dict[str, Any]:
+        """Return what an instance of it says, but for its machines and jobs."""
+        return {
+            "slot_seconds": self.slot_seconds,
+            "horizon": self.slots,
+            "resources": self.resources,
+            "units": self.units,
+            "drawn": ("utility",),
+            "source": self.told,
+        }
+
+    def job(self, i: int) -> dict[str, Any]:
+        """Return what a job says, but for rates of workers and utility.
+
+        It is its tasks; so its parameter server (PS) asks for nothing, and one is enough for all.
+        The time of a mini-batch is such that ``tasks`` of them are the work.
+        """
         tasks = int(self.jobs["tasks"].iloc[i])
         scale = 10 ** len(str(2 * tasks))
-        return float(math.floor(Fraction(self.work[i], tasks) * scale) / scale)
+        return {
+            "arrival": self.arrival[i],
+            "epochs": 1,
+            "chunks": tasks,
+            "batches_per_chunk": 1,
+            "batch_time": float(math.floor(Fraction(self.work[i], tasks) * scale) / scale),
+            "gradient_mb": 0.0,
+            "ps_bandwidth": float(tasks),
+            "worker_demand": self.demand[i],
+            "ps_demand": (0.0,) * len(self.units),
+        }
 
 
 def open_as_is(family: str, source: Path, window: Window) -> AsItIs:
@@ -170,14 +196,7 @@ def as_it_is(
             tuple(round(float(x), 3) for x in row)
             for row in window[names].fillna(0.0).itertuples(index=False)
         ],
-        machines=tuple(
-            MachineClass(
-                name=str(row["name"]),
-                count=int(row["count"]),
-                capacity=tuple(round(float(row[n]), 3) for n in names),
-            )
-            for row in machines.to_dict("records")
-        ),
+        machines=classes_of(machines, names),
     )
 
 

@@ -29,7 +29,13 @@ from optsched.problem import InputError, Window
 from optsched.process import talk
 from optsched.traces.opening import read_tables, reading, seconds
 from optsched.traces.throughputs import read_throughputs
-from optsched.traces.windows import arrival_slots, must_reach, sensible, take_window
+from optsched.traces.windows import (
+    apportioned,
+    arrival_slots,
+    must_reach,
+    sensible,
+    take_window,
+)
 
 RANGES = Settings()
 RESOURCES = ("k80", "p100", "v100", "cpu", "memory", "bandwidth")
@@ -267,11 +273,7 @@ def _number(
 
 def _servers(number: int, classes: Classes) -> tuple[MachineClass, ...]:
     """Split a number in the proportions of ``classes``: largest remainder, ties to the first."""
-    weights = np.array([share for _, share, _ in classes])
-    shares = weights * number // weights.sum()
-    rest = weights * number % weights.sum()
-    for c in np.argsort(-rest, kind="stable")[: number - int(shares.sum())]:
-        shares[c] += 1
+    shares = apportioned(np.array([share for _, share, _ in classes]), number)
     return tuple(
         MachineClass(name=name, count=int(n), capacity=capacity)
         for (name, _, capacity), n in zip(classes, shares, strict=True)

@@ -15,9 +15,8 @@ from typing import Any
 import pandas as pd
 
 from optsched.families.dmlrs.facts import describe, offered_load, warnings
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
 from optsched.families.dmlrs.sources.as_is import as_is
-from optsched.families.dmlrs.sources.as_is import recorded as replayed
 from optsched.families.dmlrs.sources.presets import Settings, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_ratio, exact
@@ -25,19 +24,12 @@ from optsched.numbers.streams import Ahead, Streams
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
-from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
-from optsched.traces import Tables, read_tables, reading, seconds
+from optsched.scheduling.shapes import Shapes, drawn_demands
+from optsched.traces import Tables, read_tables, reading
 from optsched.traces.as_is.window import open_as_is
+from optsched.traces.opening import DEFAULTS
 from optsched.traces.profiles import COLUMNS, read_profiles
-from optsched.traces.windows import (
-    MOST_WORK,
-    arrival_slots,
-    must_reach,
-    scaled,
-    sensible,
-    take_window,
-    tell_scaling,
-)
+from optsched.traces.windows import MOST_WORK, arrival_slots, classes_of, scaled, take_window
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
@@ -66,41 +58,19 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
     """
     if window.as_is:
         return as_is(open_as_is("dmlrs", source, window))
-    chosen = window.settle(
-        "dmlrs",
-        **{"machines": None, "profiles": None, "shapes": None, "jobs": 100, "slots": 100},
-        **{"slot": None, "start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
-    )
+    chosen = window.settle("dmlrs", **{"machines": None, "profiles": None} | DEFAULTS)
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
     models = []
     for path in chosen.pop("profiles") or ():
         with reading(path):
             models.append(read_profiles(path))
-    slot, chosen["seed"] = chosen.pop("slot"), chosen.pop("draw_seed")
-    length = None if slot is None else seconds(slot)
-    measured = _together(models) if models else None
-
-    def made(slot_seconds: float) -> DmlrsInstance:
-        inst = from_trace(tables, profiles=measured, slot_seconds=slot_seconds, **chosen)
-        must_reach(chosen["load"], offered_load(inst), inst, inst.horizon)
-        return inst
-
-    settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
-    some = take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
-    inst = sensible(some, chosen["slots"], length, made, asked=window.load is not None)
-    listed = MACHINES if tables.machines is None else tables.machines
-    tell_scaling(some, inst, f"{len(inst.capacity)} in place of {listed['count'].sum()}")
-    return inst
-
-
-def recorded(
-    source: Path, window: Window, inst: DmlrsInstance
-) -> tuple[DmlrsSchedule, list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
-    if not window.as_is:
-        return None
-    start = open_as_is("dmlrs", source, window).recorded
-    return None if start is None else replayed(inst, start)
+    return tables.open_scaled(
+        chosen | {"profiles": _together(models) if models else None},
+        from_trace,
+        offered_load,
+        lambda inst: len(inst.capacity),
+        asked=window.load is not None,
+    )
 
 
 def _together(models: list[pd.DataFrame]) -> pd.DataFrame:
@@ -160,18 +130,11 @@ def from_trace(
     settings.positive(load=load, slot_seconds=slot_seconds)
     settings.whole(0, seed=seed)
     window = take_window(tables.jobs, jobs, start, min_tasks)
-    classes = [
-        MachineClass(
-            name=str(row["name"]),
-            count=int(row["count"]),
-            capacity=tuple(round(float(row[c]), 3) for c in ("gpu", "cpu", "memory_gb")),
-        )
-        for row in (MACHINES if tables.machines is None else tables.machines).to_dict("records")
-    ]
+    classes = classes_of(tables.listed, ("gpu", "cpu", "memory_gb"))
     models = PROFILES if profiles is None else profiles
     streams = Ahead(seed)
     listed = models.to_dict("records")
-    draw = _Draw(streams, slot_seconds, listed, Shapes(streams, tables.shapes), tuple(classes))
+    draw = _Draw(streams, slot_seconds, listed, Shapes(streams, tables.shapes), classes)
     arrivals = arrival_slots(window, slots)
     drawn = [draw.job(i, row, arrivals[i]) for i, row in enumerate(window.to_dict("records"))]
     whole = DmlrsInstance(
@@ -179,7 +142,7 @@ def from_trace(
         horizon=slots,
         resources=RESOURCES,
         units=UNITS,
-        machines=tuple(classes),
+        machines=classes,
         jobs=tuple(drawn),
         drawn=_drawn(window, profiles),
         source=(

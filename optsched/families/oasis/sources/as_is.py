@@ -6,69 +6,39 @@ its tasks; so its parameter server (PS) asks for nothing, and sits beside the ma
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from pathlib import Path
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule
 from optsched.families.oasis.sources.presets import Settings, draw_utility
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Ahead
-from optsched.traces.as_is.replay import replay
+from optsched.problem import Window
+from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs
 
 
 def as_is(said: AsItIs) -> OasisInstance:
     """Make an instance of a window in which nothing is scaled."""
-    streams, ranges = Ahead(said.seed), Settings()
-    tasks = said.jobs["tasks"].tolist()
+    streams, target = Ahead(said.seed), Settings().target
+    jobs = []
+    for i, work in enumerate(said.work):
+        known = said.job(i)
+        later = -(-work // known["chunks"]) - 1
+        utility = draw_utility(streams("utility", i), target, later=later)
+        jobs.append(OasisJob(**known, worker_bandwidth=1.0, utility=utility))
+    nothing = (0.0,) * len(said.units)
     return OasisInstance(
-        slot_seconds=said.slot_seconds,
-        horizon=said.slots,
-        resources=said.resources,
-        units=said.units,
+        **said.platform(),
         worker_machines=said.machines,
-        ps_machines=(MachineClass(name="parameter servers", capacity=(0.0,) * len(said.units)),),
-        jobs=tuple(
-            OasisJob(
-                arrival=arrival,
-                epochs=1,
-                chunks=tasks[i],
-                batches_per_chunk=1,
-                batch_time=said.seconds_per_batch(i),
-                gradient_mb=0.0,
-                worker_bandwidth=1.0,
-                ps_bandwidth=float(tasks[i]),  # one PS is enough for all
-                worker_demand=said.demand[i],
-                ps_demand=(0.0,) * len(said.units),
-                utility=draw_utility(
-                    streams("utility", i), ranges.target, later=-(-said.work[i] // tasks[i]) - 1
-                ),
-            )
-            for i, arrival in enumerate(said.arrival)
-        ),
-        drawn=("utility",),
-        source=said.told,
+        ps_machines=(MachineClass(name="parameter servers", capacity=nothing),),
+        jobs=tuple(jobs),
     )
 
 
-def recorded(inst: OasisInstance, start: Sequence[int | None]) -> tuple[OasisSchedule, list[str]]:
-    """Return the schedule that was really run, and what of it does not fit the model."""
-    tasks = [job.chunks for job in inst.jobs]
-    units = inst.units_of_sides[0]
-    found = replay(
-        start,
-        inst.work,
-        tasks,
-        units.demands([job.worker_demand for job in inst.jobs]),
-        units.capacities(inst.worker_capacity),
-        inst.horizon,
-    )
-    jobs = [
-        None
-        if placed is None
-        else JobSchedule(
-            workers=tuple(placed),
-            ps=tuple((t, 0, 1) for t in sorted({t for t, _, _ in placed})),
-        )
-        for placed in found.jobs
-    ]
-    return OasisSchedule(jobs=tuple(jobs)), found.told()
+def recorded(
+    source: Path, window: Window, inst: OasisInstance
+) -> tuple[OasisSchedule, list[str]] | None:
+    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    machines = inst.units_of_sides[0], inst.worker_capacity
+    found = replay.recorded(source, window, inst, machines, inst.work, JobSchedule, server=0)
+    return None if found is None else (OasisSchedule(jobs=tuple(found[0])), found[1])

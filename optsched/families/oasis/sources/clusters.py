@@ -10,11 +10,12 @@ from optsched.families.oasis.sources.presets import NIC
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.scheduling.shapes import MACHINES
+from optsched.traces.windows import classes_of
 
 
 def host_classes(
     table: pd.DataFrame, streams: Streams
-) -> tuple[list[MachineClass], list[MachineClass], tuple[str, ...]]:
+) -> tuple[tuple[MachineClass, ...], tuple[MachineClass, ...], tuple[str, ...]]:
     """Return the classes that host workers, those that host PS, and what was drawn of them."""
     workers, servers = table[table["gpu"] > 0], table[table["gpu"] == 0]
     drawn: tuple[str, ...] = ()
@@ -28,17 +29,9 @@ def host_classes(
     return _classes(workers, streams, "worker nic"), _classes(servers, streams, "ps nic"), drawn
 
 
-def _classes(table: pd.DataFrame, streams: Streams, stream: str) -> list[MachineClass]:
+def _classes(table: pd.DataFrame, streams: Streams, stream: str) -> tuple[MachineClass, ...]:
     nic = [
         float(streams(stream, c).integers(*NIC, endpoint=True)) if math.isnan(x) else float(x)
         for c, x in enumerate(table["nic_gbps"])
     ]
-    rows = zip(
-        *(table[name] for name in ("name", "count", "gpu", "cpu", "memory_gb")), nic, strict=True
-    )
-    return [
-        MachineClass(
-            name=str(name), count=int(count), capacity=(*(round(float(x), 3) for x in amounts),)
-        )
-        for name, count, *amounts in rows
-    ]
+    return classes_of(table.assign(nic_gbps=nic), ("gpu", "cpu", "memory_gb", "nic_gbps"))

@@ -15,9 +15,8 @@ from typing import Any
 import pandas as pd
 
 from optsched.families.oasis.facts import describe, offered_load, warnings
-from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule, demand_totals
+from optsched.families.oasis.instance import OasisInstance, OasisJob, demand_totals
 from optsched.families.oasis.sources.as_is import as_is
-from optsched.families.oasis.sources.as_is import recorded as replayed
 from optsched.families.oasis.sources.clusters import host_classes
 from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate
 from optsched.numbers import settings
@@ -25,30 +24,17 @@ from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
-from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
-from optsched.traces import Tables, read_tables, seconds
+from optsched.scheduling.shapes import Shapes, drawn_demands
+from optsched.traces import Tables, read_tables
 from optsched.traces.as_is.window import open_as_is
-from optsched.traces.windows import (
-    arrival_slots,
-    must_reach,
-    scaled,
-    sensible,
-    take_window,
-    tell_scaling,
-    work_of,
-)
+from optsched.traces.opening import DEFAULTS
+from optsched.traces.windows import arrival_slots, scaled, take_window, work_of
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
 RANGES = Settings()
 RESOURCES = ("gpu", "cpu", "memory", "bandwidth")
 UNITS = ("GPU", "core", "GB", "Gbps")
-
-
-DEFAULTS = {
-    **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": None},
-    **{"start": "0", "load": 2.0, "min_tasks": 1, "draw_seed": 0},
-}
 
 
 def open_trace(source: Path, window: Window) -> OasisInstance:
@@ -62,32 +48,13 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
     if window.as_is:
         return as_is(open_as_is("oasis", source, window))
     chosen = window.settle("oasis", **DEFAULTS)
-    tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
-    slot, chosen["seed"] = chosen.pop("slot"), chosen.pop("draw_seed")
-    length = None if slot is None else seconds(slot)
-
-    def made(slot_seconds: float) -> OasisInstance:
-        inst = from_trace(tables, slot_seconds=slot_seconds, **chosen)
-        must_reach(chosen["load"], offered_load(inst)["worker"], inst, inst.horizon)
-        return inst
-
-    settings.whole(jobs=chosen["jobs"], slots=chosen["slots"], min_tasks=chosen["min_tasks"])
-    some = take_window(tables.jobs, chosen["jobs"], chosen["start"], chosen["min_tasks"])
-    inst = sensible(some, chosen["slots"], length, made, asked=window.load is not None)
-    listed = MACHINES if tables.machines is None else tables.machines
-    taken = len(inst.worker_capacity) + len(inst.ps_capacity)
-    tell_scaling(some, inst, f"{taken} in place of {listed['count'].sum()}")
-    return inst
-
-
-def recorded(
-    source: Path, window: Window, inst: OasisInstance
-) -> tuple[OasisSchedule, list[str]] | None:
-    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
-    if not window.as_is:
-        return None
-    start = open_as_is("oasis", source, window).recorded
-    return None if start is None else replayed(inst, start)
+    return read_tables(source, chosen.pop("machines"), chosen.pop("shapes")).open_scaled(
+        chosen,
+        from_trace,
+        lambda inst: offered_load(inst)["worker"],
+        lambda inst: len(inst.worker_capacity) + len(inst.ps_capacity),
+        asked=window.load is not None,
+    )
 
 
 def from_trace(
@@ -152,8 +119,7 @@ def from_trace(
     streams = Ahead(seed)
     work = work_of(window, slot_seconds)
     arrival = arrival_slots(window, slots)
-    table = MACHINES if tables.machines is None else tables.machines
-    workers, servers, drawn_machines = host_classes(table, streams)
+    workers, servers, drawn_machines = host_classes(tables.listed, streams)
     shapes = Shapes(streams, tables.shapes)
     draw = _Draw(streams, slot_seconds, shapes, priority, workers, servers)
     trace_jobs = [
