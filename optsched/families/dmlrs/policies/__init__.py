@@ -1,8 +1,6 @@
 """The schedulers that PD-ORS is compared with: OASiS, as in the thesis, and three simple ones."""
 
-from optsched.families.dmlrs.policies.colocate import Colocate
-from optsched.families.dmlrs.policies.drf import Drf
-from optsched.families.dmlrs.policies.fifo import Fifo
+from optsched.families.dmlrs.policies.baselines import Colocate, Drf, Fifo
 from optsched.families.dmlrs.policies.oasis import Oasis
 
 BASELINES = {policy.name: policy for policy in (Oasis, Fifo, Drf, Colocate)}

@@ -87,33 +87,26 @@ class Machines(Pool):
         while n and not 0 <= task.needs.ps_inner[n] <= m + room:
             n -= 1
         self.give_held(task, held)
-        if n == 0:
-            return None
-        workers, ps = np.zeros_like(held.workers), np.zeros_like(held.ps)
-        workers[h], ps[h] = n, task.needs.ps_inner[n]
-        mended = Held(workers, ps)
-        self.take_held(task, mended)
-        return mended
+        return self._put(task, n, h) if n else None
 
     def alone(self, task: Task, fewest: int, most: int) -> Held | None:
         """Place as many workers as one machine holds with their PS, on that which holds most.
 
         None, and nothing, if no machine holds ``fewest``; ties go to the lowest number.
         """
-        best, where = 0, -1
         for n in range(most, fewest - 1, -1):
             m = task.needs.ps_inner[n]
-            if m == IMPOSSIBLE:
-                continue
-            load = n * task.worker_demand + m * task.ps_demand
-            fits = np.flatnonzero((self.free >= load).all(axis=1))
-            if len(fits):
-                best, where = n, int(fits[0])
-                break
-        if where < 0:
-            return None
-        workers, ps = np.zeros(len(self.free), np.int64), np.zeros(len(self.free), np.int64)
-        workers[where], ps[where] = best, task.needs.ps_inner[best]
+            if m != IMPOSSIBLE:
+                load = n * task.worker_demand + m * task.ps_demand
+                fits = np.flatnonzero((self.free >= load).all(axis=1))
+                if len(fits):
+                    return self._put(task, n, int(fits[0]))
+        return None
+
+    def _put(self, task: Task, number: int, h: int) -> Held:
+        """Put ``number`` workers and their PS on machine ``h``; they must fit."""
+        workers, ps = np.zeros((2, len(self.free)), np.int64)
+        workers[h], ps[h] = number, task.needs.ps_inner[number]
         held = Held(workers, ps)
         self.take_held(task, held)
         return held

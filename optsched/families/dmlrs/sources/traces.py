@@ -15,8 +15,7 @@ from typing import Any
 import pandas as pd
 
 from optsched.families.dmlrs.facts import describe, offered_load, warnings
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
-from optsched.families.dmlrs.sources.as_is import as_is
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.sources.presets import Settings, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, ceil_ratio, exact
@@ -26,7 +25,8 @@ from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import Shapes, drawn_demands
 from optsched.traces import Tables, read_tables, reading
-from optsched.traces.as_is.window import open_as_is
+from optsched.traces.as_is import replay
+from optsched.traces.as_is.window import AsItIs, open_as_is
 from optsched.traces.opening import DEFAULTS
 from optsched.traces.profiles import COLUMNS, read_profiles
 from optsched.traces.windows import MOST_WORK, arrival_slots, classes_of, scaled, take_window
@@ -57,7 +57,7 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
         A file or an option is wrong, or the load cannot be reached.
     """
     if window.as_is:
-        return as_is(open_as_is("dmlrs", source, window))
+        return _as_is(open_as_is("dmlrs", source, window))
     chosen = window.settle("dmlrs", **{"machines": None, "profiles": None} | DEFAULTS)
     tables = read_tables(source, chosen.pop("machines"), chosen.pop("shapes"))
     models = []
@@ -71,6 +71,27 @@ def open_trace(source: Path, window: Window) -> DmlrsInstance:
         lambda inst: len(inst.capacity),
         asked=window.load is not None,
     )
+
+
+def _as_is(said: AsItIs) -> DmlrsInstance:
+    """Make an instance of a window in which nothing is scaled, with its own times and machines.
+
+    Nothing is invented: what the trace does not name, a task does not ask for. A job is its tasks,
+    and takes as long as it took wherever they sit; so both rates are the same.
+    """
+    same = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "utility": Inverse()}
+    jobs = tuple(DmlrsJob(**said.job(i) | same) for i in range(len(said.work)))
+    return DmlrsInstance(**said.platform(), machines=said.machines, jobs=jobs)
+
+
+def recorded(
+    source: Path, window: Window, inst: DmlrsInstance
+) -> tuple[DmlrsSchedule, list[str]] | None:
+    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    work = [-(-needs.work // needs.inner) for needs in inst.needs]  # worker-slots
+    machines = inst.units_of_demands, inst.capacity
+    found = replay.recorded(source, window, inst, machines, work, JobSchedule)
+    return None if found is None else (DmlrsSchedule(jobs=tuple(found[0])), found[1])
 
 
 def _together(models: list[pd.DataFrame]) -> pd.DataFrame:

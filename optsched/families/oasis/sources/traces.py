@@ -15,8 +15,13 @@ from typing import Any
 import pandas as pd
 
 from optsched.families.oasis.facts import describe, offered_load, warnings
-from optsched.families.oasis.instance import OasisInstance, OasisJob, demand_totals
-from optsched.families.oasis.sources.as_is import as_is
+from optsched.families.oasis.instance import (
+    JobSchedule,
+    OasisInstance,
+    OasisJob,
+    OasisSchedule,
+    demand_totals,
+)
 from optsched.families.oasis.sources.clusters import host_classes
 from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate
 from optsched.numbers import settings
@@ -26,7 +31,8 @@ from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import Shapes, drawn_demands
 from optsched.traces import Tables, read_tables
-from optsched.traces.as_is.window import open_as_is
+from optsched.traces.as_is import replay
+from optsched.traces.as_is.window import AsItIs, open_as_is
 from optsched.traces.opening import DEFAULTS
 from optsched.traces.windows import arrival_slots, scaled, take_window, work_of
 
@@ -46,7 +52,7 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
         A file or an option is wrong, or the load cannot be reached.
     """
     if window.as_is:
-        return as_is(open_as_is("oasis", source, window))
+        return _as_is(open_as_is("oasis", source, window))
     chosen = window.settle("oasis", **DEFAULTS)
     return read_tables(source, chosen.pop("machines"), chosen.pop("shapes")).open_scaled(
         chosen,
@@ -55,6 +61,37 @@ def open_trace(source: Path, window: Window) -> OasisInstance:
         lambda inst: len(inst.worker_capacity) + len(inst.ps_capacity),
         asked=window.load is not None,
     )
+
+
+def _as_is(said: AsItIs) -> OasisInstance:
+    """Make an instance of a window in which nothing is scaled, with its own times and machines.
+
+    Nothing is invented but the utility: what the trace does not name, a task does not ask for. A
+    job is its tasks; its parameter server (PS) sits beside the machines of the list.
+    """
+    streams, target = Ahead(said.seed), Settings().target
+    jobs = []
+    for i, work in enumerate(said.work):
+        known = said.job(i)
+        later = -(-work // known["chunks"]) - 1
+        utility = draw_utility(streams("utility", i), target, later=later)
+        jobs.append(OasisJob(**known, worker_bandwidth=1.0, utility=utility))
+    nothing = (0.0,) * len(said.units)
+    return OasisInstance(
+        **said.platform(),
+        worker_machines=said.machines,
+        ps_machines=(MachineClass(name="parameter servers", capacity=nothing),),
+        jobs=tuple(jobs),
+    )
+
+
+def recorded(
+    source: Path, window: Window, inst: OasisInstance
+) -> tuple[OasisSchedule, list[str]] | None:
+    """Return what the cluster of a trace did, and what of it does not fit; None: it is not told."""
+    machines = inst.units_of_sides[0], inst.worker_capacity
+    found = replay.recorded(source, window, inst, machines, inst.work, JobSchedule, server=0)
+    return None if found is None else (OasisSchedule(jobs=tuple(found[0])), found[1])
 
 
 def from_trace(
@@ -91,9 +128,7 @@ def from_trace(
     slot_seconds : float
         Length of a slot, s.
     start : float or str
-        Where the window begins: seconds from the start of the trace, ``"30d"``, a date (if the
-        trace has dates), or ``"#500"``, the 500th job (of those that are taken) in the order of
-        submission.
+        Where the window begins, see `optsched.traces.windows.take_window`.
     load : float
         Offered load of the scarcest resource, see `offered_load`.
     seed : int

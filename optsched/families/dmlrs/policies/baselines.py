@@ -1,4 +1,8 @@
-"""First in, first out: the default of Hadoop and Spark."""
+"""Schedulers without prices.
+
+Hadoop and Spark run first in, first out by default, Mesos and YARN dominant resource fairness;
+`Colocate` is greedy, and knows nothing but locality.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from optsched.families.dmlrs.instance import Platform
 from optsched.families.dmlrs.policies.common import Baseline, Machines, Task
 from optsched.numbers.streams import Streams
 from optsched.problem import Prior
+from optsched.scheduling.online.filling import progressive_filling
 from optsched.scheduling.online.pool import Held
 
 
@@ -63,3 +68,48 @@ class Fifo(Baseline):
 def _placed(machines: Machines, task: Task, number: int) -> Held | None:
     """Place ``number`` workers on one machine if that is possible, else round robin."""
     return machines.alone(task, number, number) or machines.deal(task, number)
+
+
+class Drf(Baseline):
+    """All jobs are admitted and share the cluster by dominant resource fairness. Guarantee: none.
+
+    At every arrival and completion all machines are cleared, and progressive filling hands out
+    workers, with the parameter servers (PS) that they need at the outer rate, round robin, always
+    to the unfinished job with the least dominant share, until nothing fits. A job that happens to
+    end up on one machine runs at the inner rate, with the PS that this needs, or fewer workers.
+    """
+
+    name = "drf"
+
+    def decide(self) -> None:
+        """Share the machines anew."""
+        self.machines.clear()
+        self.held = {}
+        requests = {i: self.tasks[i].request() for i in sorted(self.backlog)}
+        known = {i: q for i, q in requests.items() if q is not None}
+        given = progressive_filling(self.machines, self.machines, list(known.values()))
+        for i, workers, ps in zip(known, *given, strict=True):
+            if workers.any():
+                held = self.machines.settle(self.tasks[i], Held(workers, ps))
+                if held is not None:
+                    self.held[i] = held
+
+
+class Colocate(Baseline):
+    """Every job runs on one machine, first come, first served with overtaking. Guarantee: none.
+
+    At every arrival and completion the waiting jobs, in the order of arrival, take the machine that
+    holds most of their workers together with the parameter servers that these need at the inner
+    rate (ties: the lowest number), and keep it until they are completed. Who finds no machine
+    waits, and others go ahead.
+    """
+
+    name = "colocate"
+
+    def decide(self) -> None:
+        """Start whoever fits on one machine."""
+        for i in self.backlog:
+            if i not in self.held:
+                held = self.machines.alone(self.tasks[i], 1, self.tasks[i].job.chunks)
+                if held is not None:
+                    self.held[i] = held
