@@ -20,8 +20,20 @@ from typing import Any
 
 from optsched.files.disk import open_file
 from optsched.inputs import SAMPLE, open_input
-from optsched.problem import Family, InputError, Instance, Level, Window, get_family
+from optsched.optimum import Optimum, solve
+from optsched.policies.plugins import get_policy
+from optsched.problem import (
+    Family,
+    InputError,
+    Instance,
+    Level,
+    Policy,
+    Window,
+    family_of,
+    get_family,
+)
 from optsched.process import talk
+from optsched.simulation import Run, simulate
 
 KEY = 16  # bytes of a key
 FILES = ("machines", "profiles", "shapes")  # fields of Window that name files
@@ -202,6 +214,13 @@ class Contender:
         said = ", ".join(f"{k}={_short(v)}" for k, v in self.parameters.items())
         return f"{self.name}({said})" if said else self.name
 
+    def play(self, instance: Instance, seed: int) -> Run:
+        """Run the policy on an instance."""
+        chosen: Policy | str = self.name
+        if self.parameters:
+            chosen = get_policy(family_of(instance), self.name, **self.parameters)
+        return simulate(instance, chosen, seed=seed, sealed=self.sealed)
+
     def serves(self, family: Family) -> bool:
         """Whether the family has a policy of this name, or it comes from outside."""
         return ":" in self.name or self.name in family.policies
@@ -235,11 +254,8 @@ def digest_of(path: Path) -> str:
     InputError
         It cannot be read.
     """
-    digest = hashlib.sha256()
     with open_file(path) as f:
-        while part := f.read(1 << 20):
-            digest.update(part)
-    return digest.hexdigest()
+        return hashlib.file_digest(f, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -267,6 +283,10 @@ class Reference:
     def limit(self) -> str:
         """What ends the search for an open optimum: only work repeats."""
         return "seconds" if self.effort is None else "effort"
+
+    def solve(self, instance: Instance) -> Optimum:
+        """Look for the optimum of an instance."""
+        return solve(instance, **self.content)
 
 
 @dataclass(frozen=True)

@@ -21,21 +21,11 @@ from optsched.campaigns.store import Best, Row, State
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import first_error
 from optsched.intervals import Ratio
-from optsched.optimum import refuted, solve
-from optsched.policies.plugins import get_policy
+from optsched.optimum import refuted
 from optsched.policies.trouble import explain
-from optsched.problem import (
-    Family,
-    Frozen,
-    InputError,
-    Instance,
-    Level,
-    Policy,
-    Status,
-    get_family,
-)
+from optsched.problem import Family, Frozen, InputError, Instance, Level, Status, get_family
 from optsched.process import blas, interrupts
-from optsched.simulation import Run, simulate
+from optsched.simulation import Run
 
 LONGEST = 600  # characters of a message
 
@@ -136,13 +126,7 @@ def _instance(task: Task) -> tuple[Instance, bytes]:
 
 def _best(task: Task, instance: Instance) -> Best:
     """Look for the optimum."""
-    asked = task.reference
-    limit: dict[str, Any] = (
-        {"time_limit": asked.time_limit} if asked.effort is None else {"effort": asked.effort}
-    )
-    found = solve(
-        instance, method=asked.method, gap=asked.gap, seed=asked.seed, check=asked.check, **limit
-    )
+    asked, found = task.reference, task.reference.solve(instance)
     # a word is enough only for whoever asks for no more
     sworn = asked.check != Level.CERTIFIED
     gap = found.gap if sworn else found.certified_gap
@@ -175,10 +159,7 @@ def _row(task: Task, instance: Instance) -> Row:
     """
     assert task.contender is not None
     family = get_family(task.source.family)
-    chosen: Policy | str = task.contender.name
-    if task.contender.parameters:
-        chosen = get_policy(family, task.contender.name, **task.contender.parameters)
-    run = simulate(instance, chosen, seed=task.policy_seed, sealed=task.contender.sealed)
+    run = task.contender.play(instance, task.policy_seed)
     known = _known(family, instance, run)
     best = task.best
     if best is None and _memory.best is not None:

@@ -110,15 +110,9 @@ class Cells:
 
 def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
     """Return what there is, the number of each value in that, and where each comes first."""
-    place: dict[Any, int] = {}
-    first = []
-    numbers = np.zeros(len(values), dtype=np.int64)
-    for k, value in enumerate(values):
-        if value not in place:
-            place[value] = len(place)
-            first.append(k)
-        numbers[k] = place[value]
-    return list(place), numbers, np.array(first, dtype=np.int64)
+    place = {value: k for k, value in enumerate(dict.fromkeys(values))}
+    numbers = np.array([place[value] for value in values], dtype=np.int64)
+    return list(place), numbers, np.unique(numbers, return_index=True)[1]
 
 
 def _floats(values: Sequence[Any]) -> Floats:

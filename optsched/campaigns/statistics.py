@@ -200,12 +200,11 @@ def holm(p: Sequence[float]) -> list[float]:
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """
-    order = sorted(range(len(p)), key=p.__getitem__)
-    found, least = [0.0] * len(p), 0.0
-    for rank, k in enumerate(order):
-        least = max(least, min(1.0, p[k] * (len(p) - rank)))
-        found[k] = least
-    return found
+    order = np.argsort(p, kind="stable")
+    found = np.empty(len(p))
+    raised = np.minimum(1.0, np.array(p)[order] * np.arange(len(p), 0, -1))
+    found[order] = np.maximum.accumulate(raised)
+    return [float(x) for x in found]
 
 
 def ecdf(sample: Sample) -> Mapping[str, Floats]:

@@ -6,14 +6,12 @@ Everything draws on figures of its own (no window is opened) and is written as P
 from __future__ import annotations
 
 import math
-import statistics
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from optsched.drawing import (
     COLOURS,
@@ -27,11 +25,10 @@ from optsched.drawing import (
 )
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum
+from optsched.pages.scales import Scale
 from optsched.problem import Instance, Schedule, family_of, get_family
 from optsched.reports import RatioReport
 
-SQUEEZED = 4  # largest ratio / median ratio from which the axis of ratios is logarithmic
-HUGE = 1e12  # larger ratios are drawn like infinite ones
 BEYOND, GAPS = 0.5, 10  # how far the axis of the objective reaches: shares of it, gaps left
 
 
@@ -96,48 +93,14 @@ def convergence(optimum: Optimum) -> Figure:
     return figure
 
 
-@dataclass(frozen=True)
-class Extent:
-    """What an axis of ratios shows, from ``low`` to ``high``; 1 is always inside."""
-
-    low: float
-    high: float
-    log: bool
-
-    @classmethod
-    def of(cls, ratios: Sequence[Ratio]) -> Extent:
-        """Choose the axis for some ratios; infinite, huge and unknown ends are outside.
-
-        It is logarithmic where the largest end is more than ``SQUEEZED`` times the median of the
-        low ends (the lower one of two): else half of the policies would share a quarter of it.
-        """
-        known = [e for r in ratios for e in (r.low, r.high) if e is not None]
-        ends = [1.0, *(e for e in known if 1 / HUGE <= e <= HUGE)]
-        lows = [r.low for r in ratios if r.low <= HUGE] or [1.0]
-        low, high = min(ends), max(ends)
-        log = high > SQUEEZED * max(1.0, statistics.median_low(lows))
-        if log:
-            room = max(high / low, 2.0) ** 0.04
-            return cls(low / room, high * room, log)
-        room = 0.04 * max(high - low, 0.1)
-        return cls(low - room, max(high, low + 0.1) + room, log)
-
-    def show(self, axis: Axes) -> None:
-        """Give ``axis`` its scale, its ends, and marks that can be read."""
-        if not self.log:
-            axis.set_xlim(self.low, self.high)
-            return
+def _show(axis: Axes, scale: Scale) -> None:
+    """Give ``axis`` its scale, its ends, and marks that can be read."""
+    if scale.log:
         axis.set_xscale("log")
-        decades = math.log10(self.high / self.low)
-        if decades <= 2.5:
-            steps = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if decades <= 1 else (1.0, 2.0, 5.0)
-            whole = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)))
-            axis.xaxis.set_major_locator(FixedLocator([s * 10.0**k for k in whole for s in steps]))
-        else:
-            axis.xaxis.set_major_locator(LogLocator(numticks=7))
+        axis.xaxis.set_major_locator(FixedLocator(scale.steps()))
         axis.xaxis.set_minor_locator(NullLocator())
         axis.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-        axis.set_xlim(self.low, self.high)
+    axis.set_xlim(scale.low, scale.high)
 
 
 def ratio_bars(report: RatioReport) -> Figure:
@@ -149,8 +112,9 @@ def ratio_bars(report: RatioReport) -> Figure:
     rows = list(reversed(report.policies))
     figure = new_figure(7.6, 1.4 + 0.36 * max(3, len(rows)))
     axis = figure.subplots()
-    extent = Extent.of([row.ratio for row in rows])
-    extent.show(axis)
+    highs = [row.ratio.high for row in rows if row.ratio.high is not None]
+    extent = Scale.of_ratios([row.ratio.low for row in rows], highs)
+    _show(axis, extent)
     for y, row in enumerate(rows):
         _bar(axis, y, row.ratio, extent)
     axis.axvline(1.0, color="black", linewidth=1)
@@ -167,7 +131,7 @@ def ratio_bars(report: RatioReport) -> Figure:
     return figure
 
 
-def _bar(axis: Axes, y: int, ratio: Ratio, extent: Extent) -> None:
+def _bar(axis: Axes, y: int, ratio: Ratio, extent: Scale) -> None:
     def inside(end: float) -> float:
         return min(max(end, extent.low), extent.high)
 

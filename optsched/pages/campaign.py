@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from optsched.campaigns.axes import canonical
+from optsched.campaigns.axes import canonical, digest_of
 from optsched.campaigns.campaign import Campaign, Status
 from optsched.campaigns.crews.queue import duration
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import Sample, contender_of, group_of
 from optsched.campaigns.statistics import Statistics, Summary, statistics
 from optsched.campaigns.store import LEVELS, State, Store
-from optsched.files.disk import open_file
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
@@ -356,7 +355,7 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
     plan, clock = found.plan, "seconds" in found.status.limits
     asked = {f"{k} {v}" for (text,) in _references(store) for k, v in json.loads(text).items() if v}
     facts = [
-        ("store", f"{found.path.name}, SHA-256 {_sha256(found.path)}"),
+        ("store", f"{found.path.name}, SHA-256 {digest_of(found.path)}"),
         ("plan, SHA-256", hashlib.sha256(canonical(plan.content()).encode()).hexdigest()),
         ("cells", found.status.head),
         ("work", f"{duration(wall / 1e6)} of one process"),
@@ -393,11 +392,3 @@ def _seeds(block: Any) -> str:
     first, last, n = block.seeds[0], block.seeds[-1], len(block.seeds)
     source = block.trace or block.preset or "first preset"
     return f"{block.family} {source}: {n} from {first} to {last}"
-
-
-def _sha256(path: Path) -> str:
-    digest = hashlib.sha256()
-    with open_file(path) as f:
-        while part := f.read(1 << 20):
-            digest.update(part)
-    return digest.hexdigest()

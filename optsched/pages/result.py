@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from optsched.campaigns.axes import digest_of
 from optsched.drawing import HINDSIGHT
-from optsched.files.disk import read_limited
-from optsched.files.envelope import LARGEST, load_instance, read_json
+from optsched.files.envelope import load_instance, read_json
 from optsched.files.provenance import all_versions
 from optsched.optimum import Optimum, shown_gap
 from optsched.pages import curves, words
@@ -194,10 +193,9 @@ def _provenance(
 ) -> list[Section]:
     runs = [] if report is None else list(report.runs)
     seeds = sorted({run.seed for run in runs})
-    digest = hashlib.sha256(read_limited(path, LARGEST)).hexdigest()
     versions = ", ".join(f"{name} {version}" for name, version in all_versions().items())
     facts = [
-        ("file", f"{path.name}, SHA-256 {digest}"),
+        ("file", f"{path.name}, SHA-256 {digest_of(path)}"),
         ("instance, SHA-256", instance.digest()),
         ("source", getattr(instance, "source", "") or "not said"),
         ("seeds of policies", ", ".join(map(str, seeds)) or "no policy was run"),

@@ -64,9 +64,12 @@ class Scale:
         >>> [text for _, text in Scale(0.9, 1100.0, log=True).marks()]
         ['1', '10', '100', '1000']
         """
-        return [(self.at(x), f"{x:.6g}") for x in (self._powers() if self.log else self._steps())]
+        return [(self.at(x), f"{x:.6g}") for x in self.steps()]
 
-    def _steps(self) -> list[float]:
+    def steps(self) -> list[float]:
+        """Return the numbers that are marked."""
+        if self.log:
+            return self._powers()
         rough = (self.high - self.low) / MARKS
         power = 10.0 ** math.floor(math.log10(rough))
         step = min((k * power for k in (1, 2, 5, 10)), key=lambda s: abs(math.log(s / rough)))

@@ -20,21 +20,17 @@ from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import contender_of
 from optsched.campaigns.store import Store
 from optsched.drawing import HINDSIGHT
-from optsched.optimum import solve
 from optsched.pages.blocks import Picture
-from optsched.policies.plugins import get_policy
 from optsched.problem import (
     Family,
     InputError,
     Instance,
-    Policy,
     PolicyError,
     Schedule,
     family_of,
     get_family,
 )
 from optsched.process import blas, interrupts
-from optsched.simulation import simulate
 
 PATIENCE = 10.0  # seconds that a schedule may have taken, so that it is computed again unasked
 LARGEST = 400_000  # bytes of a picture of lines; a larger one is stored as points
@@ -198,23 +194,14 @@ def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
             f"{contender.label} is a program from outside, which is run only if "
             f"`--policy {json.dumps(contender.label)}` asks for it"
         )
-    chosen: Policy | str = contender.name
-    if contender.parameters:
-        chosen = get_policy(family_of(instance), contender.name, **contender.parameters)
-    found = simulate(instance, chosen, seed=cell["seed"], sealed=contender.sealed).schedule
+    found = contender.play(instance, cell["seed"]).schedule
     if fingerprint(found) != cell["schedule"]:
         raise NotDrawnError(f"{contender.label} decides otherwise by now; have versions changed?")
     return found
 
 
 def _solve(instance: Instance, cell: dict[str, Any]) -> Schedule:
-    asked = Reference(**json.loads(cell["reference"]))
-    limit: dict[str, Any] = (
-        {"time_limit": asked.time_limit} if asked.effort is None else {"effort": asked.effort}
-    )
-    found = solve(
-        instance, method=asked.method, gap=asked.gap, seed=asked.seed, check=asked.check, **limit
-    )
+    found = Reference(**json.loads(cell["reference"])).solve(instance)
     interrupts.raise_if_asked()
     if found.schedule is None or fingerprint(found.schedule) != cell["optimum_schedule"]:
         raise NotDrawnError("the search finds another schedule by now; have versions changed?")
