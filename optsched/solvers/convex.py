@@ -74,6 +74,7 @@ def _attempt(
     """Return what came out, and after how many iterations."""
     import clarabel
     import cvxpy as cp
+    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
 
     chosen = clarabel.DefaultSettings()
     chosen.verbose = False
@@ -84,10 +85,10 @@ def _attempt(
         elif math.isfinite(number):
             setattr(chosen, name, number)
     data, chain, inverse = reduced
-    size = len(data["c"])
+    size, cones = len(data["c"]), dims_to_solver_cones(data["dims"])
     quadratic = data["P"] if "P" in data else csc_array((size, size))
     solver = clarabel.DefaultSolver(
-        triu(quadratic).tocsc(), data["c"], data["A"], data["b"], _cones(data["dims"]), chosen
+        triu(quadratic).tocsc(), data["c"], data["A"], data["b"], cones, chosen
     )
     if stop is not None:
         solver.set_termination_callback(lambda _: stop())
@@ -112,20 +113,3 @@ def _attempt(
     value = problem.value if status in ("optimal", "feasible") else None
     outcome = ConvexOutcome(status, None if value is None else float(value), inaccurate)
     return outcome, found.iterations
-
-
-def _cones(dims: Any) -> list[Any]:
-    """Return the cones of a reduced program in the order of its rows."""
-    import clarabel
-
-    if dims.psd:
-        raise ValueError("the problem has semidefinite cones, expected none")
-    cones: list[Any] = []
-    if dims.zero:
-        cones.append(clarabel.ZeroConeT(dims.zero))
-    if dims.nonneg:
-        cones.append(clarabel.NonnegativeConeT(dims.nonneg))
-    cones += [clarabel.SecondOrderConeT(n) for n in dims.soc]
-    cones += [clarabel.ExponentialConeT()] * dims.exp
-    cones += [clarabel.PowerConeT(float(p)) for p in dims.p3d]
-    return [*cones, *(clarabel.GenPowerConeT(powers, 1) for powers in dims.pnd)]

@@ -43,7 +43,6 @@ class Limits(TypedDict, total=False):
     threads: int
     time_limit: float
     seed: int
-    log: bool
     gap: float
 
 
@@ -52,7 +51,6 @@ def highs(
     threads: int = 1,
     time_limit: float = math.inf,
     seed: int = 0,
-    log: bool = False,
     mip: bool = False,
     gap: float = 0.0,
 ) -> highspy.Highs:
@@ -63,8 +61,6 @@ def highs(
     threads, seed : int
     time_limit : float
         Seconds of each run.
-    log : bool
-        Whether HiGHS prints what it does.
     mip : bool
         Whether the program has integer variables; presolve, which makes optima wrong, is then off.
     gap : float
@@ -74,7 +70,7 @@ def highs(
 
     highspy.Highs.resetGlobalScheduler(False)  # who ran before may have had other threads
     h = highspy.Highs()
-    options: dict[str, Any] = {"output_flag": log, "threads": threads, "random_seed": seed}
+    options: dict[str, Any] = {"output_flag": False, "threads": threads, "random_seed": seed}
     options |= {"time_limit": time_limit, "mip_rel_gap": gap, "mip_abs_gap": 0.0}
     if mip:
         options["presolve"] = "off"

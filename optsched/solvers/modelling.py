@@ -58,7 +58,6 @@ def solve_pyomo(
     gap: float = 0.0,
     threads: int = 1,
     seed: int = 0,
-    tee: bool = False,
     on_improve: Callable[[float], None] | None = None,
 ) -> PyomoOutcome:
     """Solve a linear or integer Pyomo model and load the solution into it, if there is one.
@@ -72,8 +71,6 @@ def solve_pyomo(
     time_limit, effort, gap, threads, seed
         As in :func:`solve_mip`, where it is known what a solver calls them (the seed and the
         effort: HiGHS alone).
-    tee : bool
-        Whether the solver prints what it does.
     on_improve : callable, optional
         Called with the objective whenever a better solution has been loaded into the model (HiGHS).
 
@@ -90,9 +87,9 @@ def solve_pyomo(
         After Ctrl-C (HiGHS); its ``result`` is a PyomoOutcome.
     """
     if solver == "highs":
-        limits = Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed, log=tee)
+        limits = Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed)
         return _pyomo_by_highs(model, on_improve, effort, limits)
-    return _pyomo_by_name(model, solver, time_limit, gap, threads, tee)
+    return _pyomo_by_name(model, solver, time_limit, gap, threads)
 
 
 def _pyomo_by_highs(
@@ -147,7 +144,7 @@ def _pyomo_by_highs(
 
 
 def _pyomo_by_name(
-    model: Any, solver: str, time_limit: float, gap: float, threads: int, tee: bool
+    model: Any, solver: str, time_limit: float, gap: float, threads: int
 ) -> PyomoOutcome:
     import pyomo.environ as pyo
 
@@ -165,7 +162,7 @@ def _pyomo_by_name(
         optimizer.options.update({k: v for k, v in known if k is not None and v is not None})
     if "highs" in solver:
         optimizer.options["presolve"] = "off"
-    results = optimizer.solve(model, load_solutions=False, tee=tee)
+    results = optimizer.solve(model, load_solutions=False)
     ended = results.solver.termination_condition
     if ended == pyo.TerminationCondition.infeasible:
         return PyomoOutcome("infeasible", None, None)
