@@ -13,8 +13,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from optsched.problem import InputError
 from optsched.process import lastwords
@@ -179,7 +180,7 @@ def read_limited(path: Path, most: int) -> bytes:
 
 
 @contextmanager
-def open_file(path: Path) -> Iterator[BinaryIO]:
+def open_file(path: Path) -> Iterator[BufferedReader]:
     """Open a plain file to read it.
 
     Raises

@@ -85,7 +85,7 @@ def _attempt(
         elif math.isfinite(number):
             setattr(chosen, name, number)
     data, chain, inverse = reduced
-    size, cones = len(data["c"]), dims_to_solver_cones(data["dims"])
+    size, cones = len(data["c"]), dims_to_solver_cones(data["dims"])  # type: ignore[no-untyped-call]
     quadratic = data["P"] if "P" in data else csc_array((size, size))
     solver = clarabel.DefaultSolver(
         triu(quadratic).tocsc(), data["c"], data["A"], data["b"], cones, chosen

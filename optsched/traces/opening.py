@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 from pydantic import ValidationError
@@ -19,6 +19,8 @@ from optsched.scheduling.shapes import MACHINES
 from optsched.traces.jobs import read_jobs
 from optsched.traces.machines import read_machines
 from optsched.traces.windows import must_reach, sensible, take_window, tell_scaling
+
+Made = TypeVar("Made", bound=Any)
 
 DEFAULTS = {
     **{"machines": None, "shapes": None, "jobs": 100, "slots": 100, "slot": None},
@@ -43,12 +45,12 @@ class Tables:
     def open_scaled(
         self,
         chosen: dict[str, Any],
-        make: Callable[..., Any],
-        load_of: Callable[[Any], Mapping[str, float]],
-        machines_of: Callable[[Any], int],
+        make: Callable[..., Made],
+        load_of: Callable[[Made], Mapping[str, float]],
+        machines_of: Callable[[Made], int],
         *,
         asked: bool,
-    ) -> Any:
+    ) -> Made:
         """Return what ``make`` makes of a window, in slots of a sensible length; tell the scaling.
 
         Parameters
@@ -66,7 +68,7 @@ class Tables:
         slot, seed = chosen.pop("slot"), chosen.pop("draw_seed")
         length = None if slot is None else seconds(slot)
 
-        def made(slot_seconds: float) -> Any:
+        def made(slot_seconds: float) -> Made:
             inst = make(self, slot_seconds=slot_seconds, seed=seed, **chosen)
             must_reach(chosen["load"], load_of(inst), inst, inst.horizon)
             return inst
