@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
-from optsched.families.dmlrs.policies.guarantee import proved
 from optsched.families.dmlrs.policies.prior import (
     PRINTED,
     SAFE,
     ln_bounds,
+    proved,
     theorem_gain,
     theorem_ratio,
 )

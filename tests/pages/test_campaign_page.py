@@ -23,7 +23,7 @@ from optsched.campaigns.export import save_csv
 from optsched.campaigns.plan import make_plan
 from optsched.campaigns.store import Store
 from optsched.drawing import contrast
-from optsched.pages.render import DARK
+from optsched.pages.page import DARK
 from optsched.pages.repeat import plan_text
 from optsched.problem import InputError
 

@@ -11,7 +11,7 @@ import optsched
 from optsched.families.oasis.facts import describe, offered_load, warnings
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.sources import traces
-from optsched.families.oasis.sources.clusters import MACHINES
+from optsched.families.oasis.sources.traces import MACHINES
 from optsched.numbers.resources import ceil_tol, exact
 from optsched.problem import InputError
 from optsched.traces import Tables, read_jobs, read_machines

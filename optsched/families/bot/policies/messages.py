@@ -16,8 +16,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.bot.policies.positions import Positions
-from optsched.families.bot.policies.waves import ADAPTIVE, Rules, Series, State, new_price, new_rate
+from optsched.families.bot.policies.waves import (
+    ADAPTIVE,
+    Positions,
+    Rules,
+    Series,
+    State,
+    new_price,
+    new_rate,
+)
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 

@@ -12,13 +12,13 @@ from optsched.families.bot.fairness import utilities
 from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.loads import feasible
 from optsched.families.bot.policies.messages import LATE, LOST, SENT, Mail, Network, exchange
-from optsched.families.bot.policies.positions import Positions
 from optsched.families.bot.policies.waves import (
     ADAPTIVE,
     GRADIENT,
     MIX,
     NAIVE,
     NONE,
+    Positions,
     Rules,
     Scratch,
     Series,

@@ -12,8 +12,7 @@ from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, Needs, Pla
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.families.dmlrs.policies.find_schedule import RandomizedOracle
-from optsched.families.dmlrs.policies.guarantee import proved
-from optsched.families.dmlrs.policies.prior import PRINTED, SAFE, ln_bounds, theorem_ratio
+from optsched.families.dmlrs.policies.prior import PRINTED, SAFE, ln_bounds, proved, theorem_ratio
 from optsched.numbers.arrays import Ints
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import asked

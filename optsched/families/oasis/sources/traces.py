@@ -7,6 +7,7 @@ epochs, gradients or utility. What it does not name is drawn, and the instance s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,19 +23,18 @@ from optsched.families.oasis.instance import (
     OasisSchedule,
     demand_totals,
 )
-from optsched.families.oasis.sources.clusters import host_classes
-from optsched.families.oasis.sources.presets import Range, Settings, draw_utility, generate
+from optsched.families.oasis.sources.presets import NIC, Range, Settings, draw_utility, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Ahead, Streams, draw_whole
 from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
-from optsched.scheduling.shapes import Shapes, drawn_demands
+from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
 from optsched.traces import Tables, read_tables
 from optsched.traces.as_is import replay
 from optsched.traces.as_is.window import AsItIs, open_as_is
 from optsched.traces.opening import DEFAULTS
-from optsched.traces.windows import arrival_slots, scaled, take_window, work_of
+from optsched.traces.windows import arrival_slots, classes_of, scaled, take_window, work_of
 
 __all__ = ["describe", "from_trace", "generate", "offered_load", "open_trace", "warnings"]
 
@@ -176,6 +176,30 @@ def from_trace(
             f"load {load:g}, seed {seed}"
         ),
     )
+
+
+def host_classes(
+    table: pd.DataFrame, streams: Streams
+) -> tuple[tuple[MachineClass, ...], tuple[MachineClass, ...], tuple[str, ...]]:
+    """Return the classes that host workers, those that host PS, and what was drawn of them."""
+    workers, servers = table[table["gpu"] > 0], table[table["gpu"] == 0]
+    drawn: tuple[str, ...] = ()
+    if not len(workers):
+        workers = servers
+    if not len(servers):
+        servers = MACHINES[MACHINES["gpu"] == 0]
+        drawn += ("ps_machines",)
+    if workers["nic_gbps"].isna().any() or servers["nic_gbps"].isna().any():
+        drawn += ("bandwidth of the machines",)
+    return _classes(workers, streams, "worker nic"), _classes(servers, streams, "ps nic"), drawn
+
+
+def _classes(table: pd.DataFrame, streams: Streams, stream: str) -> tuple[MachineClass, ...]:
+    nic = [
+        float(streams(stream, c).integers(*NIC, endpoint=True)) if math.isnan(x) else float(x)
+        for c, x in enumerate(table["nic_gbps"])
+    ]
+    return classes_of(table.assign(nic_gbps=nic), ("gpu", "cpu", "memory_gb", "nic_gbps"))
 
 
 @dataclass(frozen=True)
