@@ -73,14 +73,10 @@ def _meant(source: Path, family: Family, window: Window) -> tuple[Path, Window]:
 
 def _sample(file: str | tuple[str, ...]) -> Path | tuple[Path, ...]:
     """Return the path of a sample, or of several."""
-    if not isinstance(file, str):
-        return tuple(_one_sample(name) for name in file)
-    return _one_sample(file)
-
-
-def _one_sample(name: str) -> Path:
-    folder = Path(str(files("optsched") / "samples"))
-    found = sorted(folder.glob(f"{name}*"))
-    if not found:
-        raise InputError(f"{folder}: the sample {name} is missing, expected it in the package")
-    return found[0]
+    folder, found = Path(str(files("optsched") / "samples")), []
+    for name in (file,) if isinstance(file, str) else file:
+        there = sorted(folder.glob(f"{name}*"))
+        if not there:
+            raise InputError(f"{folder}: the sample {name} is missing, expected it in the package")
+        found.append(there[0])
+    return found[0] if isinstance(file, str) else tuple(found)

@@ -348,18 +348,20 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
         "optimum) ORDER BY id"
     )
     versions = [json.loads(text) for (text,) in sets]
+    listed = [", ".join(f"{name} {version}" for name, version in v.items()) for v in versions]
     (wall,) = store.rows(
         "SELECT (SELECT coalesce(sum(wall), 0) FROM cell) + (SELECT coalesce(sum(wall), 0) FROM "
         "optimum)"
     )[0]
     plan, clock = found.plan, "seconds" in found.status.limits
-    asked = {f"{k} {v}" for (text,) in _references(store) for k, v in json.loads(text).items() if v}
+    references = store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM optimum)")
+    asked = {f"{k} {v}" for (text,) in references for k, v in json.loads(text).items() if v}
     facts = [
         ("store", f"{found.path.name}, SHA-256 {digest_of(found.path)}"),
         ("plan, SHA-256", hashlib.sha256(canonical(plan.content()).encode()).hexdigest()),
         ("cells", found.status.head),
         ("work", f"{duration(wall / 1e6)} of one process"),
-        *((f"versions {k + 1}" if k else "versions", _listed(v)) for k, v in enumerate(versions)),
+        *((f"versions {k + 1}" if k else "versions", text) for k, text in enumerate(listed)),
         (
             "machine",
             "the store does not name it; "
@@ -378,14 +380,6 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
         Section("Provenance", [Facts("provenance", facts[:MOST_FACTS])]),
         Section("How to repeat it", of_campaign(found.path, plan, versions[0] if versions else {})),
     ]
-
-
-def _references(store: Store) -> list[Any]:
-    return store.rows("SELECT text FROM word WHERE id IN (SELECT reference FROM optimum)")
-
-
-def _listed(versions: dict[str, str]) -> str:
-    return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
 def _seeds(block: Any) -> str:

@@ -174,7 +174,9 @@ def convergence(optimum: Optimum) -> Plot | None:
     y = Scale.of(v for v in everything if low <= v <= high)
     curves = []
     for k, (name, points) in enumerate(sides.items()):
-        points = [points[i] for i in _spread(len(points))]
+        n = len(points)  # some of them, the first and the last one included
+        kept = np.linspace(0, n - 1, min(n, STEPS)).round().astype(int)
+        points = [points[i] for i in sorted(set(kept.tolist()))]
         at = [(f"{WIDE * x.at(t):.1f}", _down(v, y)) for t, v in points]
         corners = [at[0]]
         for (_, before), (place, value) in pairwise(at):
@@ -190,8 +192,3 @@ def convergence(optimum: Optimum) -> Plot | None:
         y=y,
         curves=curves,
     )
-
-
-def _spread(n: int) -> list[int]:
-    """Return places among n, the first and the last one included."""
-    return sorted(set(np.linspace(0, n - 1, min(n, STEPS)).round().astype(int).tolist()))

@@ -47,11 +47,8 @@ def _seeds(seeds: list[int]) -> Any:
 
 
 def _lines(content: Mapping[str, Any]) -> list[str]:
-    return [f"{_key(k)} = {_value(v)}" for k, v in content.items() if v is not None]
-
-
-def _key(name: str) -> str:
-    return name if RAW.fullmatch(name) else _value(name)
+    known = [(k, v) for k, v in content.items() if v is not None]
+    return [f"{k if RAW.fullmatch(k) else _value(k)} = {_value(v)}" for k, v in known]
 
 
 def _value(value: Any) -> str:
@@ -72,18 +69,16 @@ def of_campaign(store: Path, plan: Plan, versions: Mapping[str, str]) -> list[Co
         found.append(Code("compute all cells again:", f"optsched campaign run {toml}"))
     return [
         *found,
-        Code("Go on with the store, or see that nothing is missing:", _resume(name)),
-        Code("All cells, and the instance on which each policy is worst:", _export(name)),
+        Code(
+            "Go on with the store, or see that nothing is missing:",
+            f"optsched campaign resume {name}",
+        ),
+        Code(
+            "All cells, and the instance on which each policy is worst:",
+            f"optsched campaign export {name} --csv cells.csv --worst worst",
+        ),
         Code("This page:", f"optsched report {name} -o report.html"),
     ]
-
-
-def _resume(name: str) -> str:
-    return f"optsched campaign resume {name}"
-
-
-def _export(name: str) -> str:
-    return f"optsched campaign export {name} --csv cells.csv --worst worst"
 
 
 def install(versions: Mapping[str, str]) -> str:

@@ -163,7 +163,7 @@ def _best(
     family: Family, cells: list[dict[str, Any]], cell: dict[str, Any]
 ) -> dict[str, Any] | None:
     """Return the cell whose schedule is the best known; None: the search's own is."""
-    same = [c for c in cells if (c["instance"], c["reference"]) == _place(cell)]
+    same = [c for c in cells if all(c[k] == cell[k] for k in ("instance", "reference"))]
     known = [c for c in same if c["known"] is not None]
     top = max(known, key=lambda c: family.sign * c["known"], default=None)
     if top is None or (
@@ -171,10 +171,6 @@ def _best(
     ):
         return None
     return top
-
-
-def _place(cell: dict[str, Any]) -> tuple[int, str]:
-    return cell["instance"], cell["reference"]
 
 
 def _source(plan: Plan, content: str) -> Source:

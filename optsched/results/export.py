@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -57,12 +56,9 @@ def write_program(instance: Instance, path: Path, to: Format) -> tuple[str, ...]
         )
     notes = (*family.program_note(instance), *([] if convex else [HIGHS]))
     text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
-    write_whole(path, _commented(notes, to).encode() + text)
+    comments = (f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
+    write_whole(path, "".join(comments).encode() + text)
     return notes
-
-
-def _commented(notes: Sequence[str], to: Format) -> str:
-    return "".join(f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
 
 
 def _written_by_cvxpy(program: Any) -> bytes:

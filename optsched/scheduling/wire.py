@@ -170,12 +170,11 @@ def _write(decision: Mapping[int, Placement]) -> dict[str, Any]:
     sides = [side for p in decision.values() for side in (p.workers, p.ps)]
     numbers = chain.from_iterable(side.values() for side in sides)
     plain = {*map(type, chain(chain.from_iterable(sides), numbers))} <= {int}
-    write = dict if plain else _plain
+
+    def write(side: Mapping[Any, Any]) -> dict[Any, int]:
+        return dict(side) if plain else {str(h): index(n) for h, n in side.items()}
+
     return {
         str(i): {"workers": write(placement.workers), "ps": write(placement.ps)}
         for i, placement in decision.items()
     }
-
-
-def _plain(side: Mapping[Any, Any]) -> dict[Any, int]:
-    return {str(h): index(n) for h, n in side.items()}

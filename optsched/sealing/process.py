@@ -221,7 +221,7 @@ class SealedPolicy:
         while not selector.select(LOOK_UP):
             interrupts.raise_if_asked()
             if time.monotonic() > until:
-                raise self._late()
+                raise self._wrong(f"has not answered within {self.limit:g} s")
 
     def _listen(self, until: float, expected: str) -> Any:
         """Return what the next line holds under ``expected``."""
@@ -250,9 +250,6 @@ class SealedPolicy:
                 "what is meant for people belongs to stderr"
             )
         return content[expected]
-
-    def _late(self) -> PolicyError:
-        return self._wrong(f"has not answered within {self.limit:g} s")
 
     def _ended(self, heard: bytes) -> PolicyError:
         self._echo.join(FAREWELL)

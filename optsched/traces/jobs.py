@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
 from optsched.traces.columns import (
     BEGIN,
@@ -249,14 +248,9 @@ def _swf(path: Path) -> tuple[Table, None]:
         "tasks": np.where(tasks >= 1, tasks, np.nan),
         "gpu": np.zeros(len(columns)),
         "cpu": np.ones(len(columns)),
-        "memory_gb": _known_memory(memory, extended),
+        "memory_gb": np.where((memory > 0) & (not extended), memory / 1024**2, np.nan),
         "user": columns.text("user"),
     }, None
-
-
-def _known_memory(kilobytes: Floats, extended: bool) -> Floats:
-    known = (kilobytes > 0) & (not extended)
-    return np.where(known, kilobytes / 1024**2, np.nan)
 
 
 _READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], tuple[Table, Any]]]] = {

@@ -147,13 +147,12 @@ def read_pods(path: Path | str) -> pd.DataFrame:
             "gpu": gpus * milli / 1000,
             "cpu": cpu / 1000,
             "memory_gb": memory / 1024,
-            "models": [_sorted(text) for text in columns.text("gpu_spec")],
+            "models": [
+                "|".join(sorted({part.strip() for part in text.split("|") if part.strip()}))
+                for text in columns.text("gpu_spec")
+            ],
             "type": "",
         }
     ).sort_values("submit_seconds", kind="stable", ignore_index=True)
     pods.attrs = {"format": NAME, "start": None}
     return pods
-
-
-def _sorted(text: str) -> str:
-    return "|".join(sorted({part.strip() for part in text.split("|") if part.strip()}))

@@ -88,7 +88,7 @@ def _workflow(path: Path) -> Bag:
         tasks = {t["id"]: t for t in parts["specification"]["tasks"]}
         done = {
             t["id"]: (
-                str(t.get("command", {}).get("program") or _kind(t["id"])),
+                str(t.get("command", {}).get("program") or t["id"].split("_ID")[0]),
                 float(t["runtimeInSeconds"]),
             )
             for t in parts["execution"]["tasks"]
@@ -112,10 +112,6 @@ def _workflow(path: Path) -> Bag:
     if seconds <= 0:
         raise InputError(f"{path}: tasks of {program} take no time, expected running times above 0")
     return Bag(Path(path.name).stem.split(".")[0], None, seconds, sent, back, 1.0, count)
-
-
-def _kind(task: str) -> str:
-    return task.split("_ID")[0]
 
 
 def _json(path: Path) -> Mapping[str, Any]:

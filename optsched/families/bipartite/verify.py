@@ -16,7 +16,6 @@ import math
 import sys
 from collections.abc import Sequence
 from decimal import Context, Decimal
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -33,6 +32,7 @@ from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.kernels import kernel, plain
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
+from optsched.proofs.grid import float_below
 
 Marks = NDArray[np.uint64]
 
@@ -93,9 +93,7 @@ def admitted_rows(a: BipartiteArrays) -> Rows:
 @lru_cache(maxsize=100_000)
 def admitted(amount: float) -> float:
     """Return the largest float that is admitted where ``amount`` is there."""
-    most = exact(amount) * (1 + EPS)
-    near = float(most)
-    return near if Fraction(near) <= most else math.nextafter(near, -math.inf)
+    return float_below(exact(amount) * (1 + EPS))
 
 
 class Judge:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.families import later
 from optsched.families.bot.certificate.format import BotCertificate, check
-from optsched.families.bot.facts import describe, guarantee, headline, shadow_prices, warnings
+from optsched.families.bot.facts import describe, headline, shadow_prices, warnings
 from optsched.families.bot.fairness import measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import BotInstance, BotSchedule
@@ -45,7 +45,6 @@ FAMILY = Family(
     headline=headline,
     describe=describe,
     warnings=warnings,
-    guarantee=guarantee,
     pictures=later("optsched.families.bot.pictures", "pictures"),
     second=dict.fromkeys(("interior", "conic", "geometric", "exponential"), "simplex"),
     measure=measure,

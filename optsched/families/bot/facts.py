@@ -9,7 +9,6 @@ import numpy as np
 
 from optsched.families.bot.certificate.format import BotCertificate
 from optsched.families.bot.instance import BotInstance
-from optsched.problem import Prior
 
 
 def headline(inst: BotInstance) -> str:
@@ -73,11 +72,6 @@ def warnings(inst: BotInstance) -> Sequence[str]:
             f"the first is {idle[0]}"
         )
     return found
-
-
-def guarantee(inst: BotInstance, policy: str, prior: Prior) -> float | None:  # noqa: ARG001
-    """Return None: the theory promises convergence in the limit, and no ratio."""
-    return None
 
 
 def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mapping[str, Any]]:

@@ -83,20 +83,13 @@ def distance(
         high = least if high is None else min(high, least)
     if low is None or high is None:
         return math.inf
-    return _grown(abs(high - low))
-
-
-def _log_attained(inst: BotInstance, schedule: BotSchedule) -> Fraction | None:
-    return attained(inst, totals(inst, schedule))
+    log = abs(high - low)
+    return math.expm1(float(log)) if log < FARTHEST else math.inf
 
 
 def _log_proved(inst: BotInstance, certificate: BotCertificate) -> Fraction:
     (level,) = levels(inst, certificate)
     return log_mean(inst, level.pay, level.task)
-
-
-def _log_above(inst: BotInstance, bound: float) -> Fraction | None:
-    return _log_of(inst, bound, up=True)
 
 
 def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
@@ -109,10 +102,6 @@ def _log_of(inst: BotInstance, utility: float, *, up: bool) -> Fraction | None:
         return each
     base = (1 - alpha) * each
     return ln(base, up=up == (alpha < 1)) / (1 - alpha) if base > 0 else None
-
-
-def _grown(log: Fraction) -> float:
-    return math.expm1(float(log)) if log < FARTHEST else math.inf
 
 
 def _shortfall(
@@ -147,11 +136,6 @@ def _shortfall(
     return max(_over(top, rate) for top, rate in zip(tops, x, strict=True))
 
 
-def _each_alone(inst: BotInstance) -> list[Fraction]:
-    """Return at least what each application could have alone, shape (K,)."""
-    return [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
-
-
 def _over(top: Fraction, rate: Fraction) -> float:
     if rate <= 0:
         return 0.0 if top <= 0 else math.inf
@@ -175,5 +159,9 @@ class _Latest:
 
 
 # a method asks again and again, whether a gap is closed, of the same schedule and certificate
-_levels, _totals, _alone = _Latest(levels), _Latest(totals), _Latest(_each_alone)
-_attained, _proved, _above = _Latest(_log_attained), _Latest(_log_proved), _Latest(_log_above)
+_levels, _totals, _proved = _Latest(levels), _Latest(totals), _Latest(_log_proved)
+_attained = _Latest(lambda inst, schedule: attained(inst, totals(inst, schedule)))
+_above = _Latest(lambda inst, bound: _log_of(inst, bound, up=True))
+_alone = _Latest(  # at least what each application could have alone, shape (K,)
+    lambda inst: [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
+)

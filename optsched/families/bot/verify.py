@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 
@@ -168,7 +168,8 @@ class _Judge:
                 if size > 0:
                     for top in np.flatnonzero(way.arc == used).tolist():
                         nodes = _below(way.order, way.before, top)
-                        total += exact(size) * _sum(self.rho[k, nodes].tolist())
+                        rates = (exact(x) for x in self.rho[k, nodes].tolist() if x > 0)
+                        total += exact(size) * sum(rates, Fraction(0))
         return total
 
 
@@ -181,19 +182,12 @@ def _judged(equation: str, place: str, used: Fraction, capacity: float) -> Itera
 
 def _above(load: Sequence[Decimal], capacity: Sequence[float]) -> list[int]:
     """Return where a load that was rounded upwards might not fit."""
-    return [i for i, (x, c) in enumerate(zip(load, capacity, strict=True)) if x > _fits(c)]
-
-
-def _fits(capacity: float) -> Decimal:
-    return _decimal(capacity) * FITS  # 27 digits: exact
+    pairs = enumerate(zip(load, capacity, strict=True))
+    return [i for i, (x, c) in pairs if x > _decimal(c) * FITS]  # of 27 digits: exact
 
 
 def _decimal(x: float) -> Decimal:
     return Decimal(str(x))
-
-
-def _sum(rates: Iterable[float]) -> Fraction:
-    return sum((exact(x) for x in rates if x > 0), Fraction(0))
 
 
 def _subtree_sums(order: Ints, before: Ints, rates: Sequence[float]) -> list[Decimal]:

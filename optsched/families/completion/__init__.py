@@ -29,13 +29,9 @@ def _program(inst: CompletionInstance) -> Any:
     return completion_ilp(inst, None if jobs.impossible() is not None else latest_ends(jobs))
 
 
-def _by_density() -> AOnline:
-    return AOnline(order="density")
-
-
 POLICIES: Mapping[str, Callable[[], Policy]] = {
     "a_online": AOnline,
-    "a_online-density": _by_density,
+    "a_online-density": lambda: AOnline(order="density"),
     **BASELINES,
 }
 

@@ -100,7 +100,8 @@ class Baseline(ABC):
         """Start a waiting job in the mode that ends first among those that fit now, if any."""
         if not modes.size:
             return False
-        servers = self._servers()
+        types, none = self.cluster.types, np.zeros((0, *self.free.shape))
+        servers = PricedServers.of(types, none, self.free, self.cluster.ones)
         found = best_schedule(
             self.cluster.types,
             modes,
@@ -181,11 +182,6 @@ class Baseline(ABC):
         whole = max(1, ceil_tol(need))
         short = self.left[j] - whole * self._speed(j, piece)
         return whole if short <= slack(Fraction(self.tasks[j].job.batches)) / 2 else whole + 1
-
-    def _servers(self) -> PricedServers:
-        types = self.cluster.types
-        h, r = self.free.shape
-        return PricedServers.of(types, np.zeros((0, h, r)), self.free, self.cluster.ones)
 
     def _load(self, found: Found, workers: Ints, ps: Ints) -> Ints:
         types = self.cluster.types

@@ -116,12 +116,9 @@ class Scale:
         charged = Magnitude("price of capacity", NONE // (4 * jobs))
         one = Magnitude("1", 1)
         worth = (each + each + one + charged).total(jobs)
-        (worth + self._sizes()).named("worth of a packing").fits(NONE - 1)
+        size = Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
+        (worth + size).named("worth of a packing").fits(NONE - 1)
         return charged
-
-    def _sizes(self) -> Magnitude:
-        """Return the size of a machine: of all its resources together."""
-        return Magnitude("size of a machine", SURROGATE * len(self.inst.resources))
 
 
 def richest_end(inst: DmlrsInstance) -> Fraction:

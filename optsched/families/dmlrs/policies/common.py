@@ -49,11 +49,6 @@ class Task:
 class Machines(Pool):
     """The machines, shared by workers and parameter servers (PS)."""
 
-    def take_held(self, task: Task, held: Held) -> None:
-        """Put a job where ``held`` says; it must fit."""
-        self.take(task.worker_demand, held.workers)
-        self.take(task.ps_demand, held.ps)
-
     def give_held(self, task: Task, held: Held) -> None:
         """Take a job off its machines."""
         self.give(task.worker_demand, held.workers)
@@ -107,9 +102,9 @@ class Machines(Pool):
         """Put ``number`` workers and their PS on machine ``h``; they must fit."""
         workers, ps = np.zeros((2, len(self.free)), np.int64)
         workers[h], ps[h] = number, task.needs.ps_inner[number]
-        held = Held(workers, ps)
-        self.take_held(task, held)
-        return held
+        self.take(task.worker_demand, workers)
+        self.take(task.ps_demand, ps)
+        return Held(workers, ps)
 
 
 class Baseline(ABC):

@@ -153,6 +153,7 @@ def from_trace(
     window = take_window(tables.jobs, jobs, start, min_tasks)
     classes = classes_of(tables.listed, ("gpu", "cpu", "memory_gb"))
     models = PROFILES if profiles is None else profiles
+    skipped = ", ".join(models.attrs.get("skipped", ()))
     streams = Ahead(seed)
     listed = models.to_dict("records")
     draw = _Draw(streams, slot_seconds, listed, Shapes(streams, tables.shapes), classes)
@@ -169,15 +170,11 @@ def from_trace(
         source=(
             f"{tables.jobs.attrs.get('format', 'table')}: {jobs} jobs from "
             f"{window['name'].iloc[0]} on, at least {min_tasks} tasks each, load {load:g}, "
-            f"seed {seed}{_skipped(models.attrs.get('skipped', ()))}"
+            f"seed {seed}{f'; models left out: {skipped}' if skipped else ''}"
         ),
     )
     machines = scaled(classes, whole.asked, slots, load, nearest=True)
     return whole.on(machines)
-
-
-def _skipped(names: tuple[str, ...]) -> str:
-    return f"; models left out: {', '.join(names)}" if names else ""
 
 
 @dataclass(frozen=True)
