@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -228,8 +228,8 @@ def ratio(
     folder = plot and writable_folder(plot)
     load_statistics(statistics)
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
-    limits = {"method": method, "time_limit": time_limit, "effort": effort, "gap": gap}
-    limits |= {"threads": threads, "seed": seed}
+    limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "effort": effort}
+    limits |= {"gap": gap, "threads": threads, "seed": seed}
     with ending_well(), Journal(instance, output, method, start) as journal:
         with Ticker("running the policies", journal.watch) as ticker:
             known, others = None, None
@@ -253,16 +253,11 @@ def ratio(
                 optimum=known,
                 references=others,
                 schedule=outside,
-                method=method,
-                time_limit=time_limit,
-                effort=effort,
-                gap=gap,
-                seed=seed,
-                threads=threads,
                 start=start,
                 sealed=sealed,
                 watch=ticker.watch,
                 tell=tell,
+                **limits,
             )
         if known is None and start_from is None and interrupts.asked() is None:
             kept.keep(instance, limits, made.optimum, made.references)

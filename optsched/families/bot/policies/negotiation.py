@@ -228,17 +228,6 @@ class Negotiation:
         """Return the rates, divided by one factor such that nothing is overloaded, (K, N)."""
         return feasible(self.inst, self._rho)
 
-    @property
-    def depth(self) -> int:
-        """Hops from a master to the farthest node: a round takes twice as many."""
-        deepest = 0
-        for k in np.flatnonzero(self.active).tolist():
-            p, steps = self.positions, [0] * int(self.positions.size[k])
-            for i in range(1, len(steps)):
-                steps[i] = steps[p.up[k, i]] + 1
-            deepest = max(deepest, max(steps))
-        return deepest
-
 
 def without(
     inst: BotInstance, *, nodes: Sequence[int] = (), arcs: Sequence[int] = ()

@@ -157,7 +157,8 @@ def ratio_parameter(inst: OasisInstance) -> float:
 
 def most_workers(inst: OasisInstance, granularity: str = "exact") -> int:
     """Return the most workers, or units of work if those are finer, of any job in a slot."""
-    return max((_most(job, inst, granularity) for job in inst.jobs), default=1)
+    most = (max(job.chunks, len(_units(job, inst, granularity)) - 1) for job in inst.jobs)
+    return max(most, default=1)
 
 
 def most_work(inst: OasisInstance, granularity: str = "exact") -> int:
@@ -223,11 +224,6 @@ def _size(job: OasisJob, platform: Platform, granularity: str) -> int:
     # a job that can never finish needs no table for all of its work
     most = job.chunks * (platform.horizon - job.arrival) + 1
     return min(job_work(job, platform.slot_seconds), most)
-
-
-def _most(job: OasisJob, platform: Platform, granularity: str) -> int:
-    """Return the most workers, or units of work if those are finer, that a slot can hold."""
-    return max(job.chunks, len(_units(job, platform, granularity)) - 1)
 
 
 def _units(
