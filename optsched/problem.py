@@ -395,6 +395,11 @@ class Family:
         """1 if more is better, -1 if less is."""
         return 1 if self.sense == "max" else -1
 
+    def strictly(self, instance: Any, schedule: Any) -> tuple[Schedule, Verdict]:
+        """Return a policy's schedule without what it has not finished, judged by the model."""
+        kept = schedule if self.trim is None else self.trim(instance, schedule)
+        return kept, self.verify(instance, kept)
+
     def gap(
         self,
         instance: Any,

@@ -241,8 +241,7 @@ def _known(family: Family, instance: Instance, runs: Sequence[Run]) -> list[_Kno
     found = []
     for run in runs:
         if run.obeys:
-            kept = run.schedule if family.trim is None else family.trim(instance, run.schedule)
-            verdict = family.verify(instance, kept)
+            kept, verdict = family.strictly(instance, run.schedule)
             if verdict.value is not None and math.isfinite(verdict.value):
                 found.append(_Known(run.policy, kept, verdict.value))
     return found

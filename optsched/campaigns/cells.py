@@ -160,7 +160,7 @@ def _row(task: Task, instance: Instance) -> Row:
     assert task.contender is not None
     family = get_family(task.source.family)
     run = task.contender.play(instance, task.policy_seed)
-    known = _known(family, instance, run)
+    known = family.strictly(instance, run.schedule)[1].value if run.obeys else None
     best = task.best
     if best is None and _memory.best is not None:
         key, found = _memory.best
@@ -181,14 +181,6 @@ def _row(task: Task, instance: Instance) -> Row:
         seconds=run.seconds,
         schedule=fingerprint(run.schedule),
     )
-
-
-def _known(family: Family, instance: Instance, run: Run) -> float | None:
-    """Return what a run is worth as a schedule of the model; None where it is none."""
-    if not run.obeys:
-        return None
-    kept = run.schedule if family.trim is None else family.trim(instance, run.schedule)
-    return family.verify(instance, kept).value
 
 
 def _ends(

@@ -28,6 +28,17 @@ from optsched.problem import Extended, Frozen
 SAME = 1e-9  # policies whose ratios differ by less have done the same
 
 
+def between(low: float, high: float) -> str:
+    """Write what lies between two ends, as short as in a table.
+
+    >>> between(1.0, 1.0), between(1.0, 1.5), between(1.0, math.inf)
+    ('1', '1 .. 1.5', '>= 1')
+    """
+    if high <= low * (1 + 1e-6):
+        return f"{low:.4g}"
+    return f">= {low:.4g}" if math.isinf(high) else f"{low:.4g} .. {high:.4g}"
+
+
 class Summary(Frozen):
     """What is said of one policy on one source."""
 
@@ -53,11 +64,7 @@ class Summary(Frozen):
     @property
     def mean(self) -> str:
         """The mean, as short as in a table."""
-        if self.high <= self.low * (1 + 1e-6):
-            return f"{self.low:.4g}"
-        if math.isinf(self.high):
-            return f">= {self.low:.4g}" if math.isfinite(self.low) else "inf"
-        return f"{self.low:.4g} .. {self.high:.4g}"
+        return between(self.low, self.high)
 
 
 class Pair(Frozen):

@@ -17,7 +17,7 @@ from optsched.campaigns.campaign import Campaign, Status
 from optsched.campaigns.crews.queue import duration
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import Sample, contender_of, group_of
-from optsched.campaigns.statistics import Statistics, Summary, statistics
+from optsched.campaigns.statistics import Statistics, Summary, between, statistics
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
@@ -241,19 +241,13 @@ def _worst(found: Reading) -> Table:
         columns,
         [
             [
-                *(word(policy), word(group), ends(_interval(low, high), float(low), float(high))),
+                *(word(policy), word(group), ends(between(low, high), float(low), float(high))),
                 *(count(seed), Cell(str(digest)[:12], code=True)),
             ]
             for group, policy, seed, digest, low, high in rows
         ],
         where=EXPORT,
     )
-
-
-def _interval(low: float, high: float) -> str:
-    if high <= low * (1 + curves.SAME):
-        return f"{low:.4g}"
-    return f">= {low:.4g}" if np.isinf(high) else f"{low:.4g} .. {high:.4g}"
 
 
 def _pictures(

@@ -87,9 +87,7 @@ class Journal:
             return
         self._runs.append(_text(found))
         if found.obeys:
-            trim = self._family.trim
-            kept = trim(self._instance, found.schedule) if trim is not None else found.schedule
-            verdict = self._family.verify(self._instance, kept)
+            kept, verdict = self._family.strictly(self._instance, found.schedule)
             if verdict.value is not None and math.isfinite(verdict.value):
                 self._first.incumbent(verdict.value, kept)
         if time.perf_counter() >= self._next:

@@ -36,8 +36,8 @@ from optsched.families.bipartite.instance_utilities import RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS
 from optsched.problem import Frozen
+from optsched.proofs.limits import LARGEST, check_owner
 
-LARGEST = 20_000_000  # characters of a certificate's JSON text
 LONG = 80  # characters of the longest price
 LARGEST_PRICE = 2**200  # of nu, with and without its unit
 FINEST = 300  # bits of nu after the point
@@ -147,11 +147,7 @@ def check(inst: BipartiteInstance, certificate: BipartiteCertificate) -> float:
     ValueError
         The certificate belongs to another instance, or is malformed; the message names the place.
     """
-    if certificate.instance_sha256 != inst.digest():
-        raise ValueError(
-            f"the certificate belongs to instance {certificate.instance_sha256}, "
-            f"this instance is {inst.digest()}"
-        )
+    check_owner(inst, certificate.instance_sha256)
     size, most = characters(certificate), most_characters(inst)
     if size > most:
         raise ValueError(f"the certificate has {size} characters, expected at most {most}")

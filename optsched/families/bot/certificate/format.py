@@ -20,7 +20,7 @@ level, and at most one level per application: what it asks for is bounded by its
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import Annotated, NamedTuple, Self
@@ -32,6 +32,7 @@ from optsched.families.bot.instance import BotInstance
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
+from optsched.proofs.limits import check_owner
 
 LARGEST = 1e300  # price
 EXACT = Context(prec=1000, Emax=10**6, Emin=-(10**6), traps=[Inexact])  # floats have 700 digits
@@ -136,25 +137,17 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> list[Level]:
     ValueError
         As in :func:`check`.
     """
-    if certificate.instance_sha256 != inst.digest():
-        raise ValueError(
-            f"the certificate belongs to instance {certificate.instance_sha256}, "
-            f"this instance is {inst.digest()}"
-        )
+    check_owner(inst, certificate.instance_sha256)
     count, most = len(certificate.levels), len(inst.applications) if inst.alpha == "inf" else 1
     if count > most:
         raise ValueError(
             f"{count} levels, expected at most {most}: "
             "only max-min fairness has several, one per application"
         )
-    market = _Market(inst)
-    return list(_evaluated(inst, market, certificate.levels))
-
-
-def _evaluated(inst: BotInstance, market: _Market, given: Sequence[Prices]) -> Iterator[Level]:
-    apps = len(inst.applications)
+    market, apps = _Market(inst), len(inst.applications)
+    found: list[Level] = []
     before: set[int] = set()
-    for j, prices in enumerate(given):
+    for j, prices in enumerate(certificate.levels):
         if (prices.floors is not None) != (j > 0):
             raise ValueError(
                 f"level {j}: has {'no' if j else ''} floors, expected them above level 0"
@@ -170,7 +163,8 @@ def _evaluated(inst: BotInstance, market: _Market, given: Sequence[Prices]) -> I
         level = Level(pay, task, tuple(None if f is None else exact(f) for f in floors))
         if inst.alpha == "inf" and level.others() == 0:
             raise ValueError(f"level {j}: the tasks of all others are free, expected one to cost")
-        yield level
+        found.append(level)
+    return found
 
 
 class _Market:
