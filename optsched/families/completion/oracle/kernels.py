@@ -11,54 +11,24 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from optsched.families.completion.modes import Modes, Types
+from optsched.families.completion.oracle.ties import (
+    TIE,
+    UP_TO_DURATION,
+    UP_TO_PS,
+    UP_TO_TYPES,
+    WHOLE,
+    loses,
+    rank,
+)
 from optsched.families.completion.oracle.worker_costs import Line, comes_first, line_up, units_of
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-
-# Of two schedules the lower value counts; of equal ones the earlier key (8,): completion, workers,
-# 1 - q, worker type, PS type | duration | PS | server of the PS.
-TIE = 1e-9  # relative: values are equal
-
-# how many parts of a key are known; no literals, for each of which a kernel is compiled anew
-UP_TO_TYPES, UP_TO_DURATION, UP_TO_PS, WHOLE = (cast(int, np.int64(n)) for n in (5, 6, 7, 8))
-
-
-@kernel
-def _before(a: Ints, b: Ints, parts: int) -> int:
-    """Return -1 if key a comes before key b, 1 if after it, 0 if these parts are equal."""
-    for i in range(parts):
-        if a[i] != b[i]:
-            return -1 if a[i] < b[i] else 1
-    return 0
-
-
-@kernel
-def rank(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> int:
-    """Return -1 if a value is lower, or equal with an earlier key; 0 if both are equal; else 1."""
-    if best == np.inf:
-        return -1 if value < np.inf else 1
-    gap = TIE * max(abs(value), abs(best))
-    if value < best - gap:
-        return -1
-    order = _before(key, best_key, parts)
-    if order < 0:
-        return -1 if value <= best + gap else 1
-    return 1 if order > 0 or abs(value - best) > gap else 0
-
-
-@kernel
-def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
-    """Whether no value from ``lower`` on can replace the best with these first parts of its key."""
-    if best == np.inf or lower < best * (1 - TIE):
-        return False
-    return lower > best * (1 + TIE) or _before(best_key, key, parts) < 0
-
 
 # limits of the value: so much above the least bound, from one to the next; then there is none
 FIRST_SHARE, GROWTH, MOST_SHARE = 0.005, 1.5, 0.5
 LAST = 2**63 - 1  # completion of no schedule
 Plain = tuple[Any, ...]
-ZERO, NOBODY = (cast(int, np.int64(x)) for x in (0, -1))  # no literals, as `WHOLE`
+ZERO, NOBODY = (cast(int, np.int64(x)) for x in (0, -1))  # no literals, as in `tie_kernels`
 
 
 class Request(NamedTuple):
