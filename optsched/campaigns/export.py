@@ -33,8 +33,7 @@ def cells(path: Path) -> list[list[Any]]:
     statistics: to the best schedule that is known.
     """
     with Store.open(path) as store:
-        found = list(rated(*store.view()))
-    return [_row(cell) for cell in sorted(found, key=lambda cell: cell["key"])]
+        return [_row(cell) for cell in rated(store)]
 
 
 def _row(cell: Cell) -> list[Any]:

@@ -40,21 +40,6 @@ class Cells:
     instances: dict[Any, tuple[int, str]]  # seed and digest
 
     @classmethod
-    def of(cls, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Self:
-        """Take the cells as `Store.view` returns them."""
-        by = dict(zip(columns, zip(*rows, strict=True), strict=True)) if rows else {}
-        named = [*zip(by["instance"], by["source"], by["reference"], strict=True)] if by else []
-        cases, case, first = _numbered(named)
-        policies, policy, _ = _numbered(by.get("policy", ()))
-        numbers = {name: _floats(by.get(name, ())) for name in NUMBERS}
-        numbers |= {name: _floats(by.get(name, ()))[first] for name in KNOWN}
-        names = zip(by.get("instance_seed", ()), by.get("instance_sha256", ()), strict=True)
-        return cls(
-            *(case, policy, np.array(by.get("status", ()), dtype=np.int64), numbers),
-            *(policies, cases, dict(zip(by.get("instance", ()), names, strict=True))),
-        )
-
-    @classmethod
     def read(cls, store: Store) -> Self:
         """Read all cells of a store, in the order of their keys."""
         words = dict(store.rows("SELECT id, text FROM word"))
@@ -82,7 +67,8 @@ class Cells:
         }
         missing = [int(State.LIMIT), None, None, None]
         pairs = [(number, asked) for number, asked in cases.tolist()]
-        best = _floats([optima.get((known[i][0], r), missing) for i, r in pairs]).reshape(-1, 4)
+        found = [optima.get((known[i][0], r), missing) for i, r in pairs]
+        best = np.array(found, dtype=float).reshape(-1, 4)
         case = case.reshape(-1)
         return cls(
             case,
@@ -113,10 +99,6 @@ def _numbered(values: Sequence[Any]) -> tuple[list[Any], Ints, Ints]:
     place = {value: k for k, value in enumerate(dict.fromkeys(values))}
     numbers = np.array([place[value] for value in values], dtype=np.int64)
     return list(place), numbers, np.unique(numbers, return_index=True)[1]
-
-
-def _floats(values: Sequence[Any]) -> Floats:
-    return np.array(values, dtype=float)
 
 
 @dataclass(frozen=True)
@@ -167,9 +149,9 @@ def rate(cells: Cells) -> Ratings:
     return Ratings(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
 
 
-def rated(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[Cell]:
+def rated(store: Store) -> Iterator[Cell]:
     """Yield the cells of `Store.view` with ``best``, ``ratio`` (low, high) or None, ``group``."""
-    cells = Cells.of(columns, rows)
+    cells, (columns, rows) = Cells.read(store), store.view()  # both by key
     found, groups = rate(cells), cells.groups()
     ends = zip(*(x.tolist() for x in (cells.case, found.best, found.low, found.high)), strict=True)
     for row, (case, best, low, high) in zip(rows, ends, strict=True):

@@ -8,23 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap, false_discovery_control
 
-from optsched.campaigns.ratings import Cells, Sample, samples
+from optsched.campaigns.ratings import KNOWN, NUMBERS, Cells, Sample, samples
 from optsched.campaigns.statistics import ecdf, holm, pairs, statistics, summary
 from optsched.intervals import Ratio, mean_interval
 
-COLUMNS = (
-    *("instance", "reference", "source", "policy", "status", "value", "known", "low", "high"),
-    *("optimum", "bound", "certified_bound", "instance_seed", "instance_sha256"),
-)
-
 
 def cell(instance, policy, value, *, optimum=10.0, bound=10.0, known=True, family="oasis"):
-    """Return a row of a store; the policy was compared with the search's optimum."""
+    """Return what a store says of a cell; the policy was compared with the search's optimum."""
     ratio = None if optimum is None else Ratio.of("max", value, optimum, bound)
-    found = {
-        "instance": instance,
-        "reference": '{"method":"auto"}',
-        "source": f'{{"family":"{family}","parameters":{{"preset":"small"}}}}',
+    source = f'{{"family":"{family}","parameters":{{"preset":"small"}}}}'
+    return {
+        "case": (instance, source, '{"method":"auto"}'),
         "policy": f'{{"policy":"{policy}"}}',
         "status": 0 if optimum == bound else 1,
         "value": value,
@@ -34,10 +28,28 @@ def cell(instance, policy, value, *, optimum=10.0, bound=10.0, known=True, famil
         "optimum": optimum,
         "bound": bound,
         "certified_bound": bound,
-        "instance_seed": instance,
-        "instance_sha256": f"{instance:x}",
     }
-    return tuple(found[name] for name in COLUMNS)
+
+
+def taken(rows):
+    """Return the cells, as they are read from a store."""
+    cases, case = _numbered([row["case"] for row in rows])
+    policies, policy = _numbered([row["policy"] for row in rows])
+    first = {row["case"]: row for row in reversed(rows)}
+    numbers = {name: _floats([row[name] for row in rows]) for name in NUMBERS}
+    numbers |= {name: _floats([first[c][name] for c in cases]) for name in KNOWN}
+    status = np.array([row["status"] for row in rows])
+    seeds = {number: (number, f"{number:x}") for number, *_ in cases}
+    return Cells(case, policy, status, numbers, policies, cases, seeds)
+
+
+def _numbered(values):
+    there = list(dict.fromkeys(values))
+    return there, np.array([there.index(value) for value in values])
+
+
+def _floats(values):
+    return np.array(values, dtype=float)
 
 
 def sample(low, high=None, policy="a"):
@@ -52,7 +64,7 @@ def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by
         cell(0, "good", 9.0, optimum=8.0, bound=12.0),
         cell(0, "bad", 4.0, optimum=8.0, bound=12),
     ]
-    bad, good = samples(Cells.of(COLUMNS, rows))
+    bad, good = samples(taken(rows))
     assert (bad.policy, bad.low[0], bad.high[0]) == ("bad", 9 / 4, 12 / 4)
     assert (good.low[0], good.high[0]) == (1.0, pytest.approx(12 / 9))
     assert good.open == 1
@@ -60,7 +72,7 @@ def test_a_policy_that_finds_more_than_the_search_is_what_others_are_measured_by
 
 def test_a_policy_that_leaves_the_model_sets_no_standard():
     rows = [cell(0, "free", 20.0, known=False), cell(0, "bad", 5.0)]
-    bad, free = samples(Cells.of(COLUMNS, rows))
+    bad, free = samples(taken(rows))
     assert bad.low[0] == 2.0
     assert free.low[0] == 0.5
     assert (bad.least, free.least) == (1.0, 0.0)
@@ -73,7 +85,7 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
         cell(2, "p", 5.0),
         cell(3, "p", 5.0, bound=None),
     ]
-    found = summary(*samples(Cells.of(COLUMNS, rows)))
+    found = summary(*samples(taken(rows)))
     assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
     assert found.low == found.high == math.inf
     assert found.interval == (math.inf, math.inf)
@@ -81,16 +93,15 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
 
 
 def test_cells_without_a_ratio_are_counted():
-    failed = list(cell(1, "p", 5.0))
-    failed[COLUMNS.index("status")], failed[COLUMNS.index("value")] = 2, None
-    (found,) = samples(Cells.of(COLUMNS, [cell(0, "p", 5.0), tuple(failed)]))
+    failed = cell(1, "p", 5.0) | {"status": 2, "value": None}
+    (found,) = samples(taken([cell(0, "p", 5.0), failed]))
     assert (found.count, found.errors) == (1, 1)
     assert summary(found).interval is None
 
 
 def test_seeds_of_a_policy_are_averaged_first():
     rows = [cell(0, "p", 5.0), cell(0, "p", 2.5), cell(1, "p", 10.0)]
-    (found,) = samples(Cells.of(COLUMNS, rows))
+    (found,) = samples(taken(rows))
     assert found.low.tolist() == [3.0, 1.0]
 
 
