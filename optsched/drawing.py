@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -43,19 +43,26 @@ def new_figure(width: float, height: float) -> Figure:
 
 def save(figure: Figure, path: Path, *, below: Sequence[str] = ()) -> Path:
     """Write ``figure`` as PNG, whole or not at all; lines of text may stand below it."""
-    data = BytesIO()
     if below:
+        data = BytesIO()
         pixels = _pixels(figure)
         text = _pixels(_text(below, figure.get_figwidth(), pixels.shape[1] / figure.get_figwidth()))
         width = min(pixels.shape[1], text.shape[1])
         imsave(data, np.vstack([pixels[:, :width], text[:, :width]]), format="png")
+        write_whole(path, data.getvalue())
     else:
-        FigureCanvasAgg(figure)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
-            figure.savefig(data, format="png")
-    write_whole(path, data.getvalue())
+        write_whole(path, rendered(figure, format="png"))
     return path
+
+
+def rendered(figure: Figure, **how: Any) -> bytes:
+    """Return what `savefig` writes."""
+    FigureCanvasAgg(figure)
+    data = BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
+        figure.savefig(data, **how)
+    return data.getvalue()
 
 
 def _pixels(figure: Figure) -> NDArray[np.uint8]:
@@ -152,6 +159,16 @@ def finish(
     axis.grid(color=GRID, axis=grid)
     if legend:
         axis.legend(frameon=False, fontsize=legend)
+
+
+def beside(
+    axis: Axes, text: str, at: tuple[float, float], away: float, size: float, *, on: Any = "data"
+) -> None:
+    """Write ``text`` so many points at the right of a place; ``on`` says what its numbers mean."""
+    axis.annotate(
+        text, at, xycoords=on, xytext=(away, 0), textcoords="offset points", va="center",
+        fontsize=size, annotation_clip=False,
+    )  # fmt: skip
 
 
 def legend(figure: Figure, axis: Axes, *, marks: float = 1.0) -> None:

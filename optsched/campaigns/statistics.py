@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -100,10 +101,18 @@ class Statistics(Frozen):
     summaries: tuple[Summary, ...]
     pairs: tuple[Pair, ...]
 
+    @cached_property
+    def groups(self) -> dict[str, list[Summary]]:
+        """Summaries by group of instances, in their order; the best policy of each first."""
+        found: dict[str, list[Summary]] = {}
+        for s in sorted(self.summaries, key=lambda s: (s.low, s.high, s.policy)):
+            found.setdefault(s.group, []).append(s)
+        return {s.group: found[s.group] for s in self.summaries}
+
     def flags(self) -> list[str]:
         """Return what must be said beside the table, group by group."""
         found = []
-        for group in dict.fromkeys(s.group for s in self.summaries):
+        for group in self.groups:
             pairs = [pair for pair in self.pairs if pair.group == group]
             alike = [f"{p.first}/{p.second}" for p in pairs if not p.differ]
             if pairs and len(alike) == len(pairs):

@@ -37,28 +37,15 @@ def facts_table(title: str, facts: Mapping[str, Any]) -> Table:
     table.add_column(style="bold", overflow="fold")
     table.add_column(overflow="fold", max_width=90)
     for name, value in facts.items():
-        table.add_row(escape(name.replace("_", " ")), escape(_shown(value)))
+        table.add_row(escape(name.replace("_", " ")), escape(talk.said(value)))
     return table
-
-
-def _shown(value: Any) -> str:
-    """Write a fact; what is nested gets lines of its own."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        nested = any(isinstance(v, Mapping) for v in value.values())
-        return ("\n" if nested else ", ").join(f"{k} {_shown(v)}" for k, v in value.items())
-    if isinstance(value, list | tuple):
-        nested = any(isinstance(v, Mapping) for v in value)
-        return ("\n" if nested else ", ").join(map(_shown, value))
-    return "-" if value in (None, "") else str(value)
 
 
 def show_optimum(console: Console, optimum: Optimum) -> None:
     """Print the optimum in a sentence, and what one more unit would be worth."""
     console.print(str(optimum), markup=False)
     for price in islice(optimum.shadow_prices, None if talk.verbose else PRICES):
-        console.print(f"  shadow price: {_shown(price)}", markup=False)
+        console.print(f"  shadow price: {talk.said(price)}", markup=False)
 
 
 def show_ratios(console: Console, report: RatioReport) -> None:

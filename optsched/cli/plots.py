@@ -16,6 +16,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from optsched.drawing import (
     COLOURS,
     HINDSIGHT,
+    beside,
     finish,
     headline,
     legend,
@@ -145,15 +146,7 @@ def _bar(axis: Axes, y: int, ratio: Ratio, extent: Scale) -> None:
         axis.plot(low, y, "|", color="black", markersize=13, markeredgewidth=1.6)
     if ratio.high is None or ratio.high > extent.high:
         axis.plot(extent.high, y, ">", color=colour, markersize=12, clip_on=False, zorder=3)
-    axis.annotate(
-        ratio_text(ratio),
-        (1, y),
-        xycoords=axis.get_yaxis_transform(),
-        xytext=(12, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=9,
-    )
+    beside(axis, ratio_text(ratio), (1, y), 12, 9, on=axis.get_yaxis_transform())
 
 
 def ratio_text(ratio: Ratio) -> str:

@@ -41,11 +41,6 @@ def ends(text: str, low: float, high: float | None) -> Cell:
     return Cell(text, (low, math.inf if high is None else high))
 
 
-def word(text: str) -> Cell:
-    """Return a cell with words."""
-    return Cell(text)
-
-
 @dataclass(frozen=True)
 class Column:
     """The head of a column; ``help`` says what it means where the name alone does not."""

@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ from optsched.pages.blocks import (
     count,
     ends,
     number,
-    word,
 )
 from optsched.pages.repeat import of_campaign
 from optsched.pages.schedules import NotDrawnError, Worst, pictures_of_worst
@@ -75,14 +73,6 @@ class Reading:
         tell("means and intervals")
         return cls(path, plan, state, samples, statistics(samples))
 
-    @cached_property
-    def groups(self) -> dict[str, list[Summary]]:
-        """Summaries by group of instances, in their order."""
-        found: dict[str, list[Summary]] = {}
-        for s in self.statistics.summaries:
-            found.setdefault(s.group, []).append(s)
-        return found
-
     def family(self, group: str) -> Family:
         """Return the family of a group."""
         return get_family(group.partition(" ")[0])
@@ -103,7 +93,7 @@ def page_of_store(
         Told what is done.
     """
     found = Reading.of(path, tell)
-    families = [found.family(group) for group in found.groups]
+    families = [found.family(group) for group in found.statistics.groups]
     with Store.open(path) as store:
         sections = [
             *_figures(found),
@@ -123,14 +113,14 @@ def page_of_store(
 
 def _figures(found: Reading) -> list[Section]:
     colour = curves.colours(s.policy for s in found.samples)
-    shown = dict(list(found.groups.items())[:MOST_GROUPS])
+    shown = dict(list(found.statistics.groups.items())[:MOST_GROUPS])
     sections = []
     for group, inside in shown.items():
         label = f"ratio, {meaning(found.family(group))}"
         samples = [s for s in found.samples if s.group == group and s.count]
         bars = curves.mean_bars(inside, label, colour)
         sections.append(Section(group, [bars, curves.distributions(samples, label, colour)]))
-    left = len(found.groups) - len(shown)
+    left = len(found.statistics.groups) - len(shown)
     if left:
         said = f"{left} more groups of instances have no figures here; the table has their numbers."
         sections.append(Section("Further groups", [Words([said])]))
@@ -140,7 +130,7 @@ def _figures(found: Reading) -> list[Section]:
 def _means(found: Reading) -> Table:
     rows = [
         [
-            *(word(s.policy), word(s.group), ends(s.mean, s.low, s.high)),
+            *(Cell(s.policy), Cell(s.group), ends(s.mean, s.low, s.high)),
             Cell("-")
             if s.interval is None
             else ends("{:.4g} .. {:.4g}".format(*s.interval), *s.interval),
@@ -166,9 +156,9 @@ def _means(found: Reading) -> Table:
 def _pairs(found: Reading) -> Table:
     rows = [
         [
-            *(word(p.first), word(p.second), word(p.group), number(p.median)),
+            *(Cell(p.first), Cell(p.second), Cell(p.group), number(p.median)),
             *(count(p.better), count(p.worse), count(p.instances), number(p.holm, ".2g")),
-            word("differ" if p.differ else "cannot be told apart"),
+            Cell("differ" if p.differ else "cannot be told apart"),
         ]
         for p in found.statistics.pairs
     ]
@@ -209,7 +199,7 @@ def _times(store: Store) -> Table:
         "Time of the policies",
         columns,
         [
-            [word(p), word(g), number(mean, ".3g"), number(most, ".3g"), count(n)]
+            [Cell(p), Cell(g), number(mean, ".3g"), number(most, ".3g"), count(n)]
             for g, p, n, mean, most in rows
         ],
         where=EXPORT,
@@ -241,7 +231,7 @@ def _worst(found: Reading) -> Table:
         columns,
         [
             [
-                *(word(policy), word(group), ends(between(low, high), float(low), float(high))),
+                *(Cell(policy), Cell(group), ends(between(low, high), float(low), float(high))),
                 *(count(seed), Cell(str(digest)[:12], code=True)),
             ]
             for group, policy, seed, digest, low, high in rows
@@ -290,7 +280,7 @@ def _chosen(found: Reading, asked: Sequence[str]) -> list[Summary]:
             families[name] = s
     chosen = []
     for worst in families.values():
-        best = min(found.groups[worst.group], key=lambda s: (s.low, s.high, s.policy))
+        best = found.statistics.groups[worst.group][0]
         chosen += [best] if best is not worst and best.worst > WORSE else []
         chosen.append(worst)
     return chosen
@@ -324,8 +314,8 @@ def _open(store: Store) -> list[Section]:
         columns,
         [
             [
-                *(word(group(source, reference)), count(seed), number(value, ".6g")),
-                *(number(bound, ".6g"), word("-" if level is None else str(LEVELS[level]))),
+                *(Cell(group(source, reference)), count(seed), number(value, ".6g")),
+                *(number(bound, ".6g"), Cell("-" if level is None else str(LEVELS[level]))),
                 *(number(certified, ".6g"), number(effort, ".6g"), Cell(digest[:12], code=True)),
             ]
             for source, reference, seed, value, bound, level, certified, effort, digest in rows

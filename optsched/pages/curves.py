@@ -28,14 +28,13 @@ def colours(names: Iterable[str]) -> dict[str, int]:
 
 
 def mean_bars(found: Sequence[Summary], label: str, colour: Mapping[str, int]) -> Bars:
-    """Return the mean ratios of the policies of a group, the lowest first."""
-    order = sorted(found, key=lambda s: (s.low, s.high, s.policy))
+    """Return the mean ratios of the policies of a group, in their order."""
     inside = [end for s in found if s.interval is not None for end in s.interval]
     scale = Scale.of_ratios([s.low for s in found], [*(s.high for s in found), *inside])
     return Bars(
         title="Mean ratio of each policy",
         label=label,
-        bars=[_bar(s, scale, colour[s.policy]) for s in order],
+        bars=[_bar(s, scale, colour[s.policy]) for s in found],
         scale=scale,
         note="Bar: from the best with hindsight to what schedules prove; hatched: where the mean "
         "may lie since optima are open; line: 95 % interval of the mean.",
@@ -131,9 +130,9 @@ def _thinned(steps: Mapping[str, Floats]) -> dict[str, Floats]:
     return {name: values[chosen] for name, values in steps.items()}
 
 
-def _points(x: Floats, y: Floats, across: Scale, up: Scale, first: float) -> list[tuple[str, str]]:
+def _points(x: Floats, y: Floats, across: Scale, up: Scale) -> list[tuple[str, str]]:
     """Return the corners of steps, from the left end of the box to the right one."""
-    level = first
+    level = 0.0
     found = [("0", _down(level, up))]
     for place, value in zip(x.tolist(), y.tolist(), strict=True):
         at = f"{WIDE * across.at(place):.1f}"
@@ -147,11 +146,11 @@ def _down(value: float, up: Scale) -> str:
 
 
 def _path(x: Floats, y: Floats, across: Scale, up: Scale) -> str:
-    return "M" + "L".join(" ".join(p) for p in _points(x, y, across, up, 0.0))
+    return "M" + "L".join(" ".join(p) for p in _points(x, y, across, up))
 
 
 def _band(x: Floats, least: Floats, most: Floats, across: Scale, up: Scale) -> str:
-    there, back = (_points(x, side, across, up, 0.0) for side in (most, least))
+    there, back = (_points(x, side, across, up) for side in (most, least))
     return "M" + "L".join(" ".join(p) for p in [*there, *reversed(back)]) + "Z"
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from optsched.campaigns.axes import digest_of
 from optsched.drawing import HINDSIGHT
@@ -23,12 +22,11 @@ from optsched.pages.blocks import (
     count,
     ends,
     number,
-    word,
 )
 from optsched.pages.repeat import of_result
 from optsched.pages.schedules import pictures_of
 from optsched.problem import InputError, Instance, family_of, get_family
-from optsched.process import interrupts
+from optsched.process import interrupts, talk
 from optsched.reports import Judged, RatioReport, meaning
 from optsched.results.reuse import load_known, load_report
 
@@ -114,14 +112,14 @@ def _row(row: Judged, regrets: Sequence[str], *, jobs: bool) -> list[Cell]:
     done = [Cell("-") if row.completed is None else count(row.completed)] if jobs else []
     regret = [row.regret.get(name) for name in regrets]
     return [
-        *(word(row.name), number(row.value, ".6g"), *done),
+        *(Cell(row.name), number(row.value, ".6g"), *done),
         ends(row.ratio.ends, row.ratio.low, row.ratio.high),
         *(Cell("-") if r is None else ends(str(r), r.low, r.high) for r in regret),
         number(row.seconds, ".3f"),
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
-        word(", ".join([row.information, *row.own])),
-        word({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
-        word("yes" if row.obeys else "no"),
+        Cell(", ".join([row.information, *row.own])),
+        Cell({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
+        Cell("yes" if row.obeys else "no"),
     ]
 
 
@@ -158,10 +156,10 @@ def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
     ]
     rows = [
         [
-            *(word(name), word(str(o.status)), number(o.value, ".6g"), number(o.bound, ".6g")),
-            word("-" if o.bound_level is None else str(o.bound_level)),
+            *(Cell(name), Cell(str(o.status)), number(o.value, ".6g"), number(o.bound, ".6g")),
+            Cell("-" if o.bound_level is None else str(o.bound_level)),
             Cell("-") if o.gap is None else Cell(shown_gap(o.gap).rstrip("%"), (100 * o.gap,)),
-            *(number(o.certified_bound, ".6g"), word(o.method), number(o.seconds, ".3g")),
+            *(number(o.certified_bound, ".6g"), Cell(o.method), number(o.seconds, ".3g")),
             number(o.effort, ".6g"),
         ]
         for name, o in known.items()
@@ -173,19 +171,10 @@ def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
 
 def _about(instance: Instance) -> Section:
     facts = family_of(instance).describe(instance)
-    shown = [(name.replace("_", " "), _said(value)[:LONG]) for name, value in facts.items()]
+    shown = [
+        (name.replace("_", " "), talk.said(value, ", ")[:LONG]) for name, value in facts.items()
+    ]
     return Section("The instance", [Facts("instance", shown)])
-
-
-def _said(value: Any) -> str:
-    """Write a fact; what is nested stands in a row."""
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {_said(v)}" for name, v in value.items())
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_said, value))
-    return "-" if value in (None, "") else str(value)
 
 
 def _provenance(

@@ -7,19 +7,19 @@ and drawn if they are what they were.
 from __future__ import annotations
 
 import base64
-import io
 import json
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from matplotlib import rc_context
 
 from optsched.campaigns.axes import Contender, Reference, Source, canonical
 from optsched.campaigns.cells import fingerprint
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import contender_of
 from optsched.campaigns.store import Store
-from optsched.drawing import HINDSIGHT
+from optsched.drawing import HINDSIGHT, rendered
 from optsched.pages.blocks import Picture
 from optsched.problem import (
     Family,
@@ -70,19 +70,12 @@ def pictures_of(instance: Instance, schedules: Mapping[str, Schedule], title: st
 
 def data_uri(figure: Any) -> str:
     """Return a figure as a text that stands for a picture: lines, or points if it is too large."""
-    from matplotlib import rc_context
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    FigureCanvasAgg(figure)
-    data = io.BytesIO()
-    with warnings.catch_warnings(), rc_context({"svg.hashsalt": "optsched"}):
-        warnings.filterwarnings("ignore", "Glyph")  # the font has no Chinese: boxes are drawn
-        figure.savefig(data, format="svg", metadata={"Date": None, "Creator": None})
+    with rc_context({"svg.hashsalt": "optsched"}):
+        data = rendered(figure, format="svg", metadata={"Date": None, "Creator": None})
         kind = "svg+xml"
-        if len(data.getvalue()) > LARGEST:
-            data, kind = io.BytesIO(), "png"
-            figure.savefig(data, format="png", metadata={"Software": None})
-    return f"data:image/{kind};base64,{base64.b64encode(data.getvalue()).decode()}"
+        if len(data) > LARGEST:
+            kind, data = "png", rendered(figure, format="png", metadata={"Software": None})
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
 
 
 def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) -> list[Picture]:

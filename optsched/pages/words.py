@@ -18,15 +18,12 @@ def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
 
     ``families`` are those of the groups.
     """
-    groups: dict[str, list[Summary]] = {}
-    for s in found.summaries:
-        groups.setdefault(s.group, []).append(s)
+    groups = found.groups
     if not groups:
         return ["No cell has a ratio yet."]
-    leaders = {group: _order(inside)[0] for group, inside in groups.items()}
     said = []
     if len(groups) > SPOKEN:
-        names = [s.policy for s in leaders.values()]
+        names = [inside[0].policy for inside in groups.values()]
         wins = sorted(((names.count(n), n) for n in set(names)), key=lambda w: (-w[0], w[1]))
         counted = ", ".join(f"{name} in {n}" for n, name in wins[:SPOKEN])
         said.append(f"In {len(groups)} groups of instances the lowest mean ratio has: {counted}.")
@@ -34,10 +31,6 @@ def of_campaign(found: Statistics, families: Sequence[Family]) -> list[str]:
         said += [_of_group(group, inside, found) for group, inside in groups.items()]
     said.append(_openness(found.summaries))
     return [*said, _meanings(families)]
-
-
-def _order(inside: Sequence[Summary]) -> list[Summary]:
-    return sorted(inside, key=lambda s: (s.low, s.high, s.policy))
 
 
 def _mean(s: Summary) -> str:
@@ -51,7 +44,7 @@ def _mean(s: Summary) -> str:
 
 def _of_group(group: str, inside: Sequence[Summary], found: Statistics) -> str:
     """Say who is best, who is worst, and whom of the others the best cannot be told apart from."""
-    first, *others = _order(inside)
+    first, *others = inside
     many = f"{first.instances} instance{'s' * (first.instances != 1)}"
     said = f"{group}, {many}: {first.policy} has the lowest mean ratio, {_mean(first)}"
     if not others:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 quiet = False  # nothing but the result, and what went wrong
 verbose = False  # all there is to say of the result
@@ -50,6 +51,24 @@ def aloud(doing: str) -> Iterator[None]:
     finally:
         over.set()
         teller.join()
+
+
+def said(value: Any, between: str = "\n") -> str:
+    """Write a fact in words; ``between`` parts what is nested: it gets lines of its own.
+
+    >>> said({"jobs": 3, "load": 0.123456}), said([{"name": "a"}, None], "; ")
+    ('jobs 3, load 0.1235', 'name a; -')
+    """
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, Mapping):
+        nested = any(isinstance(v, Mapping) for v in value.values())
+        texts = [f"{name} {said(v, between)}" for name, v in value.items()]
+        return (between if nested else ", ").join(texts)
+    if isinstance(value, list | tuple):
+        nested = any(isinstance(v, Mapping) for v in value)
+        return (between if nested else ", ").join(said(v, between) for v in value)
+    return "-" if value in (None, "") else str(value)
 
 
 def printable(text: str, shown: str = "") -> str:

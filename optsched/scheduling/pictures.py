@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from optsched.drawing import heading, new_figure, short, shorts
+from optsched.drawing import beside, heading, new_figure, short, shorts
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import Verdict
 
@@ -226,17 +226,8 @@ def _marks(
         if end is None or not panel.labels[i]:
             continue
         axis.plot(end + 1, row, ".", color="black", markersize=min(4, pitch), clip_on=False)
-        if pitch < LABELLED:
-            continue
-        axis.annotate(
-            short(panel.labels[i]),
-            (end + 1, row),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=6,
-            annotation_clip=False,
-        )
+        if pitch >= LABELLED:
+            beside(axis, short(panel.labels[i]), (end + 1, row), 3, 6)
 
 
 def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
@@ -276,15 +267,7 @@ def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
         axis.set_xlim(0, last)
         axis.set_yticks(range(len(use)), names.values(), fontsize=8)
         for row, shares in enumerate(use):
-            axis.annotate(
-                f"{shares.mean():.0%}",
-                (1, row),
-                xycoords=axis.get_yaxis_transform(),
-                xytext=(3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=7,
-            )
+            beside(axis, f"{shares.mean():.0%}", (1, row), 3, 7, on=axis.get_yaxis_transform())
     for axis in axes.flat[len(kept) :]:
         axis.set_visible(False)
         axes[-2, -1].tick_params(labelbottom=True)

@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -75,7 +75,7 @@ def run(
         if not as_json:
             print(found)
         return
-    how = _How(workers, dask, part, retry_errors)
+    how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
     _run(asked, store, how, as_json=as_json)
 
 
@@ -96,22 +96,12 @@ def resume(
 
     plan = Campaign(store).plan()
     current = plan.settled(Path(plan.folder))  # a trace or a policy may have been changed
-    how = _How(workers, dask, _part(shard), retry_errors)
+    how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
     _run(current, store, how, as_json=as_json)
 
 
-@dataclass(frozen=True)
-class _How:
-    """Who computes, and what."""
-
-    workers: int | None = None
-    dask: str | None = None
-    shard: tuple[int, int] | None = None
-    retry_errors: bool = False
-
-
 def _run(
-    plan: "Plan", store: Path, how: _How | None = None, *, as_json: bool, kept: bool = True
+    plan: "Plan", store: Path, how: dict[str, Any], *, as_json: bool, kept: bool = True
 ) -> None:
     """Run a campaign and show what came of it; ``kept``: the store stays."""
     from optsched.campaigns.campaign import campaign
@@ -126,7 +116,7 @@ def _run(
                 ending = "ending after the cells in flight; " if progress.ended else ""
                 ticker.say(ending + str(progress))
 
-            made = campaign(plan, store, tell=tell, **vars(how or _How()))
+            made = campaign(plan, store, tell=tell, **how)
     number = interrupts.asked()
     if number is not None:
         further = f"; `optsched campaign resume {store}` goes on" if kept else ""
@@ -248,7 +238,7 @@ def ratio_over_seeds(plan: dict[str, Any], output: Path | None, as_json: bool) -
 
     with tempfile.TemporaryDirectory(prefix="optsched-") as folder:
         store = output or Path(folder) / "ratio.sqlite"
-        _run(make_plan(plan, Path.cwd()), store, as_json=as_json, kept=output is not None)
+        _run(make_plan(plan, Path.cwd()), store, {}, as_json=as_json, kept=output is not None)
 
 
 def _part(shard: str | None) -> tuple[int, int] | None:
