@@ -29,12 +29,11 @@ from optsched.numbers.arrays import Floats, Ints
 
 BATCHES = 20
 SWEEPS = 4  # between two looks at the average
-GAIN = 2e-4  # of the bound, relatively, by which the average must lower it, or steps get smaller
 SHRINK = 0.5
 SWING = 2.0  # a row that is more than three times as full as it may be counts as that
 COMES_BACK = 0.01  # of the mean worth of rows: how fast a worth of nothing grows
 LOWEST = 1e-4  # of what blocks earn without prices: all that is scarce may be worth that little
-SCANS = 12  # of the golden section: the scale is found within 3 %
+SCANS = 9  # of the golden section: the scale is found within about 10 %
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -58,6 +57,7 @@ class Level:
     group: Ints  # (rows,) rows of a number share a price; groups divide those of the level before
     first: float  # step: share of a worth that changes in a batch, if its rows are twice as full
     last: float  # steps below end the level
+    gain: float  # of the bound, by which an average must lower it, or steps get smaller
     exact: bool = False  # how blocks are asked
 
 
@@ -104,9 +104,11 @@ class Ascent:
             self.found(bound, prices)
         return bound
 
-    def scan(self, base: Floats) -> None:
-        """Find how many times ``base``, the prices of everything worth 1, are best."""
-        worth = self.look(np.zeros(base.size))
+    def scan(self, base: Floats, worth: float) -> None:
+        """Find how many times ``base``, the prices of everything worth 1, are best.
+
+        ``worth`` is any bound: where everything is worth more, the bound is, too.
+        """
         if not 0 < worth < np.inf:
             return
         low, high = math.log(LOWEST * worth), math.log(worth)  # the bound is convex in the scale
@@ -157,5 +159,5 @@ class Ascent:
                     mean += worth
             mean /= SWEEPS * len(self.batches)
             before = self.bound
-            if self.look((mean * each)[group], level.exact) > before * (1 - GAIN):
+            if self.look((mean * each)[group], level.exact) > before * (1 - level.gain):
                 step *= SHRINK

@@ -7,10 +7,13 @@ is filled by value per cost at the prices (`search.filling`), and then improved.
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from optsched.engine.ascent import Ascent, Level
 from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve
 from optsched.families.oasis.certificate import limits
 from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
@@ -22,11 +25,10 @@ from optsched.numbers.streams import Streams
 from optsched.scheduling.board import Plan, planned_jobs
 
 BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
-CHECK = 25.0  # times a look at all jobs: what judge and checker take afterwards
-MOST_CHECK = 0.5  # of the time, at most, is kept for them
+JOB_CHECKED, HULLS = 4e-4, 3.0  # seconds of checking for a job, and times an oracle by hulls
+MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
 COARSE = (50, 10)  # slots that share a price, before each has its own
-QUICK_SHARE = 0.2  # of the time, at most, goes into the first prices
-PRICE_SHARE = 0.5  # the same for all prices
+SHARES = {"scale": 0.2, "first": 0.3, "prices": 0.6}  # of the time that has passed, at most, then
 PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of what is left over
 RANKED = 0.5  # times the prices: who earns more than that is tried
 HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
@@ -47,24 +49,27 @@ def solve_large(
     threads: int,  # noqa: ARG001 - one is enough for the kernels
     seed: int,
 ) -> None:
-    """Improve prices, then schedules, until the time is up."""
+    """Find a scale of prices and a first schedule; then prices, and schedules at these."""
     search = _Large(inst, progress, seed)
-    search.first_prices()
-    search.fill()
-    search.fine_prices()
-    search.improve(*search.fill(), seed)
+    search.find_scale()
+    search.fill(SHARES["first"], PASSES[:1])
+    search.find_prices()
+    search.fill(1.0, PASSES)
+    search.improve(seed)
 
 
 class _Large:
     def __init__(self, inst: OasisInstance, progress: Progress, seed: int) -> None:
         self.inst, self.progress = inst, progress
+        self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
         self.blocks = RelaxedBlocks(inst)
-        self.span, self.share = progress.span(), 1.0  # of it that may pass
         self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
+        self.board = Board(self.blocks, self.ascent.prices)
+        self.order: list[int] = []
 
     def stop(self) -> bool:
         """Whether the time is up."""
-        return self.progress.stop() or self.span.share() >= self.share
+        return self.progress.stop() or self.reserve.share() >= self.until
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices."""
@@ -75,46 +80,57 @@ class _Large:
 
         self.progress.proved(bound, certificate)
 
-    def first_prices(self) -> None:
-        """Find prices of resources, then of blocks of slots."""
+    def find_scale(self) -> None:
+        """Find what capacity is worth in all, and how long the checker takes."""
+        base, some = self.blocks.base(), self.ascent.batches[0]
+        for _ in range(2):  # compiles, then is quick
+            began = time.thread_time()
+            self.blocks.sweep(base, some, True)
+            took = (time.thread_time() - began) * len(self.ascent.batches)
+        self.reserve.work = JOB_CHECKED * self.blocks.blocks + HULLS * took
+        self.until = SHARES["scale"]
+        if self.progress.bound is None:
+            self.ascent.look(np.zeros(base.size))
+        self.ascent.scan(base, self.progress.bound or 0.0)
+
+    def find_prices(self) -> None:
+        """Find prices of resources, of blocks of slots, then of slots and classes."""
+        self.until = SHARES["prices"]
         blocks, ascent = self.blocks, self.ascent
-        ascent.look(np.zeros(blocks.rhs.size))
-        left = self.progress.left()  # judge and checker come after the span
-        self.span = self.progress.span(left - min(CHECK * self.span.passed(), MOST_CHECK * left))
-        self.share = QUICK_SHARE
-        ascent.scan(blocks.base())
         for n in (blocks.slots, *(n for n in COARSE if n < blocks.slots)):
-            ascent.descend(Level(blocks.groups(n, classes=False), first=0.05, last=0.02))
+            ascent.descend(Level(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3))
+        fine = blocks.groups(1, classes=True)
+        ascent.descend(Level(fine, first=0.02, last=0.01, gain=2e-3))
+        ascent.descend(Level(fine, first=0.01, last=0.0005, gain=2e-4, exact=True))
 
-    def fine_prices(self) -> None:
-        """Find prices of slots and classes."""
-        self.share = PRICE_SHARE
-        fine = self.blocks.groups(1, classes=True)
-        self.ascent.descend(Level(fine, first=0.01, last=0.0005, exact=True))
-
-    def fill(self) -> tuple[Board, list[int]]:
-        """Put jobs in by value per cost, first at high prices; report the schedule."""
-        self.share = 1.0
-        board = Board(self.blocks, self.ascent.prices)
-        order = self.ranking(self.ascent.prices)
-        for factor, stranded in PASSES:
+    def fill(self, until: float, passes: tuple[tuple[float, float], ...]) -> None:
+        """Put jobs in by value per cost, first at high prices; keep and report what is better."""
+        self.until, prices = until, self.ascent.prices
+        board = Board(self.blocks, prices)
+        order = self.ranking(RANKED * prices)
+        for factor, stranded in passes:
+            earns = set(self.ranking(factor * prices))  # what places are left over costs more
             for i in order:
                 if self.stop():
                     break
-                if i not in board.plans:
+                if i in earns and i not in board.plans:
                     board.insert(i, factor, stranded)
+        if not self.order or board.value > self.board.value:
+            self.board, self.order = board, order
+        began = time.thread_time()
         self.report(board.plans, board.value)
-        return board, order
+        self.reserve.work += time.thread_time() - began
 
-    def improve(self, board: Board, order: list[int], seed: int) -> None:
+    def improve(self, seed: int) -> None:
         """Let jobs go out and others in until the time is up."""
-        moves = Improvement(board, order, Streams(seed)("improvement"))
-        began, reported = self.span.share(), self.span.share()
+        board = self.board
+        moves = Improvement(board, self.order, Streams(seed)("improvement"))
+        began = reported = self.reserve.share()
         value, best = board.value, dict(board.plans)
         heat = HEAT * value / max(1, len(best))
         while board.plans and not self.stop():
-            share = self.span.share()
-            moves.move(heat * (1.0 - share) / (1.0 - began))
+            share = self.reserve.share()
+            moves.move(heat * max(0.0, 1.0 - share) / (1.0 - began))
             if board.value > value * (1 + EQUAL):
                 value, best = board.value, dict(board.plans)
                 if share > reported + REPORTS:
@@ -123,9 +139,9 @@ class _Large:
         self.report(best, value)
 
     def ranking(self, prices: Floats) -> list[int]:
-        """Return the jobs that earn more than part of their cost, by value per cost."""
+        """Return the jobs that may earn more than their cost, by value per cost."""
         every: Ints = np.arange(self.blocks.blocks)
-        self.blocks.sweep(RANKED * prices, every, True)
+        self.blocks.sweep(prices, every, False)
         found = self.blocks.found
         ratio = (found.payoff + found.cost) / np.maximum(found.cost, 1e-300)
         order = np.argsort(-ratio, kind="stable")

@@ -1,0 +1,52 @@
+"""What is kept of a time limit for the work that comes after a search."""
+
+from __future__ import annotations
+
+import time
+
+from optsched.engine.progress import Progress
+from optsched.process import clock
+
+WINDOW = 1.0  # seconds, at least, over which it is looked how long work takes
+
+
+class Reserve:
+    """The time for judging and checking, which comes off a search's own.
+
+    The work is given in seconds of a processor. On a busy machine they take longer: as long as
+    those before. Under effort nothing is kept, as that work is not counted.
+
+    Parameters
+    ----------
+    progress : Progress
+    most : float
+        Share of what is left now that is kept at most.
+
+    Attributes
+    ----------
+    work : float
+        Seconds of a processor that will be needed.
+    """
+
+    def __init__(self, progress: Progress, most: float) -> None:
+        self.progress, self.most = progress, most * progress.left()
+        self.counts = progress.budget.units is None
+        self.began, self.work, self.pace = progress.seconds(), 0.0, 1.0
+        self._mark = clock.now(), time.thread_time()
+
+    def seconds(self) -> float:
+        """Return how many seconds are kept."""
+        if not self.counts:
+            return 0.0
+        now, busy = clock.now(), time.thread_time()
+        passed, worked = now - self._mark[0], busy - self._mark[1]
+        if passed >= WINDOW:
+            self.pace = max(1.0, (self.pace + passed / max(worked, passed / 100)) / 2)
+            self._mark = now, busy
+        return min(self.most, self.work * self.pace)
+
+    def share(self) -> float:
+        """Return the part of the search's time that has passed; 1 when it is over."""
+        passed = self.progress.seconds() - self.began
+        left = self.progress.left() - self.seconds()
+        return passed / (passed + left) if left > 0 else 1.0
