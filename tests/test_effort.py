@@ -30,6 +30,7 @@ from optsched.process import blas, effort
 PACKAGE = Path(optsched.__file__).parent
 CLOCKS = {  # who may ask the clock, of those that search
     "engine/budget",  # the one place that tells seconds from effort
+    "engine/reserve",  # what comes after a search takes longer on a busy machine
     "solvers/convex",  # what a time limit leaves for a second attempt
     "solvers/linear",  # how long it took
     "solvers/modelling",  # what a time limit leaves after writing a program down

@@ -10,6 +10,11 @@ from optsched.process import clock
 WINDOW = 1.0  # seconds, at least, over which it is looked how long work takes
 
 
+def busy() -> float:
+    """Return how many seconds of a processor this thread has had."""
+    return time.thread_time()
+
+
 class Reserve:
     """The time for judging and checking, which comes off a search's own.
 
@@ -32,17 +37,17 @@ class Reserve:
         self.progress, self.most = progress, most * progress.left()
         self.counts = progress.budget.units is None
         self.began, self.work, self.pace = progress.seconds(), 0.0, 1.0
-        self._mark = clock.now(), time.thread_time()
+        self._mark = clock.now(), busy()
 
     def seconds(self) -> float:
         """Return how many seconds are kept."""
         if not self.counts:
             return 0.0
-        now, busy = clock.now(), time.thread_time()
-        passed, worked = now - self._mark[0], busy - self._mark[1]
+        now, had = clock.now(), busy()
+        passed, worked = now - self._mark[0], had - self._mark[1]
         if passed >= WINDOW:
             self.pace = max(1.0, (self.pace + passed / max(worked, passed / 100)) / 2)
-            self._mark = now, busy
+            self._mark = now, had
         return min(self.most, self.work * self.pace)
 
     def share(self) -> float:

@@ -7,13 +7,11 @@ is filled by value per cost at the prices (`search.filling`), and then improved.
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from optsched.engine.ascent import Ascent, Level
 from optsched.engine.progress import Progress
-from optsched.engine.reserve import Reserve
+from optsched.engine.reserve import Reserve, busy
 from optsched.families.oasis.certificate import limits
 from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
@@ -84,9 +82,9 @@ class _Large:
         """Find what capacity is worth in all, and how long the checker takes."""
         base, some = self.blocks.base(), self.ascent.batches[0]
         for _ in range(2):  # compiles, then is quick
-            began = time.thread_time()
+            began = busy()
             self.blocks.sweep(base, some, True)
-            took = (time.thread_time() - began) * len(self.ascent.batches)
+            took = (busy() - began) * len(self.ascent.batches)
         self.reserve.work = JOB_CHECKED * self.blocks.blocks + HULLS * took
         self.until = SHARES["scale"]
         if self.progress.bound is None:
@@ -117,9 +115,9 @@ class _Large:
                     board.insert(i, factor, stranded)
         if not self.order or board.value > self.board.value:
             self.board, self.order = board, order
-        began = time.thread_time()
+        began = busy()
         self.report(board.plans, board.value)
-        self.reserve.work += time.thread_time() - began
+        self.reserve.work += busy() - began
 
     def improve(self, seed: int) -> None:
         """Let jobs go out and others in until the time is up."""
