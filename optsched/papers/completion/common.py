@@ -200,7 +200,7 @@ def draw(summary: Summary) -> Figure:
     swept = [point["x"] for point in summary["lines"][0]["points"]]
     axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
     axis.set_xlabel(AXES[str(summary["x"])])
-    axis.set_ylabel(f"{AXES[str(summary['y'])]} (mean, 95 % interval)", fontsize=8)
+    axis.set_ylabel(f"{AXES[str(summary['y'])]}\n(mean, 95 % interval)", fontsize=8)
     axis.set_ylim(bottom=0)
     axis.ticklabel_format(axis="y", useMathText=True)
     axis.grid(color=GRID)
