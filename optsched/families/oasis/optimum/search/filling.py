@@ -26,7 +26,7 @@ from optsched.families.oasis.optimum.prices.relaxed import (
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import effort
-from optsched.scheduling.board import Plan, book
+from optsched.scheduling.board import Plan, PlanBoard
 
 MACHINE_STEPS = 0.5  # of a machine that is looked at in a slot
 OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
@@ -263,28 +263,32 @@ def insert(
     return jobs.utility[i, a + completion], a + completion, rows[:at].copy()
 
 
-class Board:
+class Demands(NamedTuple):
+    """What one worker and one PS of a job take."""
+
+    worker_demand: Floats  # (R,)
+    ps_demand: Floats  # (R,)
+
+
+class Board(PlanBoard):
     """A cluster that is filled: who runs where, and what is free.
 
     Parameters
     ----------
     blocks : RelaxedBlocks
     prices : array of shape (rows,)
-
-    Attributes
-    ----------
-    plans : dict
-        By job.
-    value : float
     """
 
     def __init__(self, blocks: RelaxedBlocks, prices: Floats) -> None:
-        self.blocks, self.plans, self.value = blocks, dict[int, Plan](), 0.0
+        self.blocks = blocks
         a = blocks.inst.arrays
         self.machines = (
             _machines(a.worker_capacity, blocks.classes[0], blocks.slots),
             _machines(a.ps_capacity, blocks.classes[1], blocks.slots),
         )
+        worker, ps = blocks.sides
+        demands = [Demands(*both) for both in zip(worker.demand, ps.demand, strict=True)]
+        super().__init__(demands, (self.machines[0].free, self.machines[1].free))
         segments = int(blocks.jobs.work.max(initial=1) + blocks.jobs.most.max(initial=1)) + 1
         self.scratch = blocks.scratch(1, segments)
         self.slot = blocks.scratch(1, 2 + max(m.member.size for m in self.machines))
@@ -315,24 +319,6 @@ class Board:
         self.plans[i] = Plan(value, completion, entries)
         self.value += value
         return True
-
-    def remove(self, i: int) -> Plan:
-        """Take job i out and return its plan."""
-        plan = self.plans.pop(i)
-        self._use(i, plan, 1.0)
-        self.value -= plan.value
-        return plan
-
-    def restore(self, i: int, plan: Plan) -> None:
-        """Put job i where ``plan`` says; the place must be free."""
-        self.plans[i] = plan
-        self._use(i, plan, -1.0)
-        self.value += plan.value
-
-    def _use(self, i: int, plan: Plan, sign: float) -> None:
-        worker, ps = self.blocks.sides
-        free = [m.free for m in self.machines]
-        book(plan.entries, worker.demand[i], ps.demand[i], free[0], free[1], sign)
 
 
 class Improvement:
