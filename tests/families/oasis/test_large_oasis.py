@@ -17,6 +17,7 @@ from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_cos
 from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs, minorant
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
+from optsched.families.oasis.optimum.search.filling import Board
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import _at_once, verify
 from optsched.problem import Level
@@ -192,3 +193,20 @@ def test_schedules_of_many_entries_are_judged_alike():
         changed = schedule.model_copy(update={"jobs": tuple(broken)})
         assert not verify(inst, changed).feasible
         assert _at_once(inst, changed) is None
+
+
+def test_jobs_go_in_and_out_of_what_is_free():
+    inst = generate("paper", seed=0, jobs=10, slots=10, machines=20)
+    blocks = RelaxedBlocks(inst)
+    board = Board(blocks, np.zeros(blocks.rhs.size))
+    empty = [m.free.copy() for m in board.machines]
+    placed = [i for i in range(10) if board.insert(i, 1.0)]
+    assert len(placed) > 1
+    full = [m.free.copy() for m in board.machines]
+    assert all((f >= 0).all() and (f < e).any() for f, e in zip(full, empty, strict=True))
+    for i in placed:
+        board.restore(i, board.remove(i))
+    assert all((m.free == f).all() for m, f in zip(board.machines, full, strict=True))
+    for i in placed:
+        board.remove(i)
+    assert all((m.free == e).all() for m, e in zip(board.machines, empty, strict=True))
