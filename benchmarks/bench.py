@@ -10,8 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import resource
 import statistics
+import subprocess
 import sys
+import time
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -205,6 +209,38 @@ def code() -> str:
         for path in sorted(folder.rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
+
+
+def watched(arguments: Sequence[str], folder: Path) -> Row:
+    """Run `optsched` in a process of its own; return what it took, import included.
+
+    What it says goes to ``folder``.
+
+    Raises
+    ------
+    InputError
+        It failed; the end of what it said.
+    """
+    command = [sys.executable, "-m", "optsched", *arguments]
+    with (folder / "said").open("w") as said:
+        began = time.perf_counter()
+        process = subprocess.Popen(command, stdout=said, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds = time.perf_counter() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise InputError(f"{' '.join(command)}: {(folder / 'said').read_text()[-500:]}")
+    return {
+        "cpu": usage.ru_utime + usage.ru_stime,
+        "seconds": seconds,
+        "megabytes": megabytes(usage),
+    }
+
+
+def megabytes(usage: resource.struct_rusage) -> float:
+    """Return the most memory that a process has held."""
+    unit = 1 if sys.platform == "darwin" else 1024  # bytes on macOS, KiB on Linux
+    return usage.ru_maxrss * unit / 2**20
 
 
 def _read(path: Path) -> Row:

@@ -9,18 +9,14 @@ the format of one's own lists, with recorded starts.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from bench import Benchmark, Row, Summary, Target, parse, parser
+from bench import Benchmark, Row, Summary, Target, parse, parser, watched
 
-from optsched.problem import InputError, get_family
+from optsched.problem import get_family
 
 SLOTS = 500
 PRESETS = {"oasis": "paper", "dmlrs": "contended", "completion": "paper"}
@@ -74,20 +70,7 @@ def measure(cell: Row) -> Row:
     """Run a command; return what it took, and what it made."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        command = [sys.executable, "-m", "optsched", *command_of(cell, folder)]
-        with (folder / "said").open("w") as said:
-            began = time.perf_counter()
-            process = subprocess.Popen(command, stdout=said, stderr=said)
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - began
-            process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise InputError(f"{' '.join(command)}: {(folder / 'said').read_text()[-500:]}")
-        row: Row = {
-            "cpu": usage.ru_utime + usage.ru_stime,
-            "seconds": seconds,
-            "megabytes": usage.ru_maxrss / 1024,
-        }
+        row = watched(command_of(cell, folder), folder)
         if cell["what"] == "at load 1":
             row["load"] = load_of(cell["family"], folder / "made.json")
         return row
