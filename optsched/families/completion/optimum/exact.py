@@ -40,9 +40,12 @@ class Exact:
     def run(self) -> None:
         """Use the time that is left: a small tree, the program over time, the tree again."""
         self.branch(self.progress.left() * FIRST_TREE)
+        kept = 0.0  # seconds
         if not self.progress.stop() and not self.progress.infeasible:
-            Prover(self.search, self.problem()).everything()
-        self.branch(self.progress.left())
+            prover = Prover(self.search, self.problem())
+            prover.everything()
+            kept = prover.reserve.seconds()
+        self.branch(self.progress.left() - kept)
 
     def branch(self, seconds: float) -> None:
         """Branch on windows, types and numbers until the best schedule is proved, or time is up."""

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from optsched.engine.reserve import Reserve, busy
 from optsched.families.completion.certificate.bound import Evaluation, value_step
 from optsched.families.completion.certificate.choices import menu_of
 from optsched.families.completion.certificate.conflicts import FIRST
@@ -69,6 +70,9 @@ FINEST, COARSEST = 36, -1000  # bits of the grid
 MARGIN = 2  # of these, for prices that are greater than the first
 STATES_STEPS, LIST_STEPS = 500_000, 2_000_000  # of kernels: some states, a list of runs
 AGAIN = 16  # conflicts after which states are looked for anew
+CHECKS = 2  # the certificate's runs that are still to come: as it is made, and as it is judged
+LATE = 1.0  # seconds by which that may end after the limit
+MOST_KEPT = 0.25  # of the time, to look at the certificate again
 
 
 Key = tuple[int, ...]  # starts and choices of a path
@@ -99,6 +103,9 @@ class Prover:
         self.doubts: dict[Key, bool] = {}  # paths without a conflict: whether CP-SAT refutes them
         self.patience = 1  # times the usual seconds of CP-SAT
         self.proven = 0  # in steps: no schedule costs less
+        self.reserve = Reserve(search.progress, MOST_KEPT)
+        self.began = busy()  # with a walk to the end, in seconds of the processor
+        self.ran = 0.0  # such seconds that the last run took
 
     def value(self) -> int:
         """Return the value of the best schedule, in steps; if none is known, more than any has."""
@@ -113,17 +120,21 @@ class Prover:
         total = sum(exact(job.weight) * end for job, end in zip(jobs, ends, strict=True))
         return int(total / self.step)
 
+    def _over(self) -> bool:
+        """Whether to stop, with the time that looking at the certificate again takes."""
+        return self.progress.stop() or self.reserve.share() >= 1
+
     def _stop(self) -> bool:
         """Whether to stop; asked after some states."""
         effort.steps(STATES_STEPS)
-        return self.progress.stop()
+        return self._over()
 
     def everything(self) -> None:
         """Prove that nothing is better than the best schedule, which may be found; or give up."""
         try:
             if 1 <= len(self.inst.jobs) <= MOST_JOBS and self._begin():
                 self._climb()
-                while not self.progress.stop() and not all(self.doubts.values()):
+                while not self._over() and not all(self.doubts.values()):
                     self.patience *= PATIENCE
                     self.doubts = {key: True for key, sure in self.doubts.items() if sure}
                     self._climb()
@@ -152,7 +163,7 @@ class Prover:
             began = self.progress.seconds()
             aim = min(self.value(), proven + stride)
             done = self._prove(aim, most=most)
-            if self.progress.stop():
+            if self._over():
                 return
             if done:
                 proven, failed = aim, 0
@@ -210,9 +221,10 @@ class Prover:
         while True:
             lists = [one.priced for one in self.lists]
             timeline = self.timeline = Timeline(self.units, lists, self.runs)
-            began = self.progress.seconds()
+            began, self.ran = self.progress.seconds(), -busy()
             whole = timeline.run(self._limit(aim), self._stop, most=most, width=width)
-            if self.progress.stop():
+            self.ran += busy()
+            if self._over():
                 return False
             if timeline.pool.size[0] > CONTESTED:
                 self._contest(self.progress.seconds() - began)
@@ -235,6 +247,7 @@ class Prover:
         last = self._limit(aim)
         begin = min(int(graph.rest[0]), last)
         for part in PARTS:
+            self.began = busy()
             timeline.restart(graph)
             top = begin + (last - begin) // part
             while True:
@@ -321,7 +334,7 @@ class Prover:
         """Learn why what often runs at once does not fit, after a run of so many seconds."""
         end = self.progress.seconds() + min(CONTEST[0] + seconds, CONTEST[1])
         for items in often(self.timeline):
-            if self.progress.stop() or self.progress.seconds() > end:
+            if self._over() or self.progress.seconds() > end:
                 break
             if not self.timeline.refused(items):
                 self._at_once(items)
@@ -350,6 +363,10 @@ class Prover:
         if steps <= self.proven:
             return
         self.proven = steps
+        work = CHECKS * (self.ran + busy() - self.began)
+        if self.reserve.counts and work > self.progress.left() + LATE:
+            return  # what was reported before can be looked at in time
+        self.reserve.work = work
         lists = tuple(one.entries for one in self.lists) or ((),)
         bits = self.units.grid_bits if self.lists else 0
         conflicts, prices = tuple(self.conflicts), self.search.prices
