@@ -1,9 +1,9 @@
 """Schedules of large instances: jobs are put on single machines one by one, and taken out again.
 
 A job pays for what it uses at prices of classes; machines that cannot hold it any more are not
-there for it. Its work is distributed over slots as `prices.relaxed` does it, in whole workers: from
-cheap segments to dear ones. Within a class, machines are filled that the job leaves without a rest
-of what is scarce, then the first ones.
+there for it. Its work is distributed over slots as `prices.relaxed_kernels` does it, in whole
+workers: from cheap segments to dear ones. Within a class, machines are filled that the job leaves
+without a rest of what is scarce, then the first ones.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.oasis.optimum.prices.relaxed import (
+from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
+from optsched.families.oasis.optimum.prices.relaxed_kernels import (
     Jobs,
-    RelaxedBlocks,
     Scratch,
     Side,
     pop,
