@@ -15,7 +15,7 @@ from optsched.families.completion.optimum.methods import METHODS
 from optsched.families.completion.optimum.opening import opening
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.shadow import shadow_prices
-from optsched.families.completion.policies import BASELINES
+from optsched.families.completion.policies.baselines import BASELINES
 from optsched.families.completion.policies.paper import KNOWLEDGE, AOnline, guarantee, must_run
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify

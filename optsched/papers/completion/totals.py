@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.policies.fifo import Fifo
+from optsched.families.completion.policies.baselines import Fifo
 from optsched.families.completion.policies.paper import AOnline
 from optsched.optimum import solve
 from optsched.papers.completion.common import (

@@ -8,7 +8,7 @@ import pytest
 from sweeps import sweep
 
 from optsched.drawing import save
-from optsched.families.completion.policies.fifo import Fifo
+from optsched.families.completion.policies.baselines import Fifo
 from optsched.families.completion.sources.presets import generate
 from optsched.papers.completion import EXPERIMENTS, common, totals, weights
 from optsched.papers.completion.common import BOUND, draw

@@ -12,7 +12,7 @@ from optsched.families.completion.certificate.format import CompletionCertificat
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.online import assemble, events
-from optsched.families.completion.policies import AntMan, Drf, Fifo, Tiresias
+from optsched.families.completion.policies.baselines import AntMan, Drf, Fifo, Tiresias
 from optsched.families.completion.policies.max_weight import max_weight
 from optsched.families.completion.policies.paper import AOnline, blocks, price_base, weight_bound
 from optsched.families.completion.sources.presets import generate
