@@ -84,6 +84,16 @@ def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
     return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart)
 
 
+def differences(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[float]:
+    """Return by how much each of ``ours`` is above its pair, where both have a number.
+
+    >>> differences([3.0, 2.0, None], [1.0, 2.5, 1.0])
+    [2.0, -0.5]
+    """
+    pairs = zip(ours, theirs, strict=True)
+    return [a - b for a, b in pairs if a is not None and b is not None]
+
+
 Number = float | tuple[float, float] | None
 
 

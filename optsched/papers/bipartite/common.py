@@ -16,7 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, GRID, legend, new_figure
+from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.policies.packing import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import OgaSched
@@ -34,7 +34,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, effect, lead, shown
+from optsched.papers.verdict import Estimate, Finding, differences, effect, lead, shown
 from optsched.problem import Information, Instance, Policy, get_family
 from optsched.simulation import Run, simulate
 
@@ -213,8 +213,7 @@ def ahead(point: Any, where: str, *, paper: float | None = None) -> Finding:
     found, unit = over(point, rival), "%"
     if found is None:  # a share of a loss means nothing
         unit = "reward of a slot"
-        pairs = zip(values(point, OURS), values(point, rival), strict=True)
-        found = Estimate.of([a - b for a, b in pairs])
+        found = Estimate.of(differences(values(point, OURS), values(point, rival)))
     note = "" if point["tells"] else TELLS_NOTHING
     return effect(f"{where}: OGASched ahead of {LABELS[rival]}", found, paper=paper, unit=unit,
                   note=note)  # fmt: skip
@@ -245,13 +244,12 @@ def same_packing(points: Sequence[Any]) -> str:
 
 def difference(one: Any, other: Any, name: str) -> Estimate:
     """Return by how much the reward in one setting is above that in another, paired by seed."""
-    pairs = zip(values(one, name), values(other, name), strict=True)
-    return Estimate.of([a - b for a, b in pairs])
+    return Estimate.of(differences(values(one, name), values(other, name)))
 
 
-def leads(point: Any, baseline: str = "fairness") -> list[float]:
-    """Return the relative lead over a baseline, instance by instance."""
-    pairs = zip(values(point, OURS), values(point, baseline), strict=True)
+def leads(point: Any) -> list[float]:
+    """Return the relative lead over Fairness, instance by instance."""
+    pairs = zip(values(point, OURS), values(point, "fairness"), strict=True)
     return [a / b - 1 for a, b in pairs]
 
 
@@ -264,13 +262,12 @@ def draw(summary: Summary, xlabels: Mapping[str, str], *, log: Sequence[str] = (
         points = [p for p in summary["points"] if p["panel"] == panel]
         for name in filter(points[0]["rewards"].__contains__, DRAWN):
             lines(axis, name, [p["label"] for p in points], [p["rewards"][name] for p in points])
-        axis.set_xlabel(xlabels[panel])
+        finish(axis, xlabels[panel])
         if panel in log:
             axis.set_xscale("log")
             ticks = [p["label"] for p in points]
             axis.set_xticks(ticks, [f"{x:g}" for x in ticks], fontsize=7)
             axis.minorticks_off()
-        finish(axis)
     axes[0].set_ylabel("mean reward of a slot (95 % interval)")
     legend(figure, axes[0])
     return figure
@@ -281,12 +278,6 @@ def lines(axis: Axes, name: str, x: Sequence[Any], points: Sequence[Any]) -> Non
     style = {"stationary": "o--", "optimum": "o--", "binpacking": "o:"}.get(name, "o-")
     look = {"markersize": 3, "linewidth": 1.2}
     line(axis, x, points, COLOUR[name], LABELS[name], style, alpha=0.12, **look)
-
-
-def finish(axis: Axes) -> None:
-    """Give a panel its grid."""
-    axis.grid(color=GRID)
-    axis.set_axisbelow(True)
 
 
 def curve(rewards: Sequence[float], points: int = 60) -> list[list[float]]:
@@ -323,8 +314,6 @@ def draw_curves(axes: Sequence[Axes], slots: Sequence[int], curves: Mapping[str,
             axes[2].plot(x, np.array(curves[OURS]) / average, **style)
     titles = ("average reward until t", "cumulative reward", f"{LABELS[OURS]} / baseline")
     for axis, label in zip(axes, titles, strict=False):
-        axis.set_xlabel("slot t")
-        axis.set_ylabel(label)
-        finish(axis)
+        finish(axis, "slot t", label)
     axes[0].set_xscale("log")
     axes[1].ticklabel_format(axis="y", useMathText=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import legend, new_figure
+from optsched.drawing import finish, legend, new_figure
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
-from optsched.papers.verdict import Estimate, Outcome, effect, shown
+from optsched.papers.verdict import Estimate, Outcome, differences, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 8000
@@ -51,8 +51,7 @@ def judge(summary: Summary) -> Outcome:
     ]
     for name in PAPER:
         if name != "fairness":
-            pairs = zip(*(common.values(point, n) for n in ("fairness", name)), strict=True)
-            ahead = Estimate.of([a - b for a, b in pairs])
+            ahead = Estimate.of(differences(*(common.values(point, n) for n in ("fairness", name))))
             claim = f"Fairness earns more than {common.LABELS[name]}, per slot"
             found.append(effect(claim, ahead, unit="reward"))
     grows = Estimate.of(summary["grows"][str(point["label"])])
@@ -80,9 +79,7 @@ def draw(summary: Summary) -> Figure:
                 if ours.interval is not None:
                     axes[2].vlines(x + 0.2, *(100 * e for e in ours.interval), color="black")
         axes[2].set_xticks(range(len(PAPER)), [common.LABELS[name] for name in PAPER])
-        axes[2].set_ylabel("lead of OGASched at T, % (95 % interval)")
-        axes[2].legend(frameon=False, fontsize=8)
-        common.finish(axes[2])
+        finish(axes[2], y="lead of OGASched at T, % (95 % interval)", legend=8)
     legend(figure, grid[0, 0])
     return figure
 

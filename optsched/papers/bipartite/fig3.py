@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Setting, Summary
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, shown
+from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, shown
 
 MACHINES = (32, 64, 128, 256, 512)
 PORTS = (5, 10, 15, 20)
@@ -38,8 +38,8 @@ def judge(summary: Summary) -> Outcome:
         return common.point_of(summary, panel, label)
 
     def lead_grows(panel: str, one: float, two: float, sign: int, what: str) -> Finding:
-        pairs = zip(*(common.leads(at(panel, x)) for x in (one, two)), strict=True)
-        return effect(what, Estimate.of([b - a for a, b in pairs]), sign=sign)
+        more = differences(*(common.leads(at(panel, x)) for x in (two, one)))
+        return effect(what, Estimate.of(more), sign=sign)
 
     claims = [
         lead_grows("machines", MACHINES[0], FIERCE, 1,

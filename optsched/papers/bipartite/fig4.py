@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
@@ -22,7 +22,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, shown
+from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 2000
@@ -105,8 +105,7 @@ def _claims(sweeps: Any) -> list[tuple[str, Estimate]]:
     inside, outside = (max(keys, key=lambda key: decay[key]["mean"]) for keys in (BEST, other))
 
     def less(one: str, two: str) -> Estimate:
-        pairs = zip(decay[one]["values"], decay[two]["values"], strict=True)
-        return Estimate.of([a - b for a, b in pairs])
+        return Estimate.of(differences(decay[one]["values"], decay[two]["values"]))
 
     return [
         ("decay 0.9999 earns more than 1.0001", less("0.9999", "1.0001")),
@@ -130,8 +129,7 @@ def draw(summary: Summary) -> Figure:
             x, points = [float(key) for key in found[sweep]], list(found[sweep].values())
             line(axis, x, points, COLOURS[k], NAMES[name])
         axis.axhline(1, color="black", linewidth=0.8)
-        axis.set_ylabel("reward / best stationary (95 % interval)")
-        common.finish(axis)
+        finish(axis, y="reward / best stationary (95 % interval)")
     axes[0].set_xscale("log")
     axes[0].set_xlabel("first step (decay 0.9999)")
     axes[1].set_xlabel("decay (first step 25)")

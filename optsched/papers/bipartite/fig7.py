@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import new_figure
+from optsched.drawing import finish, new_figure
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Setting, Summary, fresh, whisker
-from optsched.papers.verdict import Estimate, Outcome, effect, shown
+from optsched.papers.verdict import Estimate, Outcome, differences, effect, shown
 
 SLOTS = 2000
 KINDS = ("linear", "poly", "log", "reciprocal")
@@ -30,11 +30,9 @@ def judge(summary: Summary) -> Outcome:
         more = common.difference(by["linear"], by[kind], common.OURS)
         found.append(effect(f"all linear earns more than all {kind}", more, unit="per slot"))
     for kind in KINDS:
-        pairs = zip(
-            *(common.values(by[kind], n) for n in (common.PUBLISHED, "fairness")), strict=True
-        )
+        both = (common.values(by[kind], n) for n in (common.PUBLISHED, "fairness"))
         claim = f"all {kind}, published order: reward less that of Fairness"
-        found.append(shown(claim, Estimate.of([a - b for a, b in pairs]), unit="per slot"))
+        found.append(shown(claim, Estimate.of(differences(*both)), unit="per slot"))
         best = Estimate.of(common.values(by[kind], "stationary"))
         found.append(shown(f"all {kind}: best stationary decision", best, unit="per slot"))
     return Outcome(tuple(found), (common.same_packing(summary["points"]),))
@@ -54,7 +52,7 @@ def draw(summary: Summary) -> Figure:
         labels = [SHORT.get(name, common.LABELS[name]) for name in names]
         axis.set_xticks(range(len(names)), labels, rotation=90, fontsize=7)
         axis.set_title(f"all {point['label']}", fontsize=9)
-        common.finish(axis)
+        finish(axis)
     axes[0].set_ylabel("mean reward of a slot (95 % interval)")
     return figure
 

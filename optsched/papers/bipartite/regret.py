@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.bipartite.policies.paper import regret_guarantee
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
@@ -164,9 +164,8 @@ def draw(summary: Summary) -> Figure:
         if name in SIZES:
             axis.set_xticks(slots, [f"{x:g}" for x in slots])
             axis.minorticks_off()
-        axis.set_xlabel(name if name in SIZES else "slots T")
+        finish(axis, name if name in SIZES else "slots T")
         axis.set_title(f"T = {MIDDLE}" if name in SIZES else f"{name} utilities", fontsize=9)
-        common.finish(axis)
         axis.set_ylim(top=100 * max(bound))  # room for the legend
         axis.legend(frameon=False, fontsize=7, loc="upper left")
     for axis in axes[::2]:

@@ -17,7 +17,7 @@ from optsched.papers.experiment import (
     grid,
     grouped,
 )
-from optsched.papers.verdict import Estimate, Outcome, effect, shown
+from optsched.papers.verdict import Estimate, Outcome, differences, effect, shown
 from optsched.problem import get_family
 from optsched.simulation import simulate
 
@@ -62,7 +62,7 @@ def judge(summary: Summary) -> Outcome:
     """Compare with the thesis: it rises, and less above a ratio of 30."""
     earned = {p["ratio"]: p["pd-ors"]["values"] for p in summary["outer"]}
     before, after = _slope(earned, 1, 30), _slope(earned, 30, 60)
-    less = [b - a for a, b in zip(before, after, strict=True)]
+    less = differences(after, before)
     unit = "per unit of the ratio"
     found = [
         effect("utility rises up to a ratio of 30", Estimate.of(before), unit=unit),
@@ -79,8 +79,7 @@ HELD_WHY = "with the inner rate held a larger ratio means slower links, and util
 
 def _slope(earned: dict[int, list[float]], low: int, high: int) -> list[float]:
     """Return the rise per unit of the ratio, instance by instance."""
-    pairs = zip(earned[low], earned[high], strict=True)
-    return [(b - a) / (high - low) for a, b in pairs]
+    return [more / (high - low) for more in differences(earned[high], earned[low])]
 
 
 def draw(summary: Summary) -> Figure:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS, new_figure
 from optsched.papers.dmlrs.rounding import LOADS, MOST_ROUNDS
 from optsched.papers.experiment import Rows, Summary, grouped, line, mean_with_interval
-from optsched.papers.verdict import Estimate, Outcome, about, effect, shown, within
+from optsched.papers.verdict import Estimate, Outcome, about, differences, effect, shown, within
 
 BEST_GAIN, FEWEST, MOST = 1.006, 570, 1000  # the thesis's
 LEAST_GAIN, MOST_GAIN = 1.0, 1.01
@@ -42,7 +42,7 @@ def judge(summary: Summary) -> Outcome:
     at = {gain: rounds[JUDGED, gain] for load, gain in rounds if load == JUDGED}
 
     def more(one: float, two: float) -> Estimate:
-        return Estimate.of([b - a for a, b in zip(at[one], at[two], strict=True)])
+        return Estimate.of(differences(at[two], at[one]))
 
     worst = max((g for g in at if g <= MOST_GAIN), key=lambda g: sum(at[g]))
     unit = "roundings"

@@ -22,7 +22,7 @@ from optsched.papers.oasis.common import (
     instance,
     policy,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, shown
+from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 100
@@ -126,10 +126,9 @@ def _best(schemes: Any, kind: str, measure: str) -> Finding:
         return float(np.mean(known)) if known else float("inf")
 
     rival = min((s for s in OTHERS if s in schemes), key=mean)
-    both = (schemes[s][kind][measure] for s in (ESTIMATED, rival))
-    pairs = [(a, b) for a, b in zip(*both, strict=True) if a is not None and b is not None]
-    more = Estimate.of([a - b for a, b in pairs]) if pairs else None
-    return effect(f"{claim}, {LABELS[rival]}", more, sign=-1, unit="slots")
+    more = differences(*(schemes[s][kind][measure] for s in (ESTIMATED, rival)))
+    found = Estimate.of(more) if more else None
+    return effect(f"{claim}, {LABELS[rival]}", found, sign=-1, unit="slots")
 
 
 def _one(claim: str, seen: Any) -> Finding:

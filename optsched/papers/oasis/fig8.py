@@ -30,7 +30,7 @@ from optsched.papers.experiment import (
     whisker,
 )
 from optsched.papers.oasis.common import ESTIMATED, LABELS, LITERAL, OTHERS, PAST, SCHEMES
-from optsched.papers.verdict import Estimate, Outcome, effect, lead, shown
+from optsched.papers.verdict import Estimate, Outcome, differences, effect, lead, shown
 from optsched.problem import Policy, get_family
 from optsched.scheduling.jobs import MB_PER_GBIT
 from optsched.simulation import simulate
@@ -148,12 +148,8 @@ def judge(summary: Summary) -> Outcome:
     mine = summary[ESTIMATED]
     best = max(OTHERS, key=lambda s: float(summary[s]["utility"]["mean"]))
     near = min(OTHERS, key=lambda s: _mean(summary[s]["off"]))
-    pairs = [
-        (a, b)
-        for a, b in zip(mine["off"], summary[near]["off"], strict=True)
-        if a is not None and b is not None
-    ]
-    off = Estimate.of([a - b for a, b in pairs]) if pairs else None
+    pairs = differences(mine["off"], summary[near]["off"])
+    off = Estimate.of(pairs) if pairs else None
     found = [
         effect(f"utility: OASiS ahead of {LABELS[best]}", _lead(summary, ESTIMATED, best)),
         effect(
