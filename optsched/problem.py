@@ -201,7 +201,7 @@ class Implementation(StrEnum):
     CP_SAT = "CP-SAT"
     CLARABEL = "Clarabel"
     PRICES = "prices"  # a bound by column generation, before its certificate is evaluated
-    OTHER = "another solver"  # that Pyomo was told to call
+    OTHER = "another solver"  # that a family from outside calls
 
 
 class Policy(Protocol):

@@ -25,7 +25,6 @@ def solve_compact(
     *,
     threads: int,
     seed: int,
-    solver: str = "highs",
 ) -> None:
     """Solve ``model``; report every schedule that is found, and the solver's bound.
 
@@ -37,8 +36,6 @@ def solve_compact(
         Reads the schedule out of the model's present values.
     threads, seed : int
         Of the solver.
-    solver : str
-        "highs", or any solver that Pyomo has.
     """
 
     def report(_objective: float) -> None:
@@ -54,14 +51,11 @@ def solve_compact(
         if outcome.status == "infeasible":
             progress.infeasible = True
         elif outcome.bound is not None:
-            # HiGHS by another name is no second opinion
-            by = Implementation.HIGHS if "highs" in solver else Implementation.OTHER
-            progress.claim(by, outcome.bound)
+            progress.claim(Implementation.HIGHS, outcome.bound)
 
     try:
         found = solve_pyomo(
             model,
-            solver,
             gap=progress.gap_limit,
             threads=threads,
             seed=seed,
@@ -92,17 +86,15 @@ def compact_method(
         About how many a model of an instance has.
     """
 
-    def compact(
-        inst: Any, progress: Any, *, threads: int, seed: int, solver: str = "highs"
-    ) -> None:
-        """Solve the compact program by HiGHS, or any solver that Pyomo has."""
+    def compact(inst: Any, progress: Any, *, threads: int, seed: int) -> None:
+        """Solve the compact program by HiGHS."""
         if not affordable(progress, variables(inst)):
             return
         program = load()
         model = unless_stopped(lambda: program(inst), progress)
         if model is not None:
             read = partial(schedule_of, inst, model)
-            solve_compact(model, progress, read, threads=threads, seed=seed, solver=solver)
+            solve_compact(model, progress, read, threads=threads, seed=seed)
 
     return compact
 

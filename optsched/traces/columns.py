@@ -78,8 +78,12 @@ class Columns:
         return name in self.cells
 
     def text(self, name: str) -> list[str]:
-        """Return a column as it is written."""
-        return self.cells[name]
+        """Return a column as it is written; nothing in any row where there is none."""
+        return self.cells.get(name) or [""] * len(self)
+
+    def names(self, column: str = "") -> list[str]:
+        """Return a column of names; where there is none, the line of every row."""
+        return self.cells.get(column) or [f"line {line}" for line in self.line]
 
     def numbers(self, name: str, rule: Number) -> Floats:
         """Return a column as numbers, NaN where it is empty and may be.
@@ -97,13 +101,13 @@ class Columns:
         self.refuse(name, bad, str(rule))
         return numbers
 
-    def times(self, name: str, layout: str) -> pd.Series[pd.Timestamp]:
-        """Return a column of dates, written as ``layout`` says."""
+    def times(self, name: str) -> tuple[pd.Series[pd.Timestamp], Floats]:
+        """Return a column of dates, and the seconds since the first of them."""
         stamps = pd.to_datetime(
-            pd.Series(self.cells[name], dtype=object), format=layout, errors="coerce"
+            pd.Series(self.cells[name], dtype=object), format="%Y-%m-%d %H:%M:%S", errors="coerce"
         )
         self.refuse(name, stamps.isna().to_numpy(), "a date such as 2017-10-09 07:01:55")
-        return stamps
+        return stamps, np.asarray((stamps - stamps.min()).dt.total_seconds(), dtype=np.float64)
 
     def refuse(self, name: str, bad: Flags, expected: str) -> None:
         """Report the first row where ``bad`` holds, if any."""

@@ -20,7 +20,8 @@ The table has one row per job, in the order of submission (equal times: the orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,13 @@ from optsched.traces.columns import (
     read_columns,
 )
 from optsched.traces.formats import inventories, training
-from optsched.traces.lines import Row, header, read_lines
+from optsched.traces.lines import Row, header, read_fields
 
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
     *("gpu", "cpu", "memory_gb", "user", "model", "steps"),
 )
-MISSING = {"model": ""}
+MISSING = {"user": "", "model": ""}
 
 PHILLY = ("timestamp", "duration", "num_gpus")
 PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
@@ -58,14 +59,8 @@ OWN_OPTIONAL = ("name", "start_seconds", "gpu", "cpu", "memory_gb", "user")
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
     {"cpu", "memory_gb", "gpu", "count"},
-    *map(set, inventories.FORMATS.values()),
+    *(set(needed) for needed, _ in inventories.READERS.values()),
 )
-FORMATS: Mapping[str, tuple[str, ...]] = {
-    "Philly jobs": PHILLY,
-    "Alibaba GPU v2023 pods": PODS,
-    **training.FORMATS,
-    "own jobs": OWN,
-}
 
 Table = dict[str, Any]
 
@@ -97,12 +92,12 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
     if is_swf(path):
         return _finished(path, "SWF", *_swf(path))
     names = header(path)
-    for kind, (needed, read) in _READERS.items():
+    for kind, (needed, read) in READERS.items():
         if {*needed} <= {*names}:
             return _finished(path, kind, *read(read_columns(path, names)))
     if any(heads <= {*names} for heads in MACHINE_HEADS):
         raise InputError(f"{path}: is a list of machines, expected a list of jobs")
-    raise missing_columns(path, names, FORMATS)
+    raise missing_columns(path, names, {kind: needed for kind, (needed, _) in READERS.items()})
 
 
 def is_swf(path: Path) -> bool:
@@ -134,15 +129,14 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
 
 
 def _philly(columns: Columns) -> tuple[Table, pd.Timestamp | None]:
-    stamps = columns.times("timestamp", "%Y-%m-%d %H:%M:%S")
-    seconds = (stamps - stamps.min()).dt.total_seconds().to_numpy()
+    stamps, seconds = columns.times("timestamp")
     return {
-        "name": [f"line {line}" for line in columns.line],
+        "name": columns.names(),
         "submit_seconds": seconds,
         "run_seconds": columns.numbers("duration", RUN),
         "tasks": columns.numbers("num_gpus", TASKS),
         "gpu": np.ones(len(columns)),
-        "user": _texts(columns, "cluster"),
+        "user": columns.text("cluster"),
     }, None if len(columns) == 0 else stamps.min()
 
 
@@ -170,13 +164,11 @@ def _pods(columns: Columns) -> tuple[Table, None]:
         "gpu": gpus * milli / 1000,
         "cpu": columns.numbers("cpu_milli", Number("thousandths of a core", high=1e12)) / 1000,
         "memory_gb": columns.numbers("memory_mib", Number("MiB", high=1e12)) / 1024,
-        "user": "",
     }, None
 
 
 def _own(columns: Columns) -> tuple[Table, None]:
     must_be_known(columns, OWN, OWN_OPTIONAL)
-    names = columns.text("name") if "name" in columns else [f"line {n}" for n in columns.line]
     submit = columns.numbers("submit_seconds", SUBMIT)
     begin = np.full(len(columns), np.nan)
     if "start_seconds" in columns:
@@ -185,18 +177,14 @@ def _own(columns: Columns) -> tuple[Table, None]:
             "start_seconds", begin < submit, "at least the submit_seconds of the same line"
         )
     return {
-        "name": names,
+        "name": columns.names("name"),
         "submit_seconds": submit,
         "start_seconds": begin,
         "run_seconds": columns.numbers("run_seconds", RUN),
         "tasks": columns.numbers("tasks", TASKS),
         **{n: columns.numbers(n, DEMAND) for n in ("gpu", "cpu", "memory_gb") if n in columns},
-        "user": _texts(columns, "user"),
+        "user": columns.text("user"),
     }, None
-
-
-def _texts(columns: Columns, name: str) -> list[str]:
-    return columns.text(name) if name in columns else [""] * len(columns)
 
 
 SWF_FIELDS = 18
@@ -216,20 +204,13 @@ def _swf(path: Path) -> tuple[Table, None]:
     """
     extended = False
 
-    def rows() -> Any:
+    def rows() -> Iterator[Row]:
         nonlocal extended
-        for number, line in read_lines(path):
-            fields = line.split(maxsplit=SWF_FIELDS)
-            if not fields or fields[0].startswith(";"):
-                continue
-            if len(fields) < SWF_FIELDS:
-                raise InputError(
-                    f"{path}, line {number}: has {len(fields)} fields, expected the {SWF_FIELDS} "
-                    "of the Standard "
-                    "Workload Format"
-                )
-            extended = extended or len(fields) > SWF_FIELDS
-            yield Row(number, [fields[k - 1] for k in SWF])
+        expected = f"the {SWF_FIELDS} of the Standard Workload Format"
+        split = methodcaller("split", maxsplit=SWF_FIELDS)
+        for row in read_fields(path, split, SWF_FIELDS, expected):
+            extended = extended or len(row.fields) > SWF_FIELDS
+            yield Row(row.line, [row.fields[k - 1] for k in SWF])
 
     columns = Columns(path, list(SWF.values()), rows())
     run = columns.numbers("run time", Number("seconds; negative: unknown", low=-1e12, high=SECONDS))
@@ -253,7 +234,7 @@ def _swf(path: Path) -> tuple[Table, None]:
     }, None
 
 
-_READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], tuple[Table, Any]]]] = {
+READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], tuple[Table, Any]]]] = {
     "Philly jobs": (PHILLY, _philly),
     "Alibaba GPU v2023 pods": (PODS, _pods),
     **training.READERS,

@@ -129,6 +129,27 @@ def _text(path: Path, number: int, line: bytes) -> str:
     return text.removeprefix(BOM).rstrip("\r\n") if number == 1 else text.rstrip("\r\n")
 
 
+def read_fields(
+    path: Path, split: Callable[[str], list[str]], least: int, expected: str
+) -> Iterator[Row]:
+    """Yield the fields of every line that has some, and is no comment, which begins with ";".
+
+    Raises
+    ------
+    InputError
+        As `read_lines`; also where a line has fewer than ``least`` fields.
+    """
+    for number, line in read_lines(path):
+        fields = split(line)
+        if not any(fields) or line.lstrip().startswith(";"):
+            continue
+        if len(fields) < least:
+            raise InputError(
+                f"{path}, line {number}: has {len(fields)} fields, expected {expected}"
+            )
+        yield Row(number, fields)
+
+
 def read_csv(path: Path) -> Iterator[Row]:
     """Yield the rows of a comma-separated file, the header first; empty lines are left out.
 

@@ -16,7 +16,7 @@ The table has one row per class of equal machines, in the order of the file:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +26,11 @@ import pandas as pd
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, missing_columns, must_be_known, read_columns
 from optsched.traces.formats import inventories
-from optsched.traces.jobs import FORMATS as JOBS
-from optsched.traces.lines import Row, header, read_lines
+from optsched.traces.jobs import READERS as JOBS
+from optsched.traces.lines import Row, header, read_fields
 
 COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
+MISSING = {"count": 1, "model": ""}
 EQUAL = ["gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model"]
 COUNT = Number("machines", low=1, high=1e6, whole=True)
 SOME = Number("of one machine", above_low=True)
@@ -39,11 +40,6 @@ UNKNOWN_OR_SOME = Number("of one machine", above_low=True, may_be_empty=True)
 NODES = ("sn", "cpu_milli", "memory_mib", "gpu")
 OWN = ("gpu", "cpu", "memory_gb")
 OWN_OPTIONAL = ("name", "count", "storage_gb", "nic_gbps", "model")
-FORMATS: Mapping[str, tuple[str, ...]] = {
-    "Alibaba GPU v2023 nodes": NODES,
-    **inventories.FORMATS,
-    "own machines": OWN,
-}
 
 Table = dict[str, Any]
 
@@ -73,17 +69,17 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     if path.name.lower().removesuffix(".gz").endswith(".machines"):
         return _finished(path, "SWF machines", _clusters(path))
     names = header(path)
-    if any({*jobs} <= {*names} for jobs in JOBS.values()):
+    if any({*jobs} <= {*names} for jobs, _ in JOBS.values()):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
-    for kind, (needed, read) in _READERS.items():
+    for kind, (needed, read) in READERS.items():
         if {*needed} <= {*names}:
             return _finished(path, kind, read(read_columns(path, names)))
-    raise missing_columns(path, names, FORMATS)
+    raise missing_columns(path, names, {kind: needed for kind, (needed, _) in READERS.items()})
 
 
 def _finished(path: Path, kind: str, table: Table) -> pd.DataFrame:
     """Put equal machines together, in order of first appearance."""
-    rows = pd.DataFrame({name: table.get(name, np.nan) for name in COLUMNS})
+    rows = pd.DataFrame({name: table.get(name, MISSING.get(name, np.nan)) for name in COLUMNS})
     if rows.empty:
         raise InputError(f"{path}: names no machine, expected at least one")
     groups = rows.groupby(EQUAL, sort=False, dropna=False)
@@ -100,13 +96,12 @@ def _nodes(columns: Columns) -> Table:
         / 1000
     )
     memory = columns.numbers("memory_mib", Number("MiB", high=1e12, above_low=True)) / 1024
-    model = columns.text("model") if "model" in columns else [""] * len(columns)
+    model = columns.text("model")
     return {
         "name": [
             f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores, {ram:g} GB"
             for g, m, c, ram in zip(gpu, model, cpu, memory, strict=True)
         ],
-        "count": np.ones(len(columns)),
         "gpu": gpu,
         "cpu": cpu,
         "memory_gb": memory,
@@ -116,16 +111,14 @@ def _nodes(columns: Columns) -> Table:
 
 def _own(columns: Columns) -> Table:
     must_be_known(columns, OWN, OWN_OPTIONAL)
-    texts = {n: columns.text(n) for n in ("name", "model") if n in columns}
     rest = {
         n: columns.numbers(n, UNKNOWN_OR_SOME) for n in ("storage_gb", "nic_gbps") if n in columns
     }
     return {
-        "name": [f"line {line}" for line in columns.line],
-        "model": [""] * len(columns),
-        **texts,
+        "name": columns.names("name"),
+        "model": columns.text("model"),
         **rest,
-        "count": columns.numbers("count", COUNT) if "count" in columns else np.ones(len(columns)),
+        "count": columns.numbers("count", COUNT) if "count" in columns else 1,
         "gpu": columns.numbers("gpu", NONE_OR_SOME),
         "cpu": columns.numbers("cpu", SOME),
         "memory_gb": columns.numbers("memory_gb", SOME),
@@ -137,21 +130,11 @@ CLUSTER = ("id", "name", "nodes", "cpus per node", "speed", "memory per node")
 
 def _clusters(path: Path) -> Table:
     """Read the list beside an SWF log: tab-separated, no header, memory in KB."""
-
-    def rows() -> Any:
-        for number, line in read_lines(path):
-            fields = [f.strip() for f in line.split("\t")]
-            if not any(fields) or line.startswith(";"):
-                continue
-            if len(fields) < len(CLUSTER):
-                raise InputError(
-                    f"{path}, line {number}: has {len(fields)} fields, expected {len(CLUSTER)} "
-                    "with tabs between: "
-                    f"{', '.join(CLUSTER)}"
-                )
-            yield Row(number, fields[: len(CLUSTER)])
-
-    columns = Columns(path, CLUSTER, rows())
+    expected = f"{len(CLUSTER)} with tabs between: {', '.join(CLUSTER)}"
+    rows = read_fields(
+        path, lambda line: [f.strip() for f in line.split("\t")], len(CLUSTER), expected
+    )
+    columns = Columns(path, CLUSTER, (Row(r.line, r.fields[: len(CLUSTER)]) for r in rows))
     return {
         "name": columns.text("name"),
         "count": columns.numbers("nodes", COUNT),
@@ -159,11 +142,10 @@ def _clusters(path: Path) -> Table:
         "cpu": columns.numbers("cpus per node", SOME),
         "memory_gb": columns.numbers("memory per node", Number("KB", high=1e15, above_low=True))
         / 1024**2,
-        "model": [""] * len(columns),
     }
 
 
-_READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
+READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
     "Alibaba GPU v2023 nodes": (NODES, _nodes),
     **inventories.READERS,
     "own machines": (OWN, _own),

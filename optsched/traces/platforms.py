@@ -39,7 +39,6 @@ class Platform:
     hosts: Sequence[int]  # how many there are at each node
     speed: Sequence[float] | None  # flop/s of one host; None: not said
     links: Sequence[tuple[int, int, float]]  # ends, bandwidth (byte/s) in both directions
-    host_width: Sequence[float]  # byte/s of the link of one host; inf: not said
 
 
 def read_platform(path: Path) -> Platform:
@@ -98,7 +97,7 @@ def _tree(path: Path) -> Platform:
             top = hubs[uplink[i]]
         at_hosts = counts[i] * inners[i] if counts[i] else carried
         links.append((top, i, min(carried, at_hosts)))
-    return Platform("tree", labels, counts, speeds, links, inners)
+    return Platform("tree", labels, counts, speeds, links)
 
 
 def _shared(parent: Sequence[str], uplink: Sequence[str]) -> set[str]:
@@ -142,7 +141,7 @@ def _optorsim(path: Path) -> Platform:
             if width:
                 links.append((i, j, width * MBIT))
     names = [named.get(i, f"site {i}") for i in range(sites)]
-    return Platform("OptorSim", names, hosts, None, links, [float("inf")] * sites)
+    return Platform("OptorSim", names, hosts, None, links)
 
 
 def _mend(matrix: list[list[float]]) -> None:

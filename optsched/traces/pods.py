@@ -85,7 +85,7 @@ def _counted(path: Path, columns: Columns) -> pd.DataFrame:
 
     Jobs without GPUs are left out: nothing says what they ask for.
     """
-    stamps = columns.times("time", "%Y-%m-%d %H:%M:%S")
+    stamps, since = columns.times("time")
     jobs = columns.numbers("submit_gpu_job", MANY).astype(np.int64)
     gpus = columns.numbers("submit_gpu_num", MANY)
     columns.refuse("submit_gpu_num", (gpus > 0) & (jobs == 0), "0, since no GPU job is submitted")
@@ -94,11 +94,11 @@ def _counted(path: Path, columns: Columns) -> pd.DataFrame:
     if jobs.sum() > MOST_ROWS:
         raise InputError(f"{path}: counts {jobs.sum()} jobs, expected at most {MOST_ROWS}")
     of = np.repeat(np.arange(len(jobs)), jobs)  # the slot of every job
-    seconds = (stamps - stamps.min()).dt.total_seconds().to_numpy()[of]
+    seconds, names = since[of], columns.names()
     each = gpus[of] / jobs[of]
     table = pd.DataFrame(
         {
-            "name": [f"line {columns.line[k]}" for k in of],
+            "name": [names[k] for k in of],
             "submit_seconds": seconds - seconds.min(),
             "run_seconds": 0.0,
             "tasks": 1,

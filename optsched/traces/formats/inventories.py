@@ -17,11 +17,6 @@ from optsched.traces.columns import Columns, Number
 PAI = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 SPOT = ("gpu_model", "gpu_capacity_num", "cpu_num", "node_name")
 CLUSTER = ("num_switch", "num_node_p_switch", "num_gpu_p_node", "num_cpu_p_node", "mem_p_node")
-FORMATS: dict[str, tuple[str, ...]] = {
-    "Alibaba GPU v2020 machines": PAI,
-    "Alibaba spot GPU v2026 nodes": SPOT,
-    "Tiresias clusters": CLUSTER,
-}
 GPUS = Number("GPUs", high=1e6, whole=True)
 SOME = Number("of one machine", above_low=True)
 COUNT = Number("how many", low=1, high=1e6, whole=True)
@@ -33,15 +28,13 @@ Table = dict[str, Any]
 def _pai(columns: Columns) -> Table:
     gpu = columns.numbers("cap_gpu", GPUS)
     model = ["" if m == WITHOUT else m for m in columns.text("gpu_type")]
-    return _table(
-        gpu, columns.numbers("cap_cpu", SOME), columns.numbers("cap_mem", SOME), model, None
-    )
+    return _table(gpu, columns.numbers("cap_cpu", SOME), columns.numbers("cap_mem", SOME), model)
 
 
 def _spot(columns: Columns) -> Table:
     return _table(
         columns.numbers("gpu_capacity_num", GPUS), columns.numbers("cpu_num", SOME),
-        np.full(len(columns), np.nan), columns.text("gpu_model"), None,
+        np.full(len(columns), np.nan), columns.text("gpu_model"),
     )  # fmt: skip
 
 
@@ -53,13 +46,13 @@ def _clusters(columns: Columns) -> Table:
     )  # fmt: skip
 
 
-def _table(gpu: Any, cpu: Any, memory: Any, model: list[str], count: Any) -> Table:
+def _table(gpu: Any, cpu: Any, memory: Any, model: list[str], count: Any = 1) -> Table:
     return {
         "name": [
             f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores"
             for g, m, c in zip(gpu, model, cpu, strict=True)
         ],
-        "count": np.ones(len(gpu)) if count is None else count,
+        "count": count,
         "gpu": gpu,
         "cpu": cpu,
         "memory_gb": memory,

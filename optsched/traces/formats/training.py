@@ -31,13 +31,6 @@ INSTANCES = (
     *("creation_time", "scheduled_time", "deletion_time"),
 )
 REQUESTS = ("gmt_create", "exec_time_seconds", "groupId")
-FORMATS: dict[str, tuple[str, ...]] = {
-    "Gavel jobs": STEPS,
-    "Pollux jobs": REPLICAS,
-    "Tiresias jobs": TESTBED,
-    "Alibaba GPU v2025 instances": INSTANCES,
-    "Alibaba GenAI requests": REQUESTS,
-}
 WHOLE_STEPS = Number("mini-batches", low=1, high=1e15, whole=True)
 AMOUNT = Number("of one instance")
 
@@ -63,21 +56,13 @@ def _only(table: Table, rows: Flags) -> Table:
     return {name: np.asarray(column)[rows] for name, column in table.items()}
 
 
-def _lines(columns: Columns) -> list[str]:
-    return [f"line {line}" for line in columns.line]
-
-
-def _text(columns: Columns, name: str) -> list[str]:
-    return columns.text(name) if name in columns else [""] * len(columns)
-
-
 def _steps(columns: Columns) -> Found:
     table: Table = {
-        "name": _lines(columns),
+        "name": columns.names(),
         "submit_seconds": columns.numbers("arrival_time_s", SUBMIT),
         "tasks": columns.numbers("scale_factor", TASKS),
         "gpu": np.ones(len(columns)),
-        "user": _text(columns, "vc"),
+        "user": columns.text("vc"),
         "model": columns.text("job_type"),
         "steps": columns.numbers("total_steps", WHOLE_STEPS),
     }
@@ -88,11 +73,10 @@ def _steps(columns: Columns) -> Found:
 
 def _replicas(columns: Columns) -> Found:
     table: Table = {
-        "name": _text(columns, "name") if "name" in columns else _lines(columns),
+        "name": columns.names("name"),
         "submit_seconds": columns.numbers("time", SUBMIT),
         "tasks": columns.numbers("num_replicas", TASKS),
         "gpu": np.ones(len(columns)),
-        "user": [""] * len(columns),
         "model": columns.text("application"),
     }
     return _only(table, first_list(columns, "set", "workload")), None
@@ -105,8 +89,7 @@ def _testbed(columns: Columns) -> Found:
         "run_seconds": columns.numbers("duration", RUN),
         "tasks": columns.numbers("num_gpu", TASKS),
         "gpu": np.ones(len(columns)),
-        "user": [""] * len(columns),
-        "model": _text(columns, "model_name"),
+        "model": columns.text("model_name"),
     }
     if "iterations" in columns:
         table["steps"] = columns.numbers("iterations", WHOLE_STEPS)
@@ -132,21 +115,21 @@ def _instances(columns: Columns) -> Found:
         "gpu": columns.numbers("gpu_request", AMOUNT),
         "cpu": columns.numbers("cpu_request", AMOUNT),
         "memory_gb": columns.numbers("memory_request", AMOUNT),
-        "user": _text(columns, "app_name"),
+        "user": columns.text("app_name"),
     }, None
 
 
 def _requests(columns: Columns) -> Found:
     """Read requests for pictures; each is taken to have one GPU, which the list does not say."""
-    stamps = columns.times("gmt_create", "%Y-%m-%d %H:%M:%S")
+    stamps, seconds = columns.times("gmt_create")
     return {
-        "name": _lines(columns),
-        "submit_seconds": (stamps - stamps.min()).dt.total_seconds().to_numpy(),
+        "name": columns.names(),
+        "submit_seconds": seconds,
         "run_seconds": columns.numbers("exec_time_seconds", RUN),
         "tasks": np.ones(len(columns)),
         "gpu": np.ones(len(columns)),
         "user": columns.text("groupId"),
-        "model": _text(columns, "checkpoint_model_version_id"),
+        "model": columns.text("checkpoint_model_version_id"),
     }, None if len(columns) == 0 else stamps.min()
 
 

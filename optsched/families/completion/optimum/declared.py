@@ -19,9 +19,7 @@ class _OutOfTimeError(Exception):
     """The time was up before the program was built."""
 
 
-def compact(
-    inst: CompletionInstance, progress: Progress, *, threads: int, seed: int, solver: str = "highs"
-) -> None:
+def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve the time-indexed program; report every schedule that is found, and the solver's bound.
 
     Where jobs may run on after T, the program reaches as far as any job of a schedule can that is
@@ -34,8 +32,6 @@ def compact(
     progress : Progress
     threads, seed : int
         Of the solver.
-    solver : str
-        "highs", or any solver that Pyomo has.
     """
     from optsched.models.completion import completion_ilp, modes_by_job  # Pyomo loads slowly
 
@@ -58,14 +54,8 @@ def compact(
     if progress.left() < progress.seconds() - began:
         return  # handing it over takes as long as building it did, and cannot be stopped
     modes = modes_by_job(inst)
-
     solve_compact(
-        model,
-        progress,
-        lambda: schedule_of(inst, model, modes),
-        threads=threads,
-        seed=seed,
-        solver=solver,
+        model, progress, lambda: schedule_of(inst, model, modes), threads=threads, seed=seed
     )
 
 

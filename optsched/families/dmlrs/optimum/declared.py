@@ -1,4 +1,4 @@
-"""The optimum by the compact integer program, solved whole by HiGHS or another solver."""
+"""The optimum by the compact integer program, solved whole by HiGHS."""
 
 from __future__ import annotations
 
