@@ -3,45 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import MachineClass
+from optsched.scheduling.units import times_two_to
 
 Row: TypeAlias = dict[str, Any]
 """side, slot, machines, resource, price: of one more natural unit on one machine of the class."""
 
 
+class Side(NamedTuple):
+    """Machines of one purpose."""
+
+    name: str
+    classes: Sequence[Sequence[int]]  # the single machines of every class
+    machines: Sequence[MachineClass]  # where the names are
+    scale: Floats  # (R,) demand units in one natural unit
+
+
 def capacity_rows(
-    entries: Iterable[tuple[int, int, int, float]],
-    *,
-    side: str,
-    classes: Sequence[Sequence[int]],
-    machines: Sequence[MachineClass],
-    resources: Sequence[str],
-    scale: Sequence[float],
+    inst: Any, side: Side, entries: Iterable[tuple[int, int, int, int]], grid_bits: int
 ) -> list[Row]:
     """Return a row for every price, the dearest first (ties by slot, class and resource).
 
-    Parameters
-    ----------
-    entries : iterable of (slot, class, resource, price of one demand unit)
-    side : str
-        What the machines are for.
-    classes : sequence
-        The single machines of every class.
-    machines : sequence of MachineClass
-        Where the names are.
-    resources : sequence of str
-    scale : sequence of float
-        Demand units in one natural unit.
+    ``entries``: slot, class, resource, price of one demand unit times 2**grid_bits.
     """
     rows = [
         {
-            "side": side,
+            "side": side.name,
             "slot": slot,
-            "machines": class_name(machines, classes[group]),
-            "resource": resources[resource],
-            "price": float(price * scale[resource]),
+            "machines": class_name(side.machines, side.classes[group]),
+            "resource": inst.resources[resource],
+            "price": times_two_to(float(price), -grid_bits) * float(side.scale[resource]),
         }
         for slot, group, resource, price in entries
     ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
 from optsched.numbers.resources import MachineClass
-from optsched.scheduling.shadow import capacity_rows, class_name
+from optsched.scheduling.shadow import Side, capacity_rows, class_name
 
 MACHINES = (
     MachineClass(name="small", count=2, capacity=(1.0, 4.0)),
@@ -14,14 +17,9 @@ MACHINES = (
 
 
 def test_rows_are_in_natural_units_the_dearest_first():
-    rows = capacity_rows(
-        [(0, 0, 0, 0.5), (1, 1, 1, 0.25), (2, 0, 1, 0.125)],
-        side="machine",
-        classes=[[0, 1], [2]],
-        machines=MACHINES,
-        resources=("gpu", "memory"),
-        scale=(1.0, 8.0),
-    )
+    side = Side("machine", [[0, 1], [2]], MACHINES, np.array([1.0, 8.0]))
+    inst = SimpleNamespace(resources=("gpu", "memory"))
+    rows = capacity_rows(inst, side, [(0, 0, 0, 4), (1, 1, 1, 2), (2, 0, 1, 1)], 3)
     assert [(r["slot"], r["machines"], r["resource"], r["price"]) for r in rows] == [
         (1, "machine 2", "memory", 2.0),
         (2, "small", "memory", 1.0),

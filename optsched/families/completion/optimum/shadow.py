@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance
-from optsched.scheduling.shadow import Row, capacity_rows
+from optsched.scheduling.shadow import Row, Side, capacity_rows
 
 
 def shadow_prices(inst: CompletionInstance, certificate: CompletionCertificate) -> list[Row]:
@@ -15,12 +15,5 @@ def shadow_prices(inst: CompletionInstance, certificate: CompletionCertificate) 
     """
     if len(certificate.prices) != 1:
         return []
-    unit = 2.0**-certificate.grid_bits
-    return capacity_rows(
-        [(t, c, r, p * unit) for t, c, r, p in certificate.prices[0]],
-        side="server",
-        classes=inst.arrays.classes,
-        machines=inst.servers,
-        resources=inst.resources,
-        scale=inst.arrays.scale.tolist(),
-    )
+    side = Side("server", inst.arrays.classes, inst.servers, inst.arrays.scale)
+    return capacity_rows(inst, side, certificate.prices[0], certificate.grid_bits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from optsched.families.dmlrs.certificate.format import CapacityPrices, DmlrsCertificate
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.scheduling.shadow import Row, capacity_rows
+from optsched.scheduling.shadow import Row, Side, capacity_rows
 
 
 def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Row]:
@@ -17,12 +17,5 @@ def shadow_prices(inst: DmlrsInstance, certificate: DmlrsCertificate) -> list[Ro
     root = certificate.nodes[0].prices
     if not isinstance(root, CapacityPrices):
         return []
-    unit = 2.0**-certificate.grid_bits
-    return capacity_rows(
-        [(t, c, r, p * unit) for t, c, r, p in root.entries],
-        side="machine",
-        classes=inst.arrays.classes,
-        machines=inst.machines,
-        resources=inst.resources,
-        scale=inst.arrays.scale.tolist(),
-    )
+    side = Side("machine", inst.arrays.classes, inst.machines, inst.arrays.scale)
+    return capacity_rows(inst, side, root.entries, certificate.grid_bits)

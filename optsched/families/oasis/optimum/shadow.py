@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.patterns import STEPS, Knapsacks, best_patterns
-from optsched.scheduling.shadow import Row, capacity_rows, class_name, dearest_first
+from optsched.scheduling.shadow import Row, Side, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 
 NODES = 2000  # limit of the search for what a machine hosts; beyond it, a bound on its worth
@@ -32,49 +30,43 @@ def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Ro
     return []
 
 
-def _sides(inst: OasisInstance) -> list[tuple[Any, ...]]:
-    """Return for workers and PS: name, classes, where the names are, demand, capacity."""
+def _sides(inst: OasisInstance) -> tuple[Side, Side]:
     a = inst.arrays
-    return [
-        ("worker", a.worker_classes, inst.worker_machines, a.worker_demand, a.worker_capacity),
-        ("ps", a.ps_classes, inst.ps_machines, a.ps_demand, a.ps_capacity),
-    ]
+    return (
+        Side("worker", a.worker_classes, inst.worker_machines, a.worker_scale),
+        Side("ps", a.ps_classes, inst.ps_machines, a.ps_scale),
+    )
 
 
 def _by_resource(inst: OasisInstance, root: CapacityPrices, bits: int) -> list[Row]:
-    scales = (inst.arrays.worker_scale, inst.arrays.ps_scale)
     rows = []
-    for k, (side, classes, machines, _, _) in enumerate(_sides(inst)):
-        rows += capacity_rows(
-            [(t, c, r, times_two_to(float(p), -bits)) for s, t, c, r, p in root.entries if s == k],
-            side=side,
-            classes=classes,
-            machines=machines,
-            resources=inst.resources,
-            scale=scales[k].tolist(),
-        )
+    for k, side in enumerate(_sides(inst)):
+        entries = ((t, c, r, p) for s, t, c, r, p in root.entries if s == k)
+        rows += capacity_rows(inst, side, entries, bits)
     return dearest_first(rows)
 
 
 def _by_machine(inst: OasisInstance, root: SlotPrices, bits: int) -> list[Row]:
     prices = np.zeros((2, len(inst.jobs), inst.horizon))
-    for side, job, slot, price in root.entries:
-        if side < 2 and job < len(inst.jobs) and slot < inst.horizon:  # others prove nothing
-            prices[side, job, slot] = times_two_to(float(price), -bits)
+    for s, job, slot, price in root.entries:
+        if s < 2 and job < len(inst.jobs) and slot < inst.horizon:  # others prove nothing
+            prices[s, job, slot] = times_two_to(float(price), -bits)
     rows = []
-    for k, (side, classes, machines, demand, capacity) in enumerate(_sides(inst)):
+    a = inst.arrays
+    loads = ((a.worker_demand, a.worker_capacity), (a.ps_demand, a.ps_capacity))
+    for k, (side, (demand, capacity)) in enumerate(zip(_sides(inst), loads, strict=True)):
         slots = np.flatnonzero(prices[k].any(axis=0))
         value = np.ascontiguousarray(prices[k][:, slots].T)
         most = [job.chunks if k == 0 else max(inst.ps_needed(i)) for i, job in enumerate(inst.jobs)]
         upper = np.where(value > 0, np.array(most, np.int64), 0)
-        for members in classes:
+        for members in side.classes:
             room = np.tile(capacity[members[0]].astype(float), (slots.size, 1))
             best, out = np.empty(slots.size), np.zeros_like(upper)
             asked = Knapsacks(value, demand.astype(float), room, np.zeros_like(upper), upper)
             best_patterns(asked, best, out, NODES, STEPS)
-            name = class_name(machines, members)
+            name = class_name(side.machines, members)
             rows += [
-                {"side": side, "slot": t, "machines": name, "resource": "machine", "price": p}
+                {"side": side.name, "slot": t, "machines": name, "resource": "machine", "price": p}
                 for t, p in zip(slots.tolist(), best.tolist(), strict=True)
                 if p > 0
             ]
