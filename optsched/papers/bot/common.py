@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, GRID, new_figure
-from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.sources.presets import generate
@@ -136,26 +136,37 @@ def best_count(found: dict[str, Any], paper: int | None, of: int = 30) -> Findin
 
 def draw_counts(summary: Summary, paper: dict[tuple[int, int], int], title: str) -> Figure:
     """Draw the share of platforms that converge, the paper's beside ours."""
-    figure = new_figure(6.4, 3.4)
-    axis = figure.subplots()
-    sizes = list(paper)
-    bars: list[tuple[str, list[float]]] = [("paper", [paper[s] / 30 for s in sizes])]
+    bars = {"paper": [(count / 30, f"{count}") for count in paper.values()]}
     for units in UNITS:
         mine = {(f["nodes"], f["degree"]): f for f in summary["tables"] if f["units"] == units}
         shares = [
-            mine[s]["best"]["converged"] / mine[s]["platforms"] if s in mine else 0.0 for s in sizes
+            mine[s]["best"]["converged"] / mine[s]["platforms"] if s in mine else 0.0 for s in paper
         ]
-        bars.append((units, shares))
-    for k, (name, shares) in enumerate(bars):
-        drawn = axis.bar(
-            [i + 0.27 * k for i in range(len(sizes))], shares, 0.25, label=name, color=COLOURS[k]
-        )
-        axis.bar_label(drawn, [f"{30 * share:.0f}" for share in shares], fontsize=7)
-    axis.set_xticks([i + 0.27 for i in range(len(sizes))], [f"{n}, {d}" for n, d in sizes])
-    axis.set_xlabel("nodes, largest degree")
-    axis.set_ylabel("share that converges (above: of 30)")
-    axis.set_ylim(0, 1.2)
-    axis.set_title(title, fontsize=9)
+        bars[units] = [(share, f"{30 * share:.0f}") for share in shares]
+    figure = draw_bars(bars, sizes_in_words(paper), "share that converges (above: of 30)", 1.2)
+    figure.axes[0].set_xlabel("nodes, largest degree")
+    figure.axes[0].set_title(title, fontsize=9)
+    return figure
+
+
+def sizes_in_words(sizes: Iterable[tuple[int, int]]) -> list[str]:
+    """Return what stands below the bars of each size: nodes, largest degree."""
+    return [f"{nodes}, {degree}" for nodes, degree in sizes]
+
+
+def draw_bars(
+    bars: Mapping[str, Sequence[tuple[float, str]]], ticks: Sequence[str], y: str, top: float = 1.25
+) -> Figure:
+    """Draw groups of bars with numbers above them, up to ``top``, a colour per name."""
+    figure = new_figure(6.4, 3.4)
+    axis = figure.subplots()
+    for k, (name, shares) in enumerate(bars.items()):
+        places = [i + 0.27 * k for i in range(len(ticks))]
+        drawn = axis.bar(places, [x for x, _ in shares], 0.25, label=name, color=COLOURS[k])
+        axis.bar_label(drawn, [text for _, text in shares], fontsize=7)
+    axis.set_xticks([i + 0.27 for i in range(len(ticks))], ticks)
+    axis.set_ylabel(y)
+    axis.set_ylim(0, top)
     finish(axis, columns=len(bars))
     return figure
 
@@ -165,3 +176,11 @@ def finish(axis: Axes, *, columns: int = 1) -> None:
     axis.set_axisbelow(True)
     axis.grid(axis="y", color=GRID)
     axis.legend(frameon=False, fontsize=8, ncols=columns)
+
+
+def optimum(inst: BotInstance) -> tuple[float, BotSchedule]:
+    """Return the best objective and the rates that have it."""
+    found = solve(inst)
+    if found.value is None or not isinstance(found.schedule, BotSchedule):
+        raise RuntimeError("no optimum was found")
+    return found.value, found.schedule

@@ -6,7 +6,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.optimum import solve
@@ -16,8 +15,8 @@ from optsched.papers.bot.common import (
     SETTINGS,
     STEPS,
     UNITS,
+    draw_bars,
     factorial,
-    finish,
     platform,
     platforms,
 )
@@ -90,34 +89,18 @@ def _judge(found: dict[str, Any]) -> Finding:
 
 def draw(summary: Summary) -> Figure:
     """Draw the shares, the paper's beside ours."""
-    figure = new_figure(7.2, 3.4)
-    axis = figure.subplots()
-    for k, name in enumerate(("paper", *UNITS)):
-        counts = (
-            [PAPER[kind] for kind in PAPER]
-            if name == "paper"
-            else [
-                next(
-                    (f["converged"], f["of"])
-                    for f in summary["counts"]
-                    if (f["kind"], f["units"]) == (kind, name)
-                )
-                for kind in PAPER
-            ]
-        )
-        drawn = axis.bar(
-            [i + 0.27 * k for i in range(len(counts))], [a / b for a, b in counts], 0.25,
-            label=name, color=COLOURS[k],
-        )  # fmt: skip
-        axis.bar_label(drawn, [f"{a} / {b}" for a, b in counts], fontsize=7)
-    axis.set_xticks(
-        [i + 0.27 for i in range(len(PAPER))],
-        ["40 nodes,\nstep sizes of 20 nodes", "40 nodes,\nsmaller step", "5 to 20 nodes, naive,\n"
-         f"within {SOON} iterations"], fontsize=8,
+    known = {(f["units"], f["kind"]): (f["converged"], f["of"]) for f in summary["counts"]}
+    counts = {"paper": PAPER} | {u: {kind: known[u, kind] for kind in PAPER} for u in UNITS}
+    bars = {
+        name: [(a / b, f"{a} / {b}") for a, b in each.values()] for name, each in counts.items()
+    }
+    ticks = (
+        "40 nodes,\nstep sizes of 20 nodes", "40 nodes,\nsmaller step",
+        f"5 to 20 nodes, naive,\nwithin {SOON} iterations",
     )  # fmt: skip
-    axis.set_ylabel("share of runs that converge")
-    axis.set_ylim(0, 1.25)
-    finish(axis, columns=3)
+    figure = draw_bars(bars, ticks, "share of runs that converge")
+    figure.axes[0].tick_params(axis="x", labelsize=8)
+    figure.set_figwidth(7.2)
     return figure
 
 

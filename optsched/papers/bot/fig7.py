@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS, new_figure
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
-from optsched.optimum import solve
 from optsched.papers.bot.common import (
     DRAWN,
     ITERATIONS,
@@ -17,6 +16,7 @@ from optsched.papers.bot.common import (
     STEPS,
     UNITS,
     finish,
+    optimum,
     platform,
     platforms,
 )
@@ -56,9 +56,7 @@ def cells(seeds: int) -> list[Cell]:
 def run(cell: Cell, _limit: float) -> Row:
     """Run one algorithm with its best set."""
     inst = platform(cell, cell["mix"])
-    best = solve(inst).value
-    if best is None:
-        raise RuntimeError("no optimum was found")
+    best, _ = optimum(inst)
     sizes = NAIVE if cell["algorithm"] == "naive" else TABLE2[cell["nodes"]]
     steps = Steps.model_validate({"algorithm": cell["algorithm"], **sizes})
     series, _ = Negotiation(inst, steps).run(ITERATIONS)

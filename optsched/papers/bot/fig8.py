@@ -12,7 +12,6 @@ from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
 from optsched.numbers.arrays import Floats
-from optsched.optimum import solve
 from optsched.papers.bot.common import (
     DRAWN,
     ITERATIONS,
@@ -20,6 +19,7 @@ from optsched.papers.bot.common import (
     STEPS,
     UNITS,
     median,
+    optimum,
     platform,
     platforms,
 )
@@ -63,14 +63,6 @@ def run(cell: Cell, _limit: float) -> Row:
         "was_there": convergence(first, before, check=1).converged,
         "series": [float(x) if np.isfinite(x) else None for x in shown],
     }
-
-
-def optimum(inst: BotInstance) -> tuple[float, BotSchedule]:
-    """Return the best objective and the rates that have it."""
-    found = solve(inst)
-    if found.value is None or not isinstance(found.schedule, BotSchedule):
-        raise RuntimeError("no optimum was found")
-    return found.value, found.schedule
 
 
 def in_use(inst: BotInstance, schedule: BotSchedule) -> Floats:

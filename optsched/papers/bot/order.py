@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
 from optsched.papers.bot.common import (
     DRAWN,
     SETTINGS,
     UNITS,
     best_sets,
+    draw_bars,
     factorial,
-    finish,
     platforms,
+    sizes_in_words,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS, TABLE2
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, grouped
@@ -68,24 +68,13 @@ def judge(summary: Summary) -> Outcome:
 
 def draw(summary: Summary) -> Figure:
     """Draw the shares by size, a bar per reading."""
-    figure = new_figure(6.4, 3.4)
-    axis = figure.subplots()
-    for k, name in enumerate(("paper", *READINGS)):
+    counts = {"paper": [(TABLE2[size], 30) for size in SIZES]}
+    for name in READINGS:
         mine = [t for t in summary["tables"] if t["reading"] == name]
-        counts = (
-            [(TABLE2[size], 30) for size in SIZES]
-            if name == "paper"
-            else [(t["best"]["converged"], t["platforms"]) for t in mine]
-        )
-        places = [i + 0.27 * k for i in range(len(counts))]
-        shares = [a / b for a, b in counts]
-        drawn = axis.bar(places, shares, 0.25, label=name, color=COLOURS[k])
-        axis.bar_label(drawn, [f"{a} / {b}" for a, b in counts], fontsize=7)
-    axis.set_xticks([i + 0.27 for i in range(len(SIZES))], [f"{n}, {d}" for n, d in SIZES])
-    axis.set_xlabel("nodes, largest degree")
-    axis.set_ylabel("share that converges, best set")
-    axis.set_ylim(0, 1.25)
-    finish(axis, columns=3)
+        counts[name] = [(t["best"]["converged"], t["platforms"]) for t in mine]
+    bars = {name: [(a / b, f"{a} / {b}") for a, b in each] for name, each in counts.items()}
+    figure = draw_bars(bars, sizes_in_words(SIZES), "share that converges, best set")
+    figure.axes[0].set_xlabel("nodes, largest degree")
     return figure
 
 

@@ -13,8 +13,16 @@ from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.policies.tuning import FACTORS, search_steps
-from optsched.optimum import solve
-from optsched.papers.bot.common import DRAWN, ITERATIONS, SETTINGS, STEPS, UNITS, median, platform
+from optsched.papers.bot.common import (
+    DRAWN,
+    ITERATIONS,
+    SETTINGS,
+    STEPS,
+    UNITS,
+    median,
+    optimum,
+    platform,
+)
 from optsched.papers.bot.fig7 import NAIVE, TABLE2
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary
 from optsched.papers.verdict import Finding, Outcome, Verdict
@@ -50,14 +58,8 @@ def run(cell: Cell, _limit: float) -> Row:
 
 
 def _platforms(cell: Cell, seeds: Sequence[int]) -> list[tuple[BotInstance, float]]:
-    made = []
-    for seed in seeds:
-        inst = platform(cell | {"seed": seed}, cell["mix"])
-        best = solve(inst).value
-        if best is None:
-            raise RuntimeError("no optimum was found")
-        made.append((inst, best))
-    return made
+    made = (platform(cell | {"seed": seed}, cell["mix"]) for seed in seeds)
+    return [(inst, optimum(inst)[0]) for inst in made]
 
 
 def _sizes(steps: Steps) -> dict[str, Any]:
