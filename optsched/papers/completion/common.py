@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -16,6 +17,8 @@ from optsched.numbers.resources import MachineClass
 from optsched.papers.experiment import (
     OPEN,
     Cell,
+    Experiment,
+    Row,
     Rows,
     Setting,
     Summary,
@@ -24,7 +27,7 @@ from optsched.papers.experiment import (
     mean_with_interval,
     whisker,
 )
-from optsched.papers.verdict import Estimate, lead
+from optsched.papers.verdict import Estimate, Outcome, lead
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
 FREE = -1  # instead of a worker type: every job chooses
@@ -128,6 +131,34 @@ def ideal_gpus(inst: CompletionInstance) -> int:
         demand = inst.worker_types[int(modes.worker_type[0])].demand
         total += int(demand[0]) * int(modes.workers[0])
     return total
+
+
+def experiment(
+    number: int,
+    title: str,
+    claim: str,
+    sweep: tuple[str, *tuple[Any, ...]],
+    judge: Callable[[Summary], Outcome],
+    *settings: Setting,
+    cells: Callable[..., Sequence[Cell]],
+    run: Callable[[Cell, float], Row],
+    y: str,
+    usual: tuple[Setting, ...],
+    time_limit: float = 0.0,
+) -> Experiment:
+    """Return a figure of ``y`` against what is swept, which is the first argument of ``cells``."""
+    return Experiment(
+        name=f"completion-fig{number}",
+        title=title,
+        claim=claim,
+        settings=(*usual, *settings),
+        time_limit=time_limit,
+        cells=partial(cells, *sweep),
+        run=run,
+        summarize=summarize_by(sweep[0], y),
+        judge=judge,
+        draw=draw,
+    )
 
 
 def summarize_by(x: str, y: str) -> Callable[[Rows], Summary]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,15 @@ from optsched.families.completion.policies.paper import price_base, weight_bound
 from optsched.papers.completion.common import (
     BOUND,
     SETTINGS,
-    draw,
     each_over,
+    experiment,
     instance,
     last_over_first,
     named,
     pooled,
-    summarize_by,
 )
 from optsched.papers.completion.weight_bound import most_weight
-from optsched.papers.experiment import OPEN, Cell, Experiment, Row, Setting, Summary, fresh
+from optsched.papers.experiment import OPEN, Cell, Row, Setting, Summary, fresh
 from optsched.papers.verdict import Outcome, effect, lead, shown
 
 TAU = 64
@@ -87,28 +86,6 @@ def falls_with_servers(summary: Summary) -> Outcome:
     return Outcome(tuple(found))
 
 
-def _experiment(
-    number: int,
-    title: str,
-    claim: str,
-    sweep: tuple[str, Sequence[Any], Sequence[int]],
-    judge: Callable[[Summary], Outcome],
-    *settings: Setting,
-) -> Experiment:
-    return Experiment(
-        name=f"completion-fig{number}",
-        title=title,
-        claim=claim,
-        settings=(*SETTINGS, *TIMES, *settings),
-        time_limit=2.0,
-        cells=partial(cells, *sweep),
-        run=run,
-        summarize=summarize_by(sweep[0], "weight"),
-        judge=judge,
-        draw=draw,
-    )
-
-
 TIMES = (
     Setting("slots", "150; all jobs present, the deadline tau is 64",
             "Sec. 7: default T = 150; tau is " + OPEN),
@@ -123,6 +100,9 @@ HELD = Setting(
     'Sec. 7.2: "the total amount of fragment resources increases with the increase of the number '
     'of servers"',
 )  # fmt: skip
+_experiment = partial(
+    experiment, cells=cells, run=run, y="weight", usual=(*SETTINGS, *TIMES), time_limit=2.0
+)
 WEIGHTS = (
     _experiment(8, "Fig. 8: A_maxweight and Jain et al.'s greedy", "A_maxweight has far more",
                 ("jobs", JOBS, (0,)), beats_jain, SERVERS_100, DEMAND),

@@ -63,7 +63,7 @@ def test_a_figure_in_small(name, tmp_path):
 
 
 def test_what_is_swept_reaches_the_policy():
-    cell = totals.cells(("ps",), "jobs", (5,), ("a_online",), 1)[0] | {"servers": 8}
+    cell = totals.cells("jobs", (5,), ("ps",), ("a_online",), 1)[0] | {"servers": 8}
     free = totals.run(cell, 0.0)["total"]
     assert free == simulate(common.instance(cell, 30), "a_online").value
     others = [{"most_workers": 1}, {"worker_type": 4}, {"architecture": "ring"}, {"seed": 1}]
