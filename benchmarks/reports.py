@@ -37,6 +37,7 @@ CELLS = 20  # per instance: policies x replications
 TIMES = 100
 SLOWER = 4
 WIDTHS = (360, 768, 1280)
+PATIENCE = 600_000  # ms; a row says how long it took, so nothing is cut off before
 
 
 def real(instances: int, folder: Path) -> Path:
@@ -139,10 +140,13 @@ def browser(cell: Row, folder: Path) -> Row:
     noted: list[str] = []
     wide: list[int] = []
     with sync_playwright() as made:
-        opened = made.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        opened = made.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=PATIENCE
+        )
         times = []
         for _ in range(3):
             tab = opened.new_page()
+            tab.set_default_timeout(PATIENCE)
             tab.on("request", lambda r: noted.append(r.url) if _leaves(r.url) else None)
             tab.on("console", lambda m: noted.append(m.text))
             tab.on("pageerror", lambda e: noted.append(str(e)))
