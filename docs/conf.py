@@ -17,12 +17,14 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "extensions.commands",
+    "extensions.equations",
     "extensions.formats",
 ]
 exclude_patterns = ["examples"]
 highlight_language = "none"  # of blocks that do not name one
 default_role = "literal"  # a single backtick in docstrings
 smartquotes = False  # options begin with two hyphens
+myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3  # other pages link to headings, down to the errata's labels
 
 autodoc_member_order = "bysource"
@@ -54,6 +56,10 @@ nitpick_ignore_regex = [
     ("py:class", "DataFrame"),
 ]
 
+html_math_renderer = "mathml"  # of extensions.equations: no script, nothing from a network
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
+html_js_files = ["pages.js"]
 html_theme = "furo"
 html_title = "optsched"
 html_show_sphinx = False

@@ -209,11 +209,13 @@ def _region(inst: BotInstance) -> tuple[Any, Any, list[Any]]:
     by_node: Any = csr_matrix(
         (share, (np.searchsorted(used, nodes), column)), shape=(len(used), count)
     )
-    constraints = [(by_node @ rho <= 1).set_label("(10b) speed of each node")]
-    if inst.links:
-        traffic: Any = _traffic(inst, unit)
-        constraints.append((traffic @ rho <= 1).set_label("(10c) bandwidth of each arc"))
-    return rho, ones @ rho, constraints
+    eq10a = ones @ rho
+    eq10b = (by_node @ rho <= 1).set_label("(10b) speed of each node")
+    if not inst.links:
+        return rho, eq10a, [eq10b]
+    traffic: Any = _traffic(inst, unit)
+    eq10c = (traffic @ rho <= 1).set_label("(10c) bandwidth of each arc")
+    return rho, eq10a, [eq10b, eq10c]
 
 
 def _traffic(inst: BotInstance, unit: Floats) -> csr_matrix:
