@@ -18,6 +18,7 @@ from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.verdict import SAME_SIZE, Finding, Verdict
 
 PAGE = RESULTS.parent.parent / "docs" / "papers.md"
+PICTURES = "../benchmarks/results/figures"
 NAMES = {
     "oasis": "Bao, Peng, Wu, Li: OASiS (INFOCOM 2018)",
     "dmlrs": "Yu: PD-ORS (thesis, 2019)",
@@ -155,6 +156,7 @@ def _section(of: Experiment, content: dict[str, Any] | None) -> str:
         lines.append("Not run with these settings yet.\n")
     else:
         lines.append(f"**{content['verdict'].capitalize()}.**\n")
+        lines.append(f"![{_alternative(of, content)}]({PICTURES}/{of.name}.png)\n")
         findings = [_finding(f) for f in content["findings"]]
         judged = [f for f in findings if f.verdict is not None]
         head = ["statement", "paper", "here [95 %]", "instances", "verdict"]
@@ -172,6 +174,12 @@ def _section(of: Experiment, content: dict[str, Any] | None) -> str:
     if of.few:
         lines.append(f"- fewer than ten instances: {of.few}")
     return "\n".join(lines) + "\n"
+
+
+def _alternative(of: Experiment, content: dict[str, Any]) -> str:
+    """Return what the picture says, for those who do not see it."""
+    said = f"{of.title}, drawn from our numbers; the paper's beside them where it prints any"
+    return f"{said}: {content['verdict']}".replace("[", "(").replace("]", ")")
 
 
 def _finding(stored: dict[str, Any]) -> Finding:

@@ -16,6 +16,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
+    "extensions.accessible",
     "extensions.commands",
     "extensions.equations",
     "extensions.formats",

@@ -27,17 +27,18 @@ MODELS = Path(optsched.models.__file__).parent
 
 
 def named(tree: ast.AST) -> dict[str, ast.stmt]:
-    """Return the functions and assignments of a module by name; of equal names, the first.
+    """Return the functions and assignments of a module by name, from the outside in.
 
-    >>> list(named(ast.parse("def f():\\n    x = 1")))
-    ['f', 'x']
+    Of equal names, the first. An `if` counts as what its first line assigns.
     """
     found: dict[str, ast.stmt] = {}
     for node in ast.walk(tree):
+        said = node.body[0] if isinstance(node, ast.If) else node
         if isinstance(node, ast.FunctionDef):
             found.setdefault(node.name, node)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found.setdefault(node.targets[0].id, node)
+        elif isinstance(said, ast.Assign) and isinstance(said.targets[0], ast.Name):
+            assert isinstance(node, ast.stmt)
+            found.setdefault(said.targets[0].id, node)
     return found
 
 

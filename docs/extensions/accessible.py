@@ -1,0 +1,32 @@
+"""What screen readers need to know, and neither Sphinx nor its theme says."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from sphinx.application import Sphinx
+
+TREE = "furo_navigation_tree"
+CAPTION = 'class="caption" role="heading"'
+SIGNATURE = re.compile(r'(?<=\(</span>)<dl>\n(.*?)</dl>\n(?=\s*<span class="sig-paren">)', re.DOTALL)
+
+
+def _lines(match: re.Match[str]) -> str:
+    """Return the parameters of a signature, one to a line, without a list that has no terms."""
+    said = match[1].replace("<dd>", '<span class="parameter">').replace("</dd>", "</span>")
+    return f'<span class="parameters">\n{said}</span>\n'
+
+
+def mend(_app: Sphinx, _page: str, _template: str, context: dict[str, Any], _tree: Any) -> None:
+    """Give captions of the navigation a level, and signatures no list."""
+    if TREE in context:
+        context[TREE] = context[TREE].replace(CAPTION, f'{CAPTION} aria-level="2"')
+    if "body" in context:
+        context["body"] = SIGNATURE.sub(_lines, context["body"])
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Look at every page before it is written, after the theme has."""
+    app.connect("html-page-context", mend, priority=900)
+    return {"parallel_read_safe": True}
