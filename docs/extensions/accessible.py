@@ -9,7 +9,7 @@ from sphinx.application import Sphinx
 
 TREE = "furo_navigation_tree"
 CAPTION = 'class="caption" role="heading"'
-SIGNATURE = re.compile(r'(?<=\(</span>)<dl>\n(.*?)</dl>\n(?=\s*<span class="sig-paren">)', re.DOTALL)
+SIGNATURE = re.compile(r'<dl>\n(<dd><em class="sig-param.*?)</dl>\n', re.DOTALL)
 
 
 def _lines(match: re.Match[str]) -> str:
