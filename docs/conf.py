@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "extensions.accessible",
+    "extensions.checker",
     "extensions.commands",
     "extensions.equations",
     "extensions.formats",

@@ -41,7 +41,8 @@ app = typer.Typer(
 for command in (
     *(making.generate, making.trace, looking.show),
     *(computing.solve, computing.run, computing.ratio),
-    *(looking.verify, making.export, reporting.report, computing.reproduce, looking.info),
+    *(looking.verify, reporting.checker, making.export, reporting.report),
+    *(computing.reproduce, looking.info),
 ):
     app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")

@@ -49,3 +49,22 @@ def report(
 
             write(source, output, policies=policy or (), tell=ticker.say)
     talk.remark(f"{output} written")
+
+
+@talks
+def checker(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="HTML page, or .js for Node, to write.")
+    ] = Path("checker.html"),
+) -> None:
+    """Write the second checker: a page that opens results, and judges what is in them.
+
+    Plain JavaScript, written from the documentation alone. The page needs neither optsched nor a
+    network; the same program runs in Node:  node checker.js result.json
+
+    Example:  optsched checker -o checker.html
+    """
+    from optsched.pages.checker import save_checker
+
+    save_checker(output)
+    talk.remark(f"{output} written")

@@ -1,0 +1,189 @@
+// Family oasis: the certificate, a tree with prices at its leaves.
+
+FAMILIES.oasis = (() => {
+  const { tables } = oasisData;
+  const { PLACES_MOST, payoffOf, payoffByHulls } = oasisPayoffs;
+  const { worthOfLoads, checkLimit } = oasisLoads;
+  const LARGE = 400000; // jobs times slots
+
+  function check(inst, cert) {
+    const { jobs } = inst;
+    const T = inst.horizon;
+    const best = jobs.map((job) => earned(job.utility, 0)).reduce((a, b) => (compare(a, b) < 0 ? b : a), frac(0));
+    const most = Math.max(1, ...jobs.map((job) => job.chunks));
+    const places = big(Math.max(T, jobs.length, 1)) * big(most);
+    const g = Math.min(cert.grid_bits, 59 - bits(places) - ceilLog2(best));
+    const chunks = sum(jobs.map((job) => job.chunks));
+    const dearest = smaller(2n ** 61n / big(2 * T * most), 2n ** 61n / big(Math.max(1, chunks)));
+    const all = { inst, cert, g, dearest, far: cert.grid_bits - g, last: [], lost: 0n, sets: new Map(), loads: new Map(), limits: cert.limits };
+    const small = { n: best.n, d: best.d << 29n };
+    jobs.forEach((job, i) => {
+      let u = T - 1;
+      while (u >= job.arrival && compare(earned(job.utility, u - job.arrival), small) <= 0) u -= 1;
+      all.last.push(u);
+      if (u + 1 < T) all.lost += ceilShifted(earned(job.utility, u + 1 - job.arrival), g);
+    });
+    cert.limits.forEach((one, k) => checkLimit(inst, one, `limit ${k}`));
+    let found = null;
+    const [root] = cert.nodes;
+    if (cert.nodes.length === 1 && root.prices?.kind === "capacity" && jobs.length * T > LARGE) found = boundLarge(all, root);
+    else walkTree(cert.nodes, (leaf, above) => {
+      const bound = boundLeaf(all, leaf, above);
+      if (bound !== null && (found === null || compare(bound, found) > 0)) found = bound;
+    });
+    need(found !== null, "all leaves are empty");
+    const result = toFloat(found, 1);
+    need(Number.isFinite(result), "the bound is beyond the largest float");
+    return result;
+  }
+
+  // What the splits above a leaf say of a job: completion, and numbers of workers per slot.
+  function limitsOf({ inst, last }, above) {
+    const found = inst.jobs.map((job, i) => {
+      const own = tables(inst, i);
+      return {
+        first: job.arrival,
+        last: last[i],
+        must: false,
+        low: new Int32Array(inst.horizon),
+        high: new Int32Array(inst.horizon).fill(own.most),
+        hosted: new Map(),
+      };
+    });
+    for (const [node, isRight] of above) {
+      const { job: i, slot: t } = node;
+      need(i < inst.jobs.length, `job ${i} does not exist`);
+      need(t < inst.horizon && t >= inst.jobs[i].arrival, `job ${i}: slot ${t} does not exist, or is before its arrival`);
+      if (node.at !== undefined) need(node.at < inst.jobs[i].chunks, `job ${i}: at ${node.at} is too large`);
+      const own = found[i];
+      if (node.node === "completion") {
+        if (isRight) own.first = Math.max(own.first, t + 1);
+        else {
+          own.last = Math.min(own.last, t);
+          own.must = true;
+        }
+      } else if (node.node === "workers") {
+        if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
+        else own.high[t] = Math.min(own.high[t], node.at);
+      } else {
+        need(node.machine < inst.sides[node.side].of.length, `machine ${node.machine} does not exist`);
+        const key = `${node.side},${t},${node.machine}`;
+        const range = own.hosted.get(key) ?? { side: node.side, t, machine: node.machine, low: 0, high: Infinity };
+        if (isRight) range.low = Math.max(range.low, node.at + 1);
+        else range.high = Math.min(range.high, node.at);
+        own.hosted.set(key, range);
+      }
+    }
+    return found.every((own, i) => totals(inst, own, tables(inst, i))) ? found : null;
+  }
+
+  // From limits on machines to totals of slots; false if no schedule is left.
+  function totals(inst, own, { rooms, room, ps }) {
+    const sums = new Map();
+    for (const range of own.hosted.values()) {
+      const there = rooms[range.side][inst.sides[range.side].of[range.machine]];
+      const high = Math.min(there, range.high);
+      if (range.low > high) return false;
+      const key = `${range.side},${range.t}`;
+      const slot = sums.get(key) ?? { side: range.side, t: range.t, low: 0, high: room[range.side] };
+      slot.low += range.low;
+      slot.high -= there - high;
+      sums.set(key, slot);
+    }
+    for (let { side, t, low, high } of sums.values()) {
+      if (side === 1) {
+        low = ps.findIndex((m) => m >= low);
+        if (low < 0) return false;
+        let n = ps.length - 1;
+        while (ps[n] > high) n -= 1;
+        high = n;
+      }
+      own.low[t] = Math.max(own.low[t], low);
+      own.high[t] = Math.min(own.high[t], high);
+    }
+    for (let t = 0; t < inst.horizon; t += 1) {
+      if (own.low[t] > own.high[t]) return false;
+      if (own.low[t] > 0) {
+        own.must = true;
+        own.first = Math.max(own.first, t);
+      }
+    }
+    if (own.first > own.last) own.last = -1; // it stays out
+    return true;
+  }
+
+  function boundLeaf(all, leaf, above) {
+    const { inst, g, lost } = all;
+    const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
+    const prices = readPrices(all, set);
+    if (prices.kind === "capacity" && set) need(!above.some(([node]) => node.node === "machine"), "prices of capacity do not see single machines");
+    const limits = limitsOf(all, above);
+    if (limits === null) return null;
+    let total = lost;
+    for (let i = 0; i < inst.jobs.length; i += 1) {
+      const payoff = payoffOf(all, prices, i, limits[i]);
+      if (payoff === null) return null;
+      total += payoff;
+    }
+    if (prices.kind === "slots") {
+      const worth = worthOfLoads(all, prices, limits);
+      if (worth === null) return null;
+      total += worth;
+    }
+    return add(powerOfTwo(total, -g), powerOfTwo(prices.worth, prices.kind === "slots" ? -g : -all.cert.grid_bits));
+  }
+
+  function boundLarge(all, leaf) {
+    const { inst, g, lost, cert } = all;
+    const prices = readPrices(all, leaf.prices);
+    let total = lost;
+    inst.jobs.forEach((_, i) => (total += payoffByHulls(all, prices, i)));
+    return add(powerOfTwo(total, -g), powerOfTwo(prices.worth, -cert.grid_bits));
+  }
+
+  function readPrices(all, set) {
+    if (all.sets.has(set)) return all.sets.get(set);
+    const { inst } = all;
+    const shape = set?.kind === "capacity" ? inst.sides.map(({ classes }) => classes.length * inst.resources.length) : [inst.jobs.length];
+    need(shape.every((n) => n * inst.horizon <= PLACES_MOST), "too many places for prices");
+    const found = { kind: set === null ? "none" : set.kind, worth: 0n, costs: new Map() };
+    const given = new Set();
+    const once = (key) => {
+      need(!given.has(key), `a price is given twice: ${key}`);
+      given.add(key);
+    };
+    if (found.kind === "capacity") {
+      found.at = inst.sides.map(() => new Map());
+      for (const [s, t, c, r, p] of set.entries) {
+        need((s === 0 || s === 1) && t >= 0 && t < inst.horizon && c >= 0 && c < inst.sides[s].classes.length && r >= 0 && r < inst.resources.length, `a price at a place that does not exist: ${[s, t, c, r]}`);
+        once(`${s},${t},${c},${r}`);
+        need(p >= 0n, "a price is negative");
+        const there = found.at[s].get(t) ?? new Map();
+        there.set(c, [...(there.get(c) ?? []), [r, p]]);
+        found.at[s].set(t, there);
+        found.worth += p * inst.sides[s].classes[c].units[r] * big(inst.sides[s].classes[c].count);
+      }
+    } else if (found.kind === "slots") {
+      found.at = [0, 1].map(() => inst.jobs.map(() => new Map()));
+      for (const [s, i, t, p] of set.entries) {
+        need((s === 0 || s === 1) && i >= 0 && i < inst.jobs.length && t >= 0 && t < inst.horizon, `a price at a place that does not exist: ${[s, i, t]}`);
+        once(`${s},${i},${t}`);
+        need(p >= 0n && p < 2n ** 62n, "a price is out of range");
+        found.at[s][i].set(t, smaller(shifted(p, -all.far), all.dearest));
+      }
+      found.limits = new Map();
+      for (const [k, t, p] of set.limits) {
+        need(k >= 0 && k < all.limits.length && t >= 0 && t < inst.horizon, `a price of a limit that does not exist: ${[k, t]}`);
+        once(`limit ${k},${t}`);
+        need(p >= 0n && p < 2n ** 62n, "a price is out of range");
+        found.limits.set(t, [...(found.limits.get(t) ?? []), [k, p]]);
+        found.worth += smaller(shifted(p, -all.far), all.dearest) * big(all.limits[k].most);
+      }
+    }
+    all.sets.set(set, found);
+    return found;
+  }
+
+  const { instance, schedule, certificate, settle } = oasisData;
+  return { name: "oasis", sense: "max", instance, schedule, certificate, settle, judge: judgeOasis, check, draw: drawJobs, empty: true };
+})();

@@ -1,0 +1,182 @@
+// Files: the envelope, and what is derived of a result, a run or a schedule.
+
+const FAMILIES = {};
+const SAME = 1e-9; // two evaluations of one number agree
+const CLOSED = 1e-6; // so does a bound that closes the gap
+const LARGEST_CERTIFICATE = 20000000; // characters
+
+const level = orNull(oneOf("claimed", "cross-checked", "certified"));
+const extendedOrNull = orNull(extended);
+const optimumKind = (family) =>
+  record({
+    family: text,
+    sense: oneOf("max", "min"),
+    instance_sha256: text,
+    method: text,
+    status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule"),
+    value: extendedOrNull,
+    bound: extendedOrNull,
+    gap: [extendedOrNull, null],
+    value_level: level,
+    bound_level: level,
+    certified_bound: [extendedOrNull, null],
+    certified_gap: [extendedOrNull, null],
+    scope: [text, ""],
+    schedule: orNull(family.schedule),
+    certificate: orNull(family.certificate),
+    seconds: number(),
+    effort: [orNull(number({ least: 0 })), null],
+    history: [list(record({ seconds: number(), value: extendedOrNull, bound: extendedOrNull })), []],
+    shadow_prices: [list(anything), []],
+  });
+const runKind = (family) =>
+  record({
+    family: text,
+    instance_sha256: text,
+    policy: text,
+    information: oneOf("after", "before", "local"),
+    seed: whole(),
+    schedule: family.schedule,
+    value: extended,
+    obeys: [flag, true],
+    completion: [list(orNull(whole())), []],
+    prior: anything,
+    sealed: [flag, false],
+    guards: [list(text), []],
+    guarantee: orNull(number()),
+    seconds: number(),
+    slowest: number(),
+  });
+
+// Open a file: {kind, family, content, instance, digest}.
+function openFile(text) {
+  const content = readJson(text);
+  need(content instanceof Map, 'expected an object with "format", "kind" and "family"');
+  need(content.get("format") === 1, `"format" is ${shown(content.get("format"))}, expected 1`);
+  const kind = content.get("kind");
+  need(["instance", "schedule", "run", "result"].includes(kind), `holds ${shown(kind)}, expected an instance, a schedule, a run or a result`);
+  const name = content.get("family");
+  need(Object.hasOwn(FAMILIES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(FAMILIES).join(", ")}`);
+  const family = FAMILIES[name];
+  const found = { kind, family, content, said: content.get("instance_sha256") ?? null };
+  if (kind !== "schedule") {
+    need(content.has("instance"), 'lacks "instance"');
+    found.instance = readInstance(family, content.get("instance"));
+    found.digest = found.instance.digest;
+    if (kind === "instance") need(found.said === null || found.said === found.digest, "instance_sha256 does not belong to this instance");
+  }
+  return found;
+}
+
+function readInstance(family, raw) {
+  const instance = family.instance.read(raw, "instance");
+  family.settle(instance);
+  instance.digest = sha256(family.instance.write(instance));
+  return instance;
+}
+
+// All parts of a result or run: what was derived of each, and what contradicts the file.
+function checkFile({ kind, family, content, instance, said, digest }) {
+  const parts = [];
+  if (kind === "run") parts.push(["run", runKind(family), content.get("run"), ""]);
+  else {
+    parts.push(["optimum", optimumKind(family), content.get("optimum"), ""]);
+    const others = content.get("references") ?? new Map();
+    need(others instanceof Map, '"references" is no object');
+    for (const [name, other] of others) parts.push([`references.${name}`, optimumKind(family), other, name]);
+    const runs = content.get("runs") ?? [];
+    need(Array.isArray(runs), '"runs" is no list');
+    runs.forEach((run, i) => parts.push([`runs[${i}]`, runKind(family), run, null]));
+  }
+  const read = parts.map(([place, kindOf, raw, scope]) => {
+    need(raw instanceof Map, `lacks "${place}"`);
+    need(raw.get("family") === family.name, `${place}: "family" is ${shown(raw.get("family"))}, expected ${family.name}`);
+    return [place, kindOf.read(raw, place), scope, raw];
+  });
+  const found = read.map(([place, part, scope]) => ("policy" in part ? checkRun(family, instance, part, place) : checkOptimum(family, instance, part, place, scope)));
+  if (said !== digest) found[0].complaints.unshift(`the instance is not the one that was solved: its SHA-256 is ${digest}`);
+  return found;
+}
+
+function foreign(instance, part) {
+  return part.instance_sha256 === instance.digest ? [] : [`made for another instance: ${part.instance_sha256}`];
+}
+
+function judged(verdict, said) {
+  if (verdict.value === null) return verdict.violations;
+  return said !== null && agree(verdict.value, said, SAME) ? [] : [`value is ${verdict.value}, the file says ${said}`];
+}
+
+function checkRun(family, instance, run, place) {
+  const complaints = foreign(instance, run);
+  const verdict = family.judge(instance, run.schedule, { unfinished: true });
+  complaints.push(...judged(verdict, run.value));
+  if (verdict.value !== null && verdict.obeys !== run.obeys) complaints.push("the run keeps to the model, or leaves it, and the file says the contrary");
+  if (verdict.value !== null && JSON.stringify(verdict.completion) !== JSON.stringify(run.completion)) complaints.push("other jobs are completed, or in other slots, than the file says");
+  return { place, what: `run of ${run.policy}`, value: verdict.value, bound: null, gap: null, complaints, schedule: run.schedule };
+}
+
+function checkOptimum(family, instance, said, place, scope) {
+  const complaints = foreign(instance, said);
+  const scopes = family.scopes ?? {};
+  if (scope in scopes && said.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${said.scope}"`);
+  if (said.scope && !(said.scope in scopes)) complaints.push(`the scope is "${said.scope}"`);
+  else {
+    if (said.scope && said.schedule && !scopes[said.scope](instance, said.schedule)) complaints.push(`the schedule is not ${said.scope}`);
+    const proved = said.certificate && family.scope ? family.scope(said.certificate) : "";
+    if (proved !== "" && proved !== said.scope) complaints.push(`the certificate speaks of ${proved} schedules`);
+  }
+  let value = null;
+  if (said.schedule === null) {
+    if (said.value !== null) complaints.push("a value without a schedule");
+  } else {
+    const verdict = family.judge(instance, said.schedule, { unfinished: false });
+    complaints.push(...judged(verdict, said.value));
+    value = verdict.value;
+  }
+  const bound = proveBound(family, instance, said, complaints);
+  const sign = family.sense === "max" ? 1 : -1;
+  const same = family.same ?? ((_, a, b) => agree(a, b, SAME));
+  const refutes = (b) => value !== null && sign * (value - b) > 0 && !same(instance, value, b);
+  if (bound !== null && refutes(bound)) complaints.push(`value ${value} is beyond the bound ${bound}`);
+  const gap = value === null || bound === null ? null : family.gap ? family.gap(instance, value, bound, said.schedule, said.certificate) : relative(value, bound);
+  if (said.status === "infeasible" && (value !== null || family.empty)) complaints.push("it is said that no schedule exists, but there is one");
+  if (said.bound !== null && said.bound_level !== "certified" && refutes(said.bound)) complaints.push(`value ${value} is beyond the bound ${said.bound}`);
+  if (said.status === "optimal" && !(gap !== null && gap <= CLOSED)) complaints.push(`status is optimal (certified), but the gap is ${gap}`);
+  return { place, what: said.scope ? `best ${said.scope} schedule` : "optimum", value, bound, gap, complaints, schedule: said.schedule };
+}
+
+function proveBound(family, instance, said, complaints) {
+  const certified = [said.bound_level === "certified" ? said.bound : null, said.certified_bound].filter((b) => b !== null);
+  if (said.certificate === null) {
+    if (certified.length || said.bound_level === "certified") complaints.push("the bound is said to be certified, but the certificate is missing");
+    return null;
+  }
+  let proved;
+  try {
+    need(said.certificate.instance_sha256 === instance.digest, "it belongs to another instance");
+    proved = family.check(instance, said.certificate);
+  } catch (err) {
+    if (!(err instanceof Refused)) throw err;
+    complaints.push(`the certificate proves nothing: ${err.message}`);
+    return null;
+  }
+  const sign = family.sense === "max" ? 1 : -1;
+  for (const better of new Set(certified)) {
+    if (sign * (proved - better) > 0 && !agree(proved, better, SAME)) complaints.push(`the certificate proves the bound ${proved}, the file says ${better}`);
+  }
+  return proved;
+}
+
+// Judge a schedule file against an instance.
+function checkSchedule(file, instance) {
+  const { family, content, said } = file;
+  need(said === null || said === instance.digest, "belongs to another instance");
+  need(content.has("schedule"), "lacks a schedule");
+  const schedule = family.schedule.read(content.get("schedule"), "schedule");
+  const verdict = family.judge(instance, schedule, { unfinished: false });
+  return [{ place: "schedule", what: "schedule", value: verdict.value, bound: null, gap: null, complaints: verdict.violations, schedule }];
+}
+
+// Whether something was derived, and nothing contradicts it.
+const accepted = (part) => !part.complaints.length && (part.value !== null || part.bound !== null);

@@ -1,0 +1,121 @@
+"""Damaged result files: one thing is changed, so that two checkers can be asked about it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from optsched.problem import InputError, get_family
+from optsched.results.result import Recheck, recheck
+
+Place = tuple[Any, ...]
+
+PARTS = ("schedule", "schedule", "certificate", "certificate", "certificate", "numbers", "instance")
+DIGESTS = (
+    ("instance_sha256",),
+    ("optimum", "instance_sha256"),
+    ("optimum", "certificate", "instance_sha256"),
+)
+NUMBERS = ("value", "bound", "certified_bound")
+
+
+def places(value: Any, above: Place = ()) -> Iterator[Place]:
+    """Yield the way to everything that a list or an object holds."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield (*above, key)
+            yield from places(inner, (*above, key))
+
+
+def at(value: Any, place: Place) -> Any:
+    """Return what stands at a place."""
+    for key in place:
+        value = value[key]
+    return value
+
+
+def changed(value: Any, draw: random.Random) -> Any:
+    """Return something else of the same kind, most of the time."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        others = [value + 1, value - 1, value + 2, 0, 2 * value, value // 2, -value, 10**6, 1 << 62]
+        return draw.choice(others[: 6 if draw.random() < 0.9 else None])
+    if isinstance(value, float):
+        factors = [1 + 1e-6, 1 - 1e-6, 1.5, 0.5, 0.9, 1.1, 1 + 1e-12, 1e-3, 1e3]
+        return draw.choice([value * draw.choice(factors), round(value), value + 1, 0.0])
+    if isinstance(value, str):
+        return value[:-1] + ("0" if value[-1:] != "0" else "1")
+    if isinstance(value, list) and value:
+        other, k = list(value), draw.randrange(len(value))
+        how = draw.randrange(3)
+        if how == 0:
+            del other[k]
+        elif how == 1:
+            other.insert(k, copy.deepcopy(other[k]))
+        else:
+            j = draw.randrange(len(other))
+            other[j], other[k] = other[k], other[j]
+        return other
+    return None
+
+
+def numeric(value: Any) -> bool:
+    """Return whether a value is a number, which is what is worth changing most often."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def redigested(content: dict[str, Any]) -> bool:
+    """Write the digest of a changed instance wherever it belongs; False if there is none."""
+    try:
+        instance = get_family(content["family"]).instance.model_validate(content["instance"])
+    except (ValueError, ArithmeticError):
+        return False
+    for place in DIGESTS:
+        holder = at(content, place[:-1])
+        if holder is not None:
+            holder[place[-1]] = instance.digest()
+    return True
+
+
+def damage(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any], str]:
+    """Return a copy in which one thing is changed, and what it is."""
+    other = copy.deepcopy(content)
+    part = draw.choice((*PARTS, "digest"))
+    inside: Place = ("instance",) if part == "instance" else ("optimum", part)
+    if part == "digest":
+        place = draw.choice([p for p in DIGESTS if at(content, p[:-1]) is not None])
+    elif part == "numbers":
+        place = ("optimum", draw.choice(NUMBERS))
+    else:
+        there = list(places(at(content, inside)))
+        if not there:
+            return damage(content, draw)
+        often = [p for p in there if numeric(at(at(content, inside), p))]
+        place = (*inside, *draw.choice(often if often and draw.random() < 0.75 else there))
+    at(other, place[:-1])[place[-1]] = changed(at(content, place), draw)
+    if part == "instance" and draw.random() < 0.9:
+        redigested(other)
+    return other, ".".join(map(str, place))
+
+
+def said(path: Path) -> list[Recheck] | None:
+    """Return what optsched's own checker says of a file; None if it cannot be read."""
+    try:
+        return recheck(path)
+    except InputError:
+        return None
+
+
+def damaged(path: Path, folder: Path, number: int, seed: int) -> Iterator[tuple[Path, str]]:
+    """Write ``number`` damaged copies of a result; yield each, and what was changed."""
+    content, draw = json.loads(path.read_text()), random.Random(f"{seed} {path.name}")
+    for k in range(number):
+        other, what = damage(content, draw)
+        made = folder / f"{path.stem}-{k}.json"
+        made.write_text(json.dumps(other))
+        yield made, what

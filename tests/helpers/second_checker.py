@@ -1,0 +1,85 @@
+"""The checker in JavaScript beside that in Python: what each says of the same files."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from damages import said
+
+from optsched.optimum import solve
+from optsched.pages.checker import save_checker
+from optsched.problem import agree, get_family
+from optsched.results.result import SAME, Recheck, save_result
+
+NODE = shutil.which("node")
+
+Solved = tuple[str, int, str, int, dict[str, Any]]
+RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, options of the generator
+    "oasis": (
+        ("small", 1, "branch-and-price", 300, {}),
+        ("small", 2, "colgen", 100, {}),
+        ("small", 5, "branch-and-price", 300, {}),
+    ),
+}
+
+
+def solved(family: str, folder: Path) -> list[Path]:
+    """Write some results of a family, most of them open."""
+    made = []
+    for k, (preset, seed, method, effort, options) in enumerate(RESULTS[family]):
+        instance = get_family(family).generate(preset, seed=seed, **options)
+        made.append(folder / f"{family}-{k}.json")
+        save_result(made[-1], instance, solve(instance, method=method, effort=effort))
+    return made
+
+
+def answers(files: Sequence[Path], folder: Path) -> dict[str, list[dict[str, Any]]]:
+    """Return what the second checker says of files, all in one process."""
+    assert NODE is not None
+    program = save_checker(folder / "checker.js")
+    found: dict[str, list[dict[str, Any]]] = {str(f): [] for f in files}
+    for first in range(0, len(files), 500):
+        ended = subprocess.run(
+            [NODE, program, *files[first : first + 500]],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not ended.stderr, ended.stderr
+        for line in ended.stdout.splitlines():
+            part = json.loads(line)
+            found[part["file"]].append(part)
+    return found
+
+
+def differences(files: Sequence[Path], other: Mapping[str, list[dict[str, Any]]]) -> list[str]:
+    """Return in words where the two checkers disagree: nothing, if all is well."""
+    found = []
+    for path in files:
+        mine, theirs = said(path), other[str(path)]
+        assert theirs, f"{path}: no answer"
+        found += [f"{path}: {part['what']}" for part in theirs if "failure" in part["what"]]
+        if mine is None or len(mine) != len(theirs):  # one of them could not read the file
+            if any(part["accepted"] for part in theirs) or any(
+                part.accepted for part in mine or ()
+            ):
+                found.append(f"{path}: one of them accepts what the other cannot read")
+            continue
+        for one, part in zip(mine, theirs, strict=True):
+            if not _same(one, part):
+                found.append(f"{path}: {one!r} is not {part}")
+    return found
+
+
+def _same(one: Recheck, other: Mapping[str, Any]) -> bool:
+    value, bound = (None if other[k] is None else float(other[k]) for k in ("value", "bound"))
+    if one.accepted != other["accepted"] or one.bound != bound:
+        return False
+    if one.value is None or value is None:
+        return one.value is value
+    return agree(one.value, value, SAME)
