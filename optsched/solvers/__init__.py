@@ -24,13 +24,23 @@ from __future__ import annotations
 from optsched.solvers.common import Interrupted, Status
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_dot, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import Central, ConvexOutcome, interior_point, solve_cvxpy
-from optsched.solvers.linear import MipResult, highs, load, rerun, row_duals, run, solve_mip
+from optsched.solvers.linear import (
+    MipLimits,
+    MipResult,
+    highs,
+    load,
+    rerun,
+    row_duals,
+    run,
+    solve_mip,
+)
 from optsched.solvers.modelling import PyomoOutcome, silent_pyomo, solve_pyomo
 
 __all__ = [
     "Central",
     "ConvexOutcome",
     "Interrupted",
+    "MipLimits",
     "MipResult",
     "PyomoOutcome",
     "Status",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,13 @@ class Limits(TypedDict, total=False):
     time_limit: float
     seed: int
     gap: float
+
+
+class MipLimits(Limits, total=False):
+    """What stops :func:`solve_mip` besides, see there."""
+
+    effort: float
+    stop: Callable[[], bool]
 
 
 def highs(
@@ -130,6 +137,7 @@ def run(
     h: highspy.Highs,
     *,
     on_improve: Callable[[Floats], None] | None = None,
+    stop: Callable[[], bool] = lambda: False,
     effort: float = math.inf,
 ) -> bool:
     """Run HiGHS so that Ctrl-C stops it: KeyboardInterrupt is raised once it has stopped.
@@ -143,6 +151,8 @@ def run(
     h : highspy.Highs
     on_improve : callable, optional
         Called (in the caller's thread) with every better solution of an integer program, unchecked.
+    stop : callable
+        Asked again and again (in another thread) whether to stop.
     effort : float
         Units after which it stops.
 
@@ -169,13 +179,13 @@ def run(
         most = _limited(h, effort)
 
     def look(event: Any) -> None:
-        if cancelled.is_set():
+        if cancelled.is_set() or stop():
             event.interrupt()
 
     def look_at_program(event: Any) -> None:
         nonlocal looks
         looks += 1
-        if cancelled.is_set() or looks > most:
+        if cancelled.is_set() or stop() or looks > most:
             event.interrupt()
 
     def work(report: Callable[[Any], None]) -> None:
@@ -281,8 +291,7 @@ def solve_mip(
     *,
     start: ArrayLike | None = None,
     on_improve: Callable[[Floats, float], None] | None = None,
-    effort: float = math.inf,
-    **limits: Unpack[Limits],
+    **limits: Unpack[MipLimits],
 ) -> MipResult:
     """Minimize c x over an integer (or linear) program with HiGHS.
 
@@ -294,10 +303,9 @@ def solve_mip(
         A solution to begin with.
     on_improve : callable, optional
         Called with every better solution and its objective, once it has passed the check.
-    effort : float
-        Units after which it stops, see :func:`run`.
     **limits
-        As in :func:`highs`. Where they stop it, the best so far is returned.
+        As in :func:`highs`, and ``stop`` and ``effort`` as in :func:`run`. Where they stop it, the
+        best so far is returned.
 
     Returns
     -------
@@ -317,7 +325,8 @@ def solve_mip(
         (floats(col_lower), floats(col_upper)),
     )
     mip = bool(integer.any())
-    h = highs(mip=mip, **limits)
+    effort, stop = limits.pop("effort", math.inf), limits.pop("stop", lambda: False)
+    h = highs(mip=mip, **cast("Limits", limits))
     scale = power_of_two(cost)
     load(h, cost / scale, a, *rows, *columns, integer)
     if h.getNumNz() < SMALL_PROGRAM and not limits.get("gap"):  # a gap leaves more than one answer
@@ -355,13 +364,13 @@ def solve_mip(
 
     report = None if on_improve is None else improved
     try:
-        begun = run(h, on_improve=report, effort=effort)
+        begun = run(h, on_improve=report, stop=stop, effort=effort)
         if begun and strayed():  # it takes 0.999999 for 1, on which more may hang than is allowed
             left = max(0.0, limits.get("time_limit", math.inf) - (time.perf_counter() - began))
             h.clearSolver()
             h.setOptionValue("time_limit", h.getRunTime() + left)
             h.setOptionValue("mip_feasibility_tolerance", WHOLE)
-            run(h, on_improve=report, effort=effort)
+            run(h, on_improve=report, stop=stop, effort=effort)
     except KeyboardInterrupt as err:
         raise Interrupted(result()) from err
     return result(begun)

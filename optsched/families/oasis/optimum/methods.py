@@ -47,6 +47,7 @@ from optsched.problem import Method
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
+QUICK = 0.3  # of the first search where a tree comes at once
 PATTERN_SHARE = 0.4  # of the time may go into pattern programs
 PATTERN_SECONDS = 1.0, 10.0  # of the first, and of any; each may take twice as long as the last
 SEARCH_SHARE = 0.15  # of the time may go into new starts of the search beside the tree
@@ -240,12 +241,13 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
     search = _Search(inst, progress, threads, seed)
     small = UnitTree(inst).rows // len(SIDES) <= SMALL
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
-    search.improve(min(search.short, progress.left() / 4), packs=not small)
+    short = QUICK * search.short if small else search.short
+    search.improve(min(short, progress.left() / 4), packs=not small)
     if progress.stop():
         return
     if small:
         search.compact_bound()
-        search.improve(min(2 * search.short, progress.left() / 4), packs=False)
+        search.improve(min(2 * short, progress.left() / 4), packs=False)
         _branch(search)
         return
     search.tighten(TIGHTEN_SHARE * progress.left())

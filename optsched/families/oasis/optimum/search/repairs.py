@@ -9,9 +9,10 @@ from threading import Event, Lock
 from typing import TypeVar
 
 from optsched.engine.budget import Span
-from optsched.engine.progress import Progress
+from optsched.engine.progress import CLOSED, Progress
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
+from optsched.families.oasis.optimum.search.by_class import ByClass
 from optsched.families.oasis.optimum.search.slot_repair import SlotRepair
 from optsched.families.oasis.optimum.search.whole_slots import ROUGH, WELL, WholeSlots
 from optsched.families.oasis.optimum.tree.branching import UnitTree
@@ -24,6 +25,8 @@ STALLED = 0.3, 0.8  # part of the time without a better bound, and the same shar
 WAIT = 0.2  # seconds between two looks at the time, where there is nothing to do
 LOOK = 2.0  # seconds at a time, until it is known whether whole slots can do the work
 LIMITS = 5.0  # the same, until limits on slots are proved
+BY_CLASS_AFTER = 0.8, 2.0  # seconds until the program by class, in a thread of its own and not
+BY_CLASS_SECONDS = 5.0  # for it, at most
 TURN = 1.0  # seconds of one search in a thread of its own, until the best of them is looked for
 
 
@@ -56,6 +59,7 @@ class Repairs:
         self.known: set[tuple[tuple[int, int], ...]] = set()
         self.open: list[_Repair] = []
         self.spent = 0.0
+        self.asked = False  # when jobs complete if machines of a class share their room
         self.lock, self.news, self.ended = Lock(), Event(), Event()
         self.schedules: SimpleQueue[OasisSchedule] = SimpleQueue()
         self.limits: SimpleQueue[list[SlotBound]] = SimpleQueue()
@@ -119,6 +123,9 @@ class Repairs:
 
     def _step(self, span: Span) -> tuple[bool, OasisSchedule | None]:
         """Go on with what earns the most; return whether there was any, and a schedule."""
+        if not self.asked and self.progress.seconds() > BY_CLASS_AFTER[self.pool is None]:
+            self.asked = True
+            return True, self._by_class()
         target = self.target()
         with self.lock:
             self.open = [r for r in self.open if self._worth(r.first.due) > target]
@@ -146,6 +153,19 @@ class Repairs:
             else:
                 repair.again()
         return True, schedule
+
+    def _by_class(self) -> OasisSchedule | None:
+        """Take in the completions that are best by class; return a schedule, if one is at hand."""
+        program = ByClass(self.problem.inst)
+        limits = self.progress.limits(BY_CLASS_SECONDS)
+        x = program.solve(gap=CLOSED, stop=self.ended.is_set, **limits).x
+        if x is None:
+            return None
+        completions = program.completions(x)
+        if self._worth(completions) <= self.target():
+            return None
+        self.add(completions)
+        return program.schedule(x, self.ended.is_set)
 
     def _ended(self) -> bool:
         """Whether all repairs are to end: also asked in their own thread, where nobody looks."""

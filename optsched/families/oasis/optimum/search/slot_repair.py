@@ -146,7 +146,7 @@ class SlotRepair:
         while (short := np.maximum(self.missing(), 0)).any():
             if span.over() or self.stuck or ended():
                 return None
-            self._plan(self._choose(short), self.missing(), span)
+            self._plan(self._choose(short), self.missing(), span, ended)
             self._learn()
         return self._schedule()
 
@@ -171,7 +171,7 @@ class SlotRepair:
             for u in self.slots[k:]:
                 later[self.active[u]] += 1
             wanted = np.ceil(missing / np.maximum(later, 1)).astype(np.int64)
-            self._plan([t], wanted, span)
+            self._plan([t], wanted, span, ended)
             self.planned += 1
         return True
 
@@ -184,7 +184,9 @@ class SlotRepair:
         more = min(len(others), int(self.rng.integers(FEWEST, most + 1)) - 1)
         return sorted([first, *map(int, self.rng.choice(others, size=more, replace=False))])
 
-    def _plan(self, slots: Sequence[int], missing: Ints, span: Span) -> None:
+    def _plan(
+        self, slots: Sequence[int], missing: Ints, span: Span, ended: Callable[[], bool]
+    ) -> None:
         """Re-plan ``slots`` so that as little as possible is missing; ``missing``: before that."""
         jobs = sorted({i for t in slots for i in self.active[t]})
         wanted = missing.copy()
@@ -215,6 +217,7 @@ class SlotRepair:
             np.concatenate([*(block.upper for block in blocks), wanted.astype(float)]),
             np.concatenate([np.ones(width, bool), np.zeros(len(jobs), bool)]),
             start=np.concatenate([start, lacking]),
+            stop=ended,
             **span.budget.limits(min(PROGRAM_SECONDS, max(LEAST_SECONDS, span.left()))),
         )
         if result.x is None:

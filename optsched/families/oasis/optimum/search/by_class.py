@@ -1,0 +1,150 @@
+"""The program by class of machines: jobs, slots and classes, no single machines.
+
+Machines of a class are alike, so a program that counts workers by class rather than by machine is a
+small part as large, and has no symmetry. It asks less, though: a class has the room of all its
+machines together, so what it finds may not sit on single machines, and then its optimum is a bound
+that no schedule reaches. When its jobs complete is where to look for a schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Unpack
+
+import numpy as np
+from scipy.sparse import coo_array
+
+from optsched import solvers
+from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
+from optsched.families.oasis.optimum.prices.capacity import SIDES
+from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
+from optsched.numbers.arrays import Floats
+from optsched.process import effort
+from optsched.solvers import MipLimits
+
+WRITING = 10  # numbers that are handled for an entry of the matrix
+
+Key = tuple[Any, ...]
+
+
+class ByClass:
+    """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, y[i, t, c] and z[i, t, c] of them.
+
+    Parameters
+    ----------
+    inst : OasisInstance
+    """
+
+    def __init__(self, inst: OasisInstance) -> None:
+        self.problem = problem = UnitTree(inst)
+        self.index: dict[Key, int] = {}
+        self.cost: list[float] = []
+        self.most: list[float] = []
+        self.entries: list[tuple[int, int, float]] = []
+        self.upper: list[float] = []
+        self.slots = {
+            i: slots
+            for i in range(problem.jobs)
+            if (slots := np.flatnonzero(problem.row[0, i] >= 0).tolist())
+        }
+        for i, slots in self.slots.items():
+            self._variables(i, slots)
+            self._job(i, slots)
+        for side in SIDES:
+            for t in range(problem.slots):
+                self._machines(side, t, [i for i, slots in self.slots.items() if t in slots])
+
+    def _variable(self, key: Key, most: float, cost: float = 0.0) -> None:
+        self.index[key] = len(self.cost)
+        self.cost.append(cost)
+        self.most.append(most)
+
+    def _row(self, terms: Iterable[tuple[Key, float]], upper: float) -> None:
+        self.entries += [(len(self.upper), self.index[key], value) for key, value in terms]
+        self.upper.append(upper)
+
+    def _variables(self, i: int, slots: list[int]) -> None:
+        problem, most = self.problem, int(self.problem.most[i])
+        for t in slots:
+            self._variable(("v", i, t), 1, -float(problem.arrays.utility[i, t]))
+            self._variable(("n", i, t), most)
+            self._variable(("m", i, t), int(problem.needed[i][most]))
+            for side in SIDES:
+                for c, machines in enumerate(problem.classes[side]):
+                    needs = problem.demand[side][i]
+                    rooms = problem.capacity[side][c][needs > 0] // needs[needs > 0]
+                    room = int(min(most, rooms.min(initial=most)))
+                    self._variable(("yz"[side], i, t, c), room * len(machines))
+
+    def _job(self, i: int, slots: list[int]) -> None:
+        problem, job = self.problem, self.problem.inst.jobs[i]
+        work, most = float(problem.inst.work[i]), float(problem.most[i])
+        ratio = job.worker_bandwidth / job.ps_bandwidth
+        self._row([(("v", i, t), 1.0) for t in slots], 1.0)
+        for k, t in enumerate(slots):
+            done = [(("n", i, u), -1.0) for u in slots[: k + 1]]
+            due = [(("v", i, u), work) for u in slots[: k + 1]]
+            self._row([*due, *done], 0.0)
+            later = [(("v", i, u), -most) for u in slots[k:]]
+            self._row([(("n", i, t), 1.0), *later], 0.0)
+            self._row([(("n", i, t), ratio), (("m", i, t), -1.0)], 1e-9)
+            for side in SIDES:
+                hosted = range(len(problem.classes[side]))
+                placed = [(("yz"[side], i, t, c), -1.0) for c in hosted]
+                self._row([(("nm"[side], i, t), 1.0), *placed], 0.0)
+
+    def _machines(self, side: int, t: int, jobs: list[int]) -> None:
+        demand, capacity = self.problem.demand[side], self.problem.capacity[side]
+        for c, machines in enumerate(self.problem.classes[side]):
+            for r in range(demand.shape[1]):
+                whole = capacity[c, r] * len(machines)
+                users = [i for i in jobs if demand[i, r] > 0]
+                if users:
+                    scale = max(1.0, whole)
+                    terms = [(("yz"[side], i, t, c), demand[i, r] / scale) for i in users]
+                    self._row(terms, whole / scale)
+
+    def solve(self, **limits: Unpack[MipLimits]) -> solvers.MipResult:
+        """Hand the program to HiGHS."""
+        effort.spend(effort.HANDLED * WRITING * len(self.entries))
+        rows, cols, values = zip(*self.entries, strict=True)
+        shape = len(self.upper), len(self.cost)
+        return solvers.solve_mip(
+            np.array(self.cost),
+            coo_array((values, (rows, cols)), shape=shape).tocsc(),
+            np.full(len(self.upper), -np.inf),
+            np.array(self.upper),
+            np.zeros(len(self.cost)),
+            np.array(self.most, float),
+            np.ones(len(self.cost), bool),
+            **limits,
+        )
+
+    def completions(self, x: Floats) -> dict[int, int]:
+        """Return job -> the slot by which it completes, of a solution."""
+        return {
+            i: t for i, slots in self.slots.items() for t in slots if x[self.index["v", i, t]] > 0.5
+        }
+
+    def schedule(self, x: Floats, stop: Callable[[], bool] = lambda: False) -> OasisSchedule | None:
+        """Return the schedule that a solution is; None if it does not fit, or somebody stops."""
+        problem, due = self.problem, self.completions(x)
+        placed: list[tuple[list[Entry], list[Entry]]] = [([], []) for _ in range(problem.jobs)]
+        for t in range(problem.slots):
+            number = np.zeros(problem.jobs, np.int64)
+            for i in (i for i, last in due.items() if t in self.slots[i] and t <= last):
+                number[i] = round(x[self.index["n", i, t]])
+            servers = np.array([problem.needed[i][n] for i, n in enumerate(number)], np.int64)
+            for side in SIDES:
+                mine = (number, servers)[side]
+                hosted = pack(problem, side, t, mine) if mine.any() else np.zeros((0, 0), np.int64)
+                if hosted is None or stop():
+                    return None
+                for h, i in zip(*np.nonzero(hosted), strict=True):
+                    placed[i][side].append((t, int(h), int(hosted[h, i])))
+        return OasisSchedule(
+            jobs=tuple(
+                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in due else None
+                for i, (w, s) in enumerate(placed)
+            )
+        )
