@@ -1,0 +1,63 @@
+"""The layout that docs/design.md promises: rooms, what they hold, what an import loads."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import optsched
+
+TREE = Path(__file__).parents[1]
+ROOT = Path(optsched.__file__).parent
+SOURCES = sorted(ROOT.rglob("*.py"))
+DESIGN = (TREE / "docs" / "design.md").read_text("utf-8")
+HEAVY = {"highspy", "ortools", "clarabel", "cvxpy", "pyomo", "matplotlib", "numba", "numpy"}
+
+
+def roles() -> list[tuple[str, str]]:
+    """Return the rows of the table of roles as (family, what is named in its column)."""
+    head, _, *rows = DESIGN[DESIGN.index("| role |") :].split("\n\n")[0].splitlines()
+    _, *families = (cell.strip() for cell in head.strip("|").split("|"))
+    assert {*families} == {path.parent.name for path in ROOT.glob("families/*/instance.py")}
+    found = []
+    for row in rows:
+        cells = row.strip("|").split("|")[1:]
+        for family, cell in zip(families, cells, strict=True):
+            found += [(family, named) for named in re.findall(r"`([^`]+)`", cell)]
+    return found
+
+
+def test_no_room_is_crowded():
+    for folder in {path.parent for path in SOURCES}:
+        inside = [p for p in folder.iterdir() if p.is_file()]
+        assert len(inside) <= 12, f"{folder} has {len(inside)} files, expected at most 12"
+
+
+def test_files_are_short():
+    long = [p.name for p in SOURCES if len(p.read_text("utf-8").splitlines()) > 450]
+    assert not long, f"{long}: above 450 lines"
+
+
+@pytest.mark.parametrize(("family", "named"), roles())
+def test_the_table_of_roles_names_what_exists(family, named):
+    places = [ROOT / "families" / family / named, ROOT / named]
+    assert any(p.is_dir() or p.with_suffix(".py").is_file() for p in places)
+
+
+def test_importing_the_package_loads_nothing_that_is_heavy():
+    code = "import sys, optsched; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.split()
+    assert not HEAVY & {name.split(".")[0] for name in loaded}
+    assert [name for name in loaded if name.split(".")[0] == "optsched"] == ["optsched"]
+
+
+def test_there_is_one_pool_of_processes():
+    scripts = sorted((TREE / "benchmarks").glob("*.py"))
+    assert scripts
+    named = [p for p in [*SOURCES, *scripts] if "ProcessPoolExecutor" in p.read_text("utf-8")]
+    assert named == [ROOT / "campaigns/crews/pool.py"], "expected the pool that outlives a process"
