@@ -8,7 +8,7 @@ from optsched.numbers.kernels import kernel
 
 @kernel
 def rank(key: Floats | Ints, order: Ints, n: int) -> None:
-    """Sort ``order[:n]``, different numbers, by ``key`` of them; equals by number.
+    """Sort ``order[:n]``, different numbers, by ``key[i]`` of them, in any unit; equals by number.
 
     A shell sort: it needs no memory, and compiles in a tenth of the time of NumPy's.
     """

@@ -245,8 +245,8 @@ def multipliers(value: Ints, most: Ints, demand: Ints, capacity: Ints, units: In
 
     Parameters
     ----------
-    value, most, demand, capacity : arrays
-        As in `best_load`.
+    value, most, demand, capacity
+        Arrays as in `best_load`.
     units : shape (R,)
         The result; 0 before.
     """

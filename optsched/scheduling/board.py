@@ -123,7 +123,15 @@ def book(
     ps_free: Floats,
     sign: float,
 ) -> None:
-    """Add ``sign`` times what a plan uses to what is free."""
+    """Add ``sign`` times what a plan uses to what is free.
+
+    Parameters
+    ----------
+    entries : shape (N, 4)
+        Side (0: workers), slot, machine, how many.
+    worker_demand, ps_demand : shape (R,)
+    worker_free, ps_free : shape (T, R, H)
+    """
     for k in range(entries.shape[0]):
         side, t, h, n = entries[k]
         demand = worker_demand if side == 0 else ps_demand

@@ -259,9 +259,9 @@ def judged(
 ) -> tuple[bool, np.uint64, bool]:
     """Return whether a decision (N,) keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 
-    Written are q_l (7) of every copy with a job, into ``worth`` (C,), and S_lk, ``totals`` (C, K).
-    A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more than what is left.
-    The mark is made of ``bits`` (N,), those of ``y``.
+    Written are q_l (7) of every copy with a job, ``jobs`` (C,), into ``worth`` (C,), and S_lk,
+    ``totals`` (C, K). A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more
+    than what is left. The mark is made of ``bits`` (N,), those of the amounts ``y`` (N,).
     """
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = len(beta)

@@ -52,6 +52,9 @@ def _over(load: Floats, capacity: Floats) -> Floats:
 
 @kernel(error_model="numpy")
 def _add_up(order: Ints, before: Ints, sums: Floats) -> None:
-    """Add to what there is at each node what there is beyond it."""
+    """Add to what there is at each node, ``sums`` (N,), what there is beyond it.
+
+    Nodes are in the order of their distance, ``order`` (n,); ``before`` (N,) is the one on the way.
+    """
     for place in range(len(order) - 1, 0, -1):
         sums[before[order[place]]] += sums[order[place]]

@@ -82,6 +82,12 @@ def _filled(order: Ints, before: Ints, width: Floats, own: Floats) -> tuple[Floa
 
 @kernel(error_model="numpy")
 def _fill(order: Ints, before: Ints, width: Floats, wanted: Floats, slowed: Floats) -> None:
+    """Turn what nodes could run, ``wanted`` (N,), into what passes into them, and say how slowed.
+
+    That is a factor, ``slowed`` (N,), 1 before; ``width`` (N,) in tasks/s, like the rates, is the
+    most that the arc into each node carries. The order of nodes as in `_add_up`: ``order`` (n,) and
+    ``before`` (N,).
+    """
     for place in range(len(order) - 1, 0, -1):
         n = order[place]
         if wanted[n] > width[n]:

@@ -54,7 +54,8 @@ def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, ou
     """Raise unit prices towards the worth of all that is free on a machine, over what it holds.
 
     A machine that a job fills may be left with capacity that nobody can use. With ``share`` = 1 the
-    job pays for it, so that it prefers machines that it fills without a rest.
+    job pays for it, so that it prefers machines that it fills without a rest. ``price`` of a unit
+    and what is ``free`` are (R, H); ``room`` for workers and their price, ``out``, are (H,).
     """
     for h in range(out.size):
         if room[h] >= 1.0:
@@ -66,6 +67,7 @@ def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, ou
 
 @kernel(inline="always")
 def _goes_before(price: Floats, a: int, b: int) -> bool:
+    """Whether machine a is cheaper, ``price`` (H,), or as cheap and of a lower index."""
     if price[a] < price[b] * SAME_PRICE:
         return True
     if price[b] < price[a] * SAME_PRICE:
@@ -75,6 +77,7 @@ def _goes_before(price: Floats, a: int, b: int) -> bool:
 
 @kernel
 def _sift(heap: Ints, size: int, price: Floats, k: int) -> None:
+    """Let entry k of a ``heap`` (H,) of machines by ``price`` (H,) sink to its place."""
     while True:
         child = 2 * k + 1
         if child >= size:
@@ -106,7 +109,7 @@ def cheapest(
         How many equal machines each entry stands for.
     most : int
     heap : scratch of shape (H,)
-    cost : array of at least most + 1
+    cost : array of shape (most + 1,), or longer
         Filled with the cost of 0, 1, ... workers.
 
     Returns
@@ -141,7 +144,10 @@ def cheapest(
 def place(
     price: Floats, room: Floats, count: Ints, number: int, heap: Ints, machine: Ints, amount: Ints
 ) -> int:
-    """Place ``number`` workers as `cheapest` does; return the entries of machine/amount used."""
+    """Place ``number`` workers as `cheapest` does; return how many entries of the results are used.
+
+    These are ``machine`` (H,), and its ``amount`` (H,) of workers. The others as in `cheapest`.
+    """
     first, size = plain_int(0), plain_int(0)
     for h in range(price.size):
         if room[h] >= 1.0:

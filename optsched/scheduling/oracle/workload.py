@@ -20,7 +20,10 @@ BLOCK = 1024  # states that are treated together, to stay in the first-level cac
 
 @kernel(inline="always")
 def hull(cost: Floats, most: int, slope: Floats, length: Ints) -> int:
-    """Return the number of segments of the lower convex hull of cost[0..most], slopes ascending."""
+    """Return the number of segments of the lower convex hull of cost[0..most], slopes ascending.
+
+    ``slope`` and ``length`` (most,), or longer, are filled: cost of a unit, and units.
+    """
     used, at = plain_int(0), plain_int(0)
     for n in range(1, most + 1):
         # the new point as a segment from the last corner; corners above it are removed
@@ -48,8 +51,9 @@ def hull_insert(
 ) -> int:
     """Merge a slot's segments into the cheapest segments of all slots so far.
 
-    ``slopes`` and ``lengths`` (ascending, ``held`` entries) are updated in place, with room for
-    ``held + used`` entries. Returns the new number of entries: no more than hold ``work`` units.
+    The slot's ``slope`` and ``length`` as in `hull`. ``slopes`` and ``lengths`` (ascending,
+    ``held`` entries) are updated in place, with room for ``held + used`` entries. Returns the new
+    number of entries: no more than hold ``work`` units.
     """
     i, j, k = held - 1, used - 1, held + used - 1
     while j >= 0:  # merge from the back
@@ -73,7 +77,7 @@ def hull_costs(slopes: Floats, lengths: Ints, held: int, work: int) -> tuple[flo
     """Enclose the cost of ``work`` units: a lower bound, and the cost of a distribution.
 
     The distribution uses the last segment to its end, since only corners of the hulls are costs
-    that exist. Both are inf if there is not room.
+    that exist. Both are inf if there is not room. Segments as in `hull_insert`.
     """
     total = 0
     cost = 0.0
@@ -121,7 +125,8 @@ def prefix_costs(
 
     Row 0 is the beginning: no work done at no cost. Only states are computed that can be reached,
     and from which the work can still be completed by ``last``; others are inf. The first ``pad``
-    columns must be inf, and no slot may do more than ``pad`` units.
+    columns must be inf, and no slot may do more than ``pad`` units. Slot t does n units, up to
+    ``most[t]``, at ``cost[t, n]``.
     """
     table[0, pad : pad + work + 1] = np.inf
     table[0, pad] = 0.0
@@ -154,7 +159,7 @@ def backtrack(
     table: Floats,
     amount: Ints,
 ) -> None:
-    """Read the amounts of slots first..last out of ``table``.
+    """Read the amounts of slots first..last, ``amount[t]``, out of a table as in `prefix_costs`.
 
     Among equal costs the least work in the last slot, then in the slot before it, and so on.
     """

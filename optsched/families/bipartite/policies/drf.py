@@ -66,7 +66,8 @@ def take_what_is_left(
 ) -> None:
     """Give every copy with a job what is left of each row, up to its request.
 
-    ``channels`` (N,) are served in this order within a row; the others as in `BipartiteArrays`.
+    ``channels`` (N,) are served in this order within a row; ``y`` (N,) is filled, and whether there
+    is a job, ``jobs`` (C,), is known of copies. The others as in `BipartiteArrays`.
     """
     for row in range(len(capacity)):
         left = capacity[row]

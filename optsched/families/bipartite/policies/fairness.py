@@ -43,7 +43,11 @@ def divide(
     y: Floats, jobs: Flags, everybody: bool, start: Ints, port: Ints, upper: Floats,
     capacity: Floats,
 ) -> None:  # fmt: skip
-    """Give every copy with a job min(a, c a / sum of a); arrays as in `BipartiteArrays`."""
+    """Give every copy with a job min(a, c a / sum of a).
+
+    Whether there is one, ``jobs`` (C,), is known of copies; ``y`` (N,) is filled. The others as in
+    `BipartiteArrays`.
+    """
     for row in range(len(capacity)):
         asked = 0.0
         for i in range(start[row], start[row + 1]):

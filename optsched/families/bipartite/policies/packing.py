@@ -146,7 +146,10 @@ def place_tasks(
 
 @kernel(error_model="numpy")
 def _room(used: Floats, capacity: Floats, asked: Floats, whole: bool) -> bool:
-    """Return whether a machine has something left of what is ``asked``, or all; each (K,)."""
+    """Return whether a machine has something left of what is ``asked`` (K,), or all of it.
+
+    ``used`` and ``capacity`` (K,) are the machine's, each in the unit of the resource.
+    """
     some = False
     for k in range(len(asked)):
         left = capacity[k] - used[k]

@@ -76,7 +76,8 @@ def balance(
 ) -> float:
     """Project z[first:last] in place; return rho (0 where it is not needed).
 
-    ``guess`` is where to look for it first, 0 if nothing is known.
+    ``upper`` (N,) are the requests of the channels, as ``z`` (N,) in units of the row's resource.
+    ``guess`` is where to look for rho first, 0 if nothing is known.
     """
     total = 0.0
     for i in range(first, last):
@@ -132,7 +133,10 @@ def triple(
 def multiplier(
     z: Floats, first: int, last: int, upper: Floats, capacity: float, guess: float
 ) -> float:
-    """Return the rho > 0 with sum clip(z - rho, 0, upper) = capacity; at 0 the sum is larger."""
+    """Return the rho > 0 with sum clip(z - rho, 0, upper) = capacity; at 0 the sum is larger.
+
+    Arguments as in `balance`.
+    """
     low, high = 0.0, np.inf  # rho is between
     if guess > 0.0:
         total = 0.0
@@ -181,7 +185,10 @@ def multiplier(
 
 @kernel(error_model="numpy")
 def dominant(totals: Floats, beta: Floats, chosen: Ints) -> None:
-    """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest."""
+    """Write k* (27) of each copy: the lowest k whose overhead is within 1e-9 of the largest.
+
+    ``totals`` (K, C) and ``chosen`` (C,) as in `Ascent`; ``beta`` (K,) is the overhead of a unit.
+    """
     for p in range(totals.shape[1]):
         worst = 0.0
         for k in range(len(beta)):
@@ -337,7 +344,10 @@ def ascend(
 
 @kernel(error_model="numpy")
 def ascend_long(y: Floats, out: Floats, ascent: Ascent, channels: Channels) -> None:
-    """Do the same for the rows that are long, after `ascend`; rho is replaced, too."""
+    """Do the same for the rows that are long, after `ascend`; rho is replaced, too.
+
+    ``y`` and ``out`` (N,) are the amounts before and after.
+    """
     totals, _, step, price, rho = ascent
     start, port, resource, kind, alpha, _, upper, capacity = channels
     for row in range(len(capacity)):
@@ -358,7 +368,8 @@ def shape(
 ) -> None:  # fmt: skip
     """Write y + eta * gradient of one long row; a loop per kind, so that it is vectorized.
 
-    ``step`` and ``due`` (C,) are the step of each copy, and what it takes off for the overhead.
+    ``y``, ``out`` and the copies ``port`` (N,) are of channels. ``step`` and ``due`` (C,) are the
+    step of each copy, and what it takes off for the overhead.
     """
     if kind == LOG:
         for i in range(first, last):

@@ -211,7 +211,10 @@ def gather(positions: Positions, rho: Floats, threshold: float, scratch: Scratch
 
 @kernel(error_model="numpy")
 def descend(positions: Positions, mu: Floats, route: Floats) -> None:
-    """Run the down-wave: write the price of all transfers of one task, by place (K, N)."""
+    """Run the down-wave: write the price of all transfers of one task, ``route`` (K, N), by place.
+
+    ``mu`` (2 L,) are prices of a byte on each arc.
+    """
     size, _, up, arc, _, _, sent, back, _, _, _ = positions
     for k in range(len(size)):
         b, r = sent[k], back[k]

@@ -84,7 +84,8 @@ def refuted(platform: Platform, runs: Ints, given: Ints, nodes: Ints) -> bool | 
 def _add(options: Options, at: int, n: int, credit: int, load: Ints, what: Ints) -> int:
     """Add an option behind ``n``, of a run whose first is ``at``; return how many there are.
 
-    None is added that earns nothing, or no more than another one that takes no more.
+    None is added that earns nothing, or no more than another one that takes no more. It takes
+    ``load`` (R,) and is noted as ``what`` (3,), both as a row of `Options`.
     """
     if credit <= 0:
         return n
@@ -124,10 +125,10 @@ def options_of(
     most: int,
     nodes: Ints,
 ) -> Options:
-    """Return what runs (E, 7) with credits (E, 2) may have on a server of ``capacity`` (R,).
+    """Return what runs with credits ``given`` (E, 2) may have on a server of ``capacity`` (R,).
 
-    Where there are more than ``most`` options,
-    ``nodes`` (1,) is set to -1; else it is counted down by the comparisons.
+    Where there are more than ``most`` options, ``nodes`` (1,) is set to -1; else it is counted down
+    by the comparisons. The columns of ``runs`` (E, 7) are TYPE to LAST.
     """
     resources = capacity.size
     options = Options(
@@ -210,7 +211,8 @@ def _take(free: Ints, layers: int, load: Ints, sign: int) -> None:
 def _first(options: Options, x: int, free: Ints, layers: Ints, least: Ints) -> int:
     """Return the first option of run x that fits into what is ``free`` (L, R), or the next run's.
 
-    ``least`` (R,) is filled in: what is free in all slots of the run.
+    ``least`` (R,) is filled in: what is free in all slots of the run, those of its ``layers`` (E,),
+    as bits.
     """
     resources = free.shape[1]
     for r in range(resources):
@@ -231,7 +233,8 @@ def _first(options: Options, x: int, free: Ints, layers: Ints, least: Ints) -> i
 def _multipliers(options: Options, capacity: Ints, layers: Ints, number: int) -> Ints:
     """Return prices of what is free, shape (L, R), at which no share earns much: a good bound.
 
-    By subgradients, in floats, then cut to whole numbers: any prices will do.
+    By subgradients, in floats, then cut to whole numbers: any prices will do. A server has
+    ``capacity`` (R,) in each slot; ``layers`` (E,) are the slots of each run, as bits.
     """
     runs, resources = layers.size, capacity.size
     price, best_price = np.zeros((number, resources)), np.zeros((number, resources))

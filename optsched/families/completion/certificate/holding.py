@@ -42,7 +42,7 @@ def mix(h: int, x: int) -> int:
 
 @kernel
 def sort_in(out: Medium | Ints, length: int, x: int) -> None:
-    """Insert x into the ascending first ``length`` entries."""
+    """Insert x into ``out`` (J,), whose first ``length`` entries ascend."""
     while length > 0 and out[length - 1] > x:
         out[length] = out[length - 1]
         length -= 1
@@ -51,9 +51,9 @@ def sort_in(out: Medium | Ints, length: int, x: int) -> None:
 
 @kernel
 def _assigned(allowed: Ints, number: int) -> bool:
-    """Whether each of so many runs of a conflict finds one of its own; ``allowed``: bits of those.
+    """Whether each of so many runs of a conflict finds one of its own.
 
-    Alternating paths, breadth first.
+    Which of these it may be says ``allowed`` (64,), as bits. Alternating paths, breadth first.
     """
     owner, match = np.full(64, -1, np.int64), np.full(64, -1, np.int64)
     via, queue = np.empty(64, np.int64), np.empty(64, np.int64)
@@ -87,7 +87,7 @@ def _assigned(allowed: Ints, number: int) -> bool:
 
 @kernel
 def _holds_slot(conflicts: Conflicts, which: Medium, n: int) -> bool:
-    """Whether the first n items of a list hold a conflict of one slot."""
+    """Whether the first n items of a list, ``which`` (J,), hold a conflict of one slot."""
     allowed = np.empty(64, np.int64)
     for k in range(conflicts.slot_first.size - 1):
         a, b = conflicts.slot_first[k], conflicts.slot_first[k + 1]
@@ -108,7 +108,10 @@ def _holds_slot(conflicts: Conflicts, which: Medium, n: int) -> bool:
 
 @kernel
 def holds(conflicts: Conflicts, item: Ints, start: Ints, end: Ints, n: int) -> bool:
-    """Whether the first n runs hold a conflict of several slots."""
+    """Whether the first n runs hold a conflict of several slots.
+
+    These are of ``item``, from slot ``start`` to before ``end``: (J,) each.
+    """
     allowed = np.empty(64, np.int64)
     for k in range(conflicts.first.size - 1):
         a, b = conflicts.first[k], conflicts.first[k + 1]
@@ -130,7 +133,7 @@ def holds(conflicts: Conflicts, item: Ints, start: Ints, end: Ints, n: int) -> b
 
 @kernel
 def remembered(conflicts: Conflicts, memory: Memory, which: Medium, n: int) -> bool:
-    """Return `_holds_slot` of an ascending list, worked out once."""
+    """Return `_holds_slot` of an ascending list, ``which`` (J,), worked out once."""
     if conflicts.slot_first.size == 1:
         return False
     size = memory.holds.size

@@ -116,7 +116,10 @@ def _fits(platform: Platform, plan: Plan, c: int, n: int, s: int) -> bool:
 
 @kernel
 def _cheapest(n: int, plan: Plan, count: Ints, skip: int, most: int) -> int:
-    """Return the cost of n workers, ``most`` on a server, one of class ``skip`` left out."""
+    """Return the cost of n workers, ``most`` on a server, one of class ``skip`` left out.
+
+    There are ``count`` (C,) servers of each class.
+    """
     cost, left = 0, n
     used = np.empty(count.size, np.bool_)
     for c in range(count.size):
@@ -200,7 +203,7 @@ def placed(platform: Platform, costs: Costs, plan: Plan, together: int, limit: i
 
 @kernel
 def _rooms(platform: Platform, m: int, n: int, room: Ints) -> None:
-    """Fill in how many of n workers of type m one server of each class holds."""
+    """Fill in ``room`` (C,): how many of n workers of type m one server of each class holds."""
     for c in range(room.size):
         room[c] = n
         for r in range(platform.e.shape[1]):

@@ -121,7 +121,10 @@ def walk(
 def _cut(
     conflicts: Conflicts, memory: Memory, trail: Trail, n: int, t: int, listed: Medium
 ) -> bool:
-    """Whether the first n runs of a trail, the last of which begin in slot t, hold a conflict."""
+    """Whether the first n runs of a trail, the last of which begin in slot t, hold a conflict.
+
+    ``listed`` (J,) is scratch.
+    """
     some = ZERO
     for r in range(n):
         if trail.end[r] > t:

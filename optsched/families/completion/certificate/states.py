@@ -113,7 +113,10 @@ def least_costs(demand: Demand) -> None:
 
 @kernel
 def _add_rent(demand: Demand, i: int, a: int, b: int, out: Ints) -> None:
-    """Add the least cost of item i from slot a to b; nothing has a price from L on."""
+    """Add the least cost of item i from slot a to b to ``out`` (K,), at each list of prices.
+
+    Nothing has a price from L on.
+    """
     last = demand.worth.shape[0] - 1
     if a < last:
         rent = demand.rent[i, a, min(b, last)]
@@ -123,7 +126,10 @@ def _add_rent(demand: Demand, i: int, a: int, b: int, out: Ints) -> None:
 
 @kernel
 def _add_least(demand: Demand, j: int, t: int, out: Ints) -> bool:
-    """Add what job j costs at least if it starts in slot t or later; False if it cannot."""
+    """Add what job j costs at least if it starts in slot t or later; False if it cannot.
+
+    That is added to ``out`` (K,), at each list of prices.
+    """
     last = demand.worth.shape[0] - 1
     if t <= last:
         least = demand.least[j, t]
@@ -138,7 +144,10 @@ def _add_least(demand: Demand, j: int, t: int, out: Ints) -> bool:
 
 @kernel
 def bound(demand: Demand, slot: int, mask: int, value: int, runs: Ints, out: Ints) -> bool:
-    """Fill in what a schedule costs at least at all lists (K,); False if there is none."""
+    """Fill in what a schedule costs at least at all lists, ``out`` (K,); False if there is none.
+
+    ``runs`` (J,) are a row of `Pool`.
+    """
     worth = demand.worth[min(slot, demand.worth.shape[0] - 1)]
     for k in range(out.size):
         out[k] = value - worth[k]
@@ -166,7 +175,10 @@ def bounds(demand: Demand, pool: Pool, states: Ints) -> Ints:
 def _reach(
     pool: Pool, slot: int, ended: bool, mask: int, value: int, runs: Ints, chosen: Ints
 ) -> int:
-    """Add a state, or improve the one that is there; return which, -1 if the pool is full."""
+    """Add a state, or improve the one that is there; return which, -1 if the pool is full.
+
+    ``runs`` (J,) and ``chosen`` (J, 2) are rows of `Pool`.
+    """
     jobs, size = runs.size, pool.table.size
     h = mix(slot, mask)
     for x in runs:
@@ -203,7 +215,7 @@ def _reach(
 
 @kernel
 def _note(steps: Steps, source: int, target: int, cost: int, rows: Medium, count: int) -> bool:
-    """Add a step that starts ``count`` choices; return whether there is room."""
+    """Add a step that starts ``count`` choices, in ``rows`` (J,); return whether there is room."""
     n = steps.size[0]
     a = steps.first[n]
     if n == steps.source.size or a + count > steps.choice.size:
@@ -218,7 +230,7 @@ def _note(steps: Steps, source: int, target: int, cost: int, rows: Medium, count
 
 @kernel
 def _onward(runs: Ints, until: int, out: Ints) -> None:
-    """Fill ``out`` with what still runs in slot ``until``, ascending."""
+    """Fill ``out`` (J,) with what of ``runs`` (J,) still runs in slot ``until``, ascending."""
     for k in range(out.size):
         out[k] = NOTHING
     kept = ZERO
@@ -239,7 +251,7 @@ def expand(
     states: Ints,
     limit: int,
 ) -> int:
-    """Start jobs in states of a slot in all ways, and go on to the next slot with an event.
+    """Start jobs in ``states`` (N,) of a slot in all ways; go on to the next slot with an event.
 
     What cannot end at ``limit`` or below is dropped. Returns DONE, or FULL where there is no room
     for a state or step, or the memory's work is at an end.

@@ -61,7 +61,8 @@ def _printed(
 ) -> int:
     """Lines 10-24 of Algorithm 4 for one PS host; return its PS, 0 if that is infeasible.
 
-    ``line.one`` (H,) are the workers then; ``line.other`` holds the servers by price.
+    ``line.one`` (H,) are the workers then; ``line.other`` holds the servers by price. What is
+    ``free`` (H, R) is given as in `_fits`.
     """
     unit, workers, order = line.unit, line.one, line.other
     for h in range(order.size):  # by price, equal ones by index
@@ -92,7 +93,10 @@ def _printed(
 
 @kernel
 def _least_bound(modes: Modes, ask: Request, ending: int, least: Floats) -> float:
-    """Return the least value that any mode and completion may have: all workers the cheapest."""
+    """Return the least value that any mode and completion may have: all workers the cheapest.
+
+    ``least`` (M, L + 1) is the cost of one worker of each type, summed over the slots up to each.
+    """
     slots, best = least.shape[1] - 1, np.inf
     for c in range(ask.arrival + modes.duration[0], ending + 1):
         if ask.weight * c >= best:
@@ -295,7 +299,7 @@ def cheapest(
 def _keep(
     fresh: Ints, key: Ints, found: Ints, k: int, p: int, start: int, host: int, at_host: int
 ) -> None:
-    """Note the best schedule so far, and its key."""
+    """Note the best schedule so far, ``found`` (5,), and its ``key`` (8,), now ``fresh`` (8,)."""
     for i in range(key.size):
         key[i] = fresh[i]
     found[0], found[1], found[2], found[3], found[4] = k, p, start, host, at_host

@@ -20,7 +20,7 @@ UP_TO_TYPES, UP_TO_DURATION, UP_TO_PS, WHOLE = (cast(int, np.int64(n)) for n in 
 
 @kernel
 def _before(a: Ints, b: Ints, parts: int) -> int:
-    """Return -1 if key a comes before key b, 1 if after it, 0 if these parts are equal."""
+    """Return -1 if key ``a`` (8,) is before ``b`` (8,), 1 if after it, 0 if the parts are equal."""
     for i in range(parts):
         if a[i] != b[i]:
             return -1 if a[i] < b[i] else 1
@@ -29,7 +29,10 @@ def _before(a: Ints, b: Ints, parts: int) -> int:
 
 @kernel
 def rank(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> int:
-    """Return -1 if a value is lower, or equal with an earlier key; 0 if both are equal; else 1."""
+    """Return -1 if a value is lower, or equal with an earlier key; 0 if both are equal; else 1.
+
+    The two are ``key`` (8,) and ``best_key`` (8,).
+    """
     if best == np.inf:
         return -1 if value < np.inf else 1
     gap = TIE * max(abs(value), abs(best))
@@ -43,7 +46,10 @@ def rank(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> in
 
 @kernel
 def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
-    """Whether no value from ``lower`` on can replace the best with these first parts of its key."""
+    """Whether no value from ``lower`` on can replace the best with these first parts of its key.
+
+    ``key`` and ``best_key`` (8,) as in `rank`.
+    """
     if best == np.inf or lower < best * (1 - TIE):
         return False
     return lower > best * (1 + TIE) or _before(best_key, key, parts) < 0

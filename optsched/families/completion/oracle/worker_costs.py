@@ -82,7 +82,7 @@ def line_up(n: int, more: int, limit: float, line: Line) -> int:
 
 @kernel
 def _fill(n: int, skip: int, length: int, line: Line, out: Ints) -> None:
-    """Put n workers on the cheapest servers; on one of class ``skip`` are all the others."""
+    """Put n workers on the cheapest servers, ``out`` (H,); one of class ``skip`` has the others."""
     for h in range(out.size):
         out[h] = 0
     for i in range(length):

@@ -156,7 +156,7 @@ def raise_prices(
 ) -> None:
     """Note the use of what a job takes, ``load`` (H, R), and bring prices of its hosts up to date.
 
-    ``hosts`` are the servers on which it takes something.
+    ``hosts`` are the servers, by (number,), on which it takes something.
     """
     used, capacity, scale, log_lam = use
     slots, _, resources = used.shape

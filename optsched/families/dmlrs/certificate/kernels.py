@@ -107,7 +107,7 @@ def outer_costs(
     """Return the least cost of n workers and their PS on two machines or more, n = 0..most.
 
     A dynamic program over the machines, ``count[c]`` of each class. ``one[n, m]``: n workers and m
-    PS on exactly one machine; ``more[n, m]``: on two or more. The arguments are those of
+    PS on exactly one machine; ``more[n, m]``: on two or more. The arguments are as in
     `inner_costs`; ``count`` has shape (C,).
     """
     servers = 0

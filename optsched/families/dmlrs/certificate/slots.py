@@ -109,7 +109,8 @@ def measured(worth: Ints, load: Ints, capacity: Ints, most: Ints) -> tuple[Ints,
     """Choose the resource, or all of them added up, whose fractional knapsack is the tightest.
 
     Returns the size of every option, rounded down, the greatest density of every job, rounded up,
-    the jobs by falling density, and the size of the machine. Shapes are those of `Options`.
+    the jobs by falling density, and the size of the machine, which has ``capacity`` (R,). The
+    others as in `Options`.
     """
     n, numbers = worth.shape
     resources = capacity.size

@@ -118,8 +118,8 @@ def slot_costs(slot: int, job: Request, machines: Machines) -> Floats:
 def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
     """Fill in what a slot offers, work and cost rising, dominated options left out.
 
-    ``t`` counts from the arrival on; ``table`` is of `slot_costs`. Equal options: the one with
-    fewer workers beside the PS.
+    ``t`` counts from the arrival on; ``table`` (K + 1, K + 1) is of `slot_costs`. Equal options:
+    the one with fewer workers beside the PS.
     """
     work, cost, kind, total = offers.work[t], offers.cost[t], offers.kind[t], job.work
     most = table.shape[0] - 1

@@ -26,8 +26,9 @@ def filling(unit: Ints, room: Ints, most: int, order: Ints, cost: Ints) -> None:
     room : shape (C,)
         How many the machines of each class hold together.
     most : int
-    order : scratch of at least C
-    cost : at least most + 1
+    order : shape (C,)
+        Scratch.
+    cost : shape (most + 1,), or longer
     """
     classes = 0
     for c in range(len(unit)):
