@@ -15,7 +15,7 @@ from bench import RESULTS
 
 from optsched.files.disk import write_whole
 from optsched.papers import PAPERS, Experiment, experiments
-from optsched.papers.verdict import SAME_SIZE, Finding, Verdict
+from optsched.papers.verdict import CUT, SAME_SIZE, Finding, Verdict
 
 PAGE = RESULTS.parent.parent / "docs" / "papers.md"
 PICTURES = "../benchmarks/results/figures"
@@ -87,6 +87,10 @@ The verdicts follow rules that are the same for all:
 - *{Verdict.DIFFERS}*: there is no effect that we can tell, it goes the other way, or nothing is
   compared at all (every instance gives the same number on both sides).
 - A figure agrees as well as the worst of its statements.
+- The interval of a ratio of means is a straight line's, and reaches too far where the mean that is
+  divided by is near 0. Where it would reach below -100 % of what cannot be negative, it is cut
+  there ({CUT}): it is too wide to say how large the effect is; the paired differences say whether
+  there is one.
 
 A verdict is about the statement under the settings shown, on instances drawn here: the papers do
 not publish theirs.
@@ -194,6 +198,7 @@ def _finding(stored: dict[str, Any]) -> Finding:
         stored["unit"],
         f"{stored['bound']} " if stored["bound"] else "",  # type: ignore[arg-type]
         stored["note"],
+        stored.get("least"),
     )
 
 

@@ -23,6 +23,7 @@ extensions = [
     "extensions.formats",
 ]
 exclude_patterns = ["examples"]
+templates_path = ["_templates"]
 highlight_language = "none"  # of blocks that do not name one
 default_role = "literal"  # a single backtick in docstrings
 smartquotes = False  # options begin with two hyphens

@@ -15,6 +15,7 @@ from optsched.papers.digest import code_digest
 from optsched.papers.experiment import FEWEST, Experiment, Setting, mean_with_interval
 from optsched.papers.oasis import fig3, fig4, fig5, fig6
 from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES
+from optsched.papers.shares import Share, mean_share
 from optsched.papers.verdict import (
     NOISE,
     SAME,
@@ -227,6 +228,14 @@ def test_fishers_exact_test_is_that_of_scipy():
         assert fisher(a, n, b, m) == pytest.approx(known, rel=1e-6)
 
 
+def test_shares_by_hand():
+    assert Share.of(15, 30).interval == pytest.approx((0.3130, 0.6870), abs=1e-4)
+    assert Share.of(30, 30).interval == pytest.approx((0.8843, 1), abs=1e-4)
+    assert mean_share([1.0, 0.0, 1.0]) == Share.of(2, 3).interval
+    low, high = mean_share([0.1, 0.2, 0.3, 0.1, 0.2, 0.9])  # of platforms with several runs each
+    assert 0 <= low < 0.3 < high <= 1
+
+
 def test_leads_by_hand():
     found = lead([3.0, 5.0], [2.0, 2.0])
     assert found.mean == 1.0
@@ -237,6 +246,20 @@ def test_leads_by_hand():
     assert far.mean == 9.0
     assert far.interval == pytest.approx((9 - 12.7062 * 2**0.5, 9 + 12.7062 * 2**0.5), rel=1e-4)
     assert apart([], [1.0]) is None
+
+
+def test_an_interval_ends_where_nothing_can_be():
+    ours, theirs = [0.0, 5.0, 60.0], [0.1, 9.0, 0.5]
+    found = lead(ours, theirs)
+    assert found.interval[0] < -1
+    said = effect("one leads", found)
+    assert said.interval == found.interval  # the verdict rests on it
+    assert said.found.partition("[")[2].startswith("-100†, +")
+    assert "too wide to say" in said.found
+    assert said.summary()["least"] == -1
+    assert shown("one leads", found, unit="%").found == said.found
+    assert lead([-1.0, *ours[1:]], theirs).least is None  # what can be a loss ends nowhere
+    assert "†" not in effect("one leads", lead([3.0, 5.0], [2.0, 2.5])).found
 
 
 def test_differences_that_tell_are_said_where_the_interval_says_otherwise():

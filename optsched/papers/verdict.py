@@ -29,6 +29,7 @@ NEAR_ONE = 1.1  # below it a ratio is printed with a digit more
 LEVEL = 0.05  # p from which two counts may be the same
 SAME = "nothing is compared: all instances give the same number"
 NOISE = "no effect that we can tell"
+CUT, TOO_WIDE = "†", "nothing is below it: the interval is too wide to say how much"
 
 
 class Verdict(StrEnum):
@@ -51,6 +52,7 @@ class Estimate:
     count: int
     same: bool = False  # all instances gave exactly `nothing`: neither more nor less
     difference: tuple[float, float] | None = None  # of a ratio: interval of the paired difference
+    least: float | None = None  # nothing below it can be; its interval may be
 
     @classmethod
     def of(cls, sample: Sequence[float], *, nothing: float | None = 0.0) -> Estimate:
@@ -69,7 +71,7 @@ def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
     The numbers are paired: of the same instances, in the same order. The interval is that of a
     ratio of means, which is wide where the mean of ``theirs`` is small; whether there is a lead at
     all is told by the paired differences. None where the mean of ``theirs`` is not positive: a
-    share of it means nothing.
+    share of it means nothing. Where no number of ``ours`` is negative, there is no lead below -1.
 
     >>> found = lead([3.0, 3.0], [2.0, 2.0])
     >>> found.mean, found.interval, found.difference
@@ -81,7 +83,8 @@ def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
     ratio = float(a.mean() / b.mean())
     found = Estimate.of((ratio - 1 + (a - ratio * b) / b.mean()).tolist(), nothing=None)
     apart = Estimate.of((a - b).tolist(), nothing=None).interval
-    return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart)
+    least = -1.0 if (a >= 0).all() else None
+    return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart, least)
 
 
 def differences(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[float]:
@@ -110,6 +113,7 @@ class Finding:
     unit: str = ""  # "%": numbers are shares
     bound: Literal["", "at least ", "at most "] = ""  # of the paper's number
     note: str = ""
+    least: float | None = None  # below it no interval is printed
 
     def summary(self) -> dict[str, Any]:
         """Return it as it is stored."""
@@ -119,6 +123,7 @@ class Finding:
             "bound": self.bound.strip(),
             "ours": self.ours,
             "interval": self.interval,
+            "least": self.least,
             "instances": self.count,
             "unit": self.unit,
             "verdict": self.verdict,
@@ -142,6 +147,8 @@ class Finding:
         if self.interval is not None:
             low, high = (self._number(x, unit=False) for x in self.interval)
             ends = f" [{low}, {high}]"
+            if self.least is not None and self.interval[0] < self.least:
+                ends = f" [{self._number(self.least, unit=False)}{CUT}, {high}] ({CUT} {TOO_WIDE})"
         return self._number(self.ours) + ends
 
     def _number(self, x: float, *, unit: bool = True) -> str:
@@ -211,7 +218,7 @@ def effect(
     verdict, why = _effect(found, sign, paper, at_least=at_least)
     return Finding(
         claim, paper, found.mean, verdict, found.interval, found.count, unit, bound,
-        "; ".join(filter(None, [why, _told(found), note])),
+        "; ".join(filter(None, [why, _told(found), note])), found.least,
     )  # fmt: skip
 
 
@@ -365,4 +372,6 @@ def shown(
     """Return what is shown beside, and not judged: another reading, or a number of ours."""
     if not isinstance(found, Estimate):
         return Finding(claim, paper, found, None, unit=unit, note=note)
-    return Finding(claim, paper, found.mean, None, found.interval, found.count, unit, "", note)
+    return Finding(
+        claim, paper, found.mean, None, found.interval, found.count, unit, "", note, found.least
+    )

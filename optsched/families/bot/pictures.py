@@ -193,7 +193,10 @@ def _node_name(inst: BotInstance, node: int) -> str:
 
 
 def draw_tube(
-    axis: Axes, series: Mapping[str, Floats], optima: Sequence[tuple[int, int, float]]
+    axis: Axes,
+    series: Mapping[str, Floats],
+    optima: Sequence[tuple[int, int, float]],
+    objective: str = "objective",
 ) -> None:
     """Draw objectives by iteration, and tubes around optima (first, last iteration, value)."""
     for k, (name, values) in enumerate(series.items()):
@@ -206,4 +209,4 @@ def draw_tube(
     heights = [value for _, _, value in optima]
     seen = np.concatenate([heights, *(v[np.isfinite(v)] for v in series.values())])
     axis.set_ylim(max(seen.min(), min(heights) - BELOW) - 1, min(seen.max(), max(heights) + 5) + 1)
-    finish(axis, "iteration", "objective", legend=8)
+    finish(axis, "iteration", objective, legend=8)

@@ -92,7 +92,7 @@ def draw(summary: Summary) -> Figure:
                     axis.hlines(row + shift, *each.interval, color="black", linewidth=1)
         if axis is not axes[0]:
             axis.set_yticklabels([])
-        axis.set_xlabel("per slot (mean, 95 % interval)", fontsize=8)
+        axis.set_xlabel("reward per slot\n(mean, 95 % interval)", fontsize=8)
         axis.set_title(f"contention {float(level):g}", fontsize=9)
     legend(figure, axes[0])
     return figure

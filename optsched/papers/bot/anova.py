@@ -9,13 +9,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.special import fdtrc
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, legend, new_figure
 from optsched.papers.bot.common import (
     DRAWN,
     FACTORS,
     NAIVE_LEVELS,
     SETTINGS,
     STEPS,
+    UNIT_NAMES,
     best_count,
     best_sets,
     factorial,
@@ -32,6 +33,8 @@ from optsched.papers.experiment import (
     Setting,
     Summary,
     grouped,
+    mean_with_interval,
+    whisker,
 )
 from optsched.papers.verdict import Finding, Outcome, Verdict, stated
 
@@ -65,6 +68,7 @@ def summarize(rows: Rows) -> Summary:
     for (units, dual_step), group in grouped(named, "units", "dual_step").items():
         data = pd.DataFrame([entry for row in group for entry in row["sets"]])
         variation = data["variation"].astype(float).fillna(LARGEST).clip(-LARGEST, LARGEST)
+        platform = pd.Series([k for k, row in enumerate(group) for _ in row["sets"]])
         coded = {f: np.where(data[f] == data[f].max(), 1.0, -1.0) for f in FACTORS}
         (best,) = best_sets(group)
         table: dict[str, Any] = {"units": units, "dual_step": dual_step, "best": best}
@@ -75,9 +79,23 @@ def summarize(rows: Rows) -> Summary:
                     f: [float(response[coded[f] < 0].mean()), float(response[coded[f] > 0].mean())]
                     for f in FACTORS
                 },
+                "intervals": {
+                    f: [
+                        _interval(response[side], platform[side])
+                        for side in (coded[f] < 0, coded[f] > 0)
+                    ]
+                    for f in FACTORS
+                },
             }
         tables.append(table)
     return {"tables": tables}
+
+
+def _interval(response: pd.Series[float], platform: pd.Series[int]) -> list[float] | None:
+    """Return the interval of a mean over platforms: runs on one of them are no sample."""
+    found: list[float] | None
+    found = mean_with_interval(response.groupby(platform).mean().tolist())["interval"]
+    return found
 
 
 def _anova(data: pd.DataFrame) -> list[dict[str, Any]]:
@@ -180,12 +198,15 @@ def draw(summary: Summary) -> Figure:
         axis, below = axes[0, column], axes[1, column]
         for k, f in enumerate(FACTORS):
             means = table[SIGNED]["means"][f]
-            axis.plot((-1 + 3 * k, 1 + 3 * k), means, "o-", color=COLOURS[k], label=NAMES[f])
+            at = (-1 + 3 * k, 1 + 3 * k)
+            axis.plot(at, means, "o-", color=COLOURS[k], label=NAMES[f])
+            for x, ends in zip(at, table[SIGNED]["intervals"][f], strict=True):
+                whisker(axis, x, {"interval": ends})
         places = [x + 3 * k for k in range(len(FACTORS)) for x in (-1, 1)]
         axis.set_xticks(places, ["low", "high"] * len(FACTORS), fontsize=7)
-        axis.set_title(f"units of {table['units']}", fontsize=9)
+        axis.set_title(UNIT_NAMES[table["units"]], fontsize=9)
         axis.set_xlabel("level of the step size")
-        axis.set_ylabel("mean c_v = SD / MEAN")
+        axis.set_ylabel("mean c_v = SD / MEAN\n(no unit; 95 % interval over platforms)", fontsize=8)
         finish(axis)
         times = table["best"]["best"]["times"]
         if times:
@@ -195,6 +216,7 @@ def draw(summary: Summary) -> Figure:
         else:
             below.text(0.5, 0.5, "no set converges", ha="center", transform=below.transAxes)
             below.set_axis_off()
+    legend(figure, axes[0, 0])
     return figure
 
 

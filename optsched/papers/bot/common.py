@@ -9,17 +9,22 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, GRID, new_figure
+from optsched.drawing import GRID, legend, new_figure
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.sources.presets import generate
 from optsched.optimum import solve
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
+from optsched.papers.shares import Share, bars
 from optsched.papers.verdict import Finding, counted
 
 ITERATIONS = 1500
 UNITS = ("sec6.5", "sec6.2")  # the verdicts are about the first
+UNIT_NAMES = {
+    "sec6.5": "here, 13.81 GFLOP a task (Sec. 6.5)",
+    "sec6.2": "here, 13.81 MFLOP a task (Sec. 6.2)",
+}
 FACTORS = ("rho", "tilde", "lam", "mu")
 Levels = dict[str, tuple[float, ...]]
 NAIVE_LEVELS: Levels = {
@@ -136,14 +141,13 @@ def best_count(found: dict[str, Any], paper: int | None, of: int = 30) -> Findin
 
 def draw_counts(summary: Summary, paper: dict[tuple[int, int], int], title: str) -> Figure:
     """Draw the share of platforms that converge, the paper's beside ours."""
-    bars = {"paper": [(count / 30, f"{count}") for count in paper.values()]}
+    groups = {"paper": [Share.of(count, 30) for count in paper.values()]}
     for units in UNITS:
         mine = {(f["nodes"], f["degree"]): f for f in summary["tables"] if f["units"] == units}
-        shares = [
-            mine[s]["best"]["converged"] / mine[s]["platforms"] if s in mine else 0.0 for s in paper
+        groups[UNIT_NAMES[units]] = [
+            Share.of(mine[size]["best"]["converged"], mine[size]["platforms"]) for size in paper
         ]
-        bars[units] = [(share, f"{30 * share:.0f}") for share in shares]
-    figure = draw_bars(bars, sizes_in_words(paper), "share that converges (above: of 30)", 1.2)
+    figure = draw_shares(groups, sizes_in_words(paper), "share of platforms that converge")
     figure.axes[0].set_xlabel("nodes, largest degree")
     figure.axes[0].set_title(title, fontsize=9)
     return figure
@@ -154,28 +158,21 @@ def sizes_in_words(sizes: Iterable[tuple[int, int]]) -> list[str]:
     return [f"{nodes}, {degree}" for nodes, degree in sizes]
 
 
-def draw_bars(
-    bars: Mapping[str, Sequence[tuple[float, str]]], ticks: Sequence[str], y: str, top: float = 1.25
-) -> Figure:
-    """Draw groups of bars with numbers above them, up to ``top``, a colour per name."""
-    figure = new_figure(6.4, 3.4)
+def draw_shares(groups: Mapping[str, Sequence[Share]], ticks: Sequence[str], y: str) -> Figure:
+    """Draw groups of bars with their intervals, a colour per name."""
+    figure = new_figure(8.4, 3.8)
     axis = figure.subplots()
-    for k, (name, shares) in enumerate(bars.items()):
-        places = [i + 0.27 * k for i in range(len(ticks))]
-        drawn = axis.bar(places, [x for x, _ in shares], 0.25, label=name, color=COLOURS[k])
-        axis.bar_label(drawn, [text for _, text in shares], fontsize=7)
-    axis.set_xticks([i + 0.27 for i in range(len(ticks))], ticks)
-    axis.set_ylabel(y)
-    axis.set_ylim(0, top)
-    finish(axis, columns=len(bars))
+    bars(axis, groups, ticks)
+    axis.set_ylabel(f"{y}\n(95 % interval)", fontsize=8)
+    finish(axis)
+    legend(figure, axis)
     return figure
 
 
-def finish(axis: Axes, *, columns: int = 1) -> None:
+def finish(axis: Axes) -> None:
     """Add what all panels have."""
     axis.set_axisbelow(True)
     axis.grid(axis="y", color=GRID)
-    axis.legend(frameon=False, fontsize=8, ncols=columns)
 
 
 def optimum(inst: BotInstance) -> tuple[float, BotSchedule]:

@@ -14,14 +14,16 @@ from optsched.papers.bot.common import (
     ITERATIONS,
     SETTINGS,
     STEPS,
+    UNIT_NAMES,
     UNITS,
-    draw_bars,
+    draw_shares,
     factorial,
     platform,
     platforms,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, grouped
+from optsched.papers.shares import Share, mean_share
 from optsched.papers.verdict import Finding, Outcome, counted
 
 SMALL = ((5, 3), (10, 3), (10, 5), (10, 7), (20, 5), (20, 10), (20, 20))
@@ -68,6 +70,7 @@ def summarize(rows: Rows) -> Summary:
                 "units": units,
                 "converged": sum(row["converged"] for row in group),
                 "of": sum(row["of"] for row in group),
+                "interval": mean_share([row["converged"] / row["of"] for row in group]),
             }
             for (kind, units), group in grouped(rows, "kind", "units").items()
         ]
@@ -89,19 +92,23 @@ def _judge(found: dict[str, Any]) -> Finding:
 
 def draw(summary: Summary) -> Figure:
     """Draw the shares, the paper's beside ours."""
-    known = {(f["units"], f["kind"]): (f["converged"], f["of"]) for f in summary["counts"]}
-    counts = {"paper": PAPER} | {u: {kind: known[u, kind] for kind in PAPER} for u in UNITS}
-    bars = {
-        name: [(a / b, f"{a} / {b}") for a, b in each.values()] for name, each in counts.items()
-    }
+    groups = {"paper (no interval: runs by platform are not printed)": [*map(_printed, PAPER)]}
+    for units in UNITS:
+        mine = {f["kind"]: f for f in summary["counts"] if f["units"] == units}
+        groups[UNIT_NAMES[units]] = [
+            Share(f["converged"] / f["of"], f["interval"], f"{f['converged']} / {f['of']}")
+            for f in map(mine.__getitem__, PAPER)
+        ]
     ticks = (
         "40 nodes,\nstep sizes of 20 nodes", "40 nodes,\nsmaller step",
         f"5 to 20 nodes, naive,\nwithin {SOON} iterations",
     )  # fmt: skip
-    figure = draw_bars(bars, ticks, "share of runs that converge")
-    figure.axes[0].tick_params(axis="x", labelsize=8)
-    figure.set_figwidth(7.2)
-    return figure
+    return draw_shares(groups, ticks, "share of runs that converge, over platforms")
+
+
+def _printed(kind: str) -> Share:
+    count, number = PAPER[kind]
+    return Share(count / number, None, f"{count} / {number}")
 
 
 TITLE = "Bags of tasks, Sec. 6.5.1 and 8.2: counts in the text"

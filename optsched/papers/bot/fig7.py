@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, legend, new_figure
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.papers.bot.common import (
@@ -14,6 +14,7 @@ from optsched.papers.bot.common import (
     ITERATIONS,
     SETTINGS,
     STEPS,
+    UNIT_NAMES,
     UNITS,
     finish,
     optimum,
@@ -121,7 +122,7 @@ def draw(summary: Summary) -> Figure:
         for column, mix in enumerate(("homogeneous", "heterogeneous")):
             axis = axes[row, column]
             for k, units in enumerate(UNITS):
-                axis.plot([], [], "s", color=COLOURS[k], label=units)
+                axis.plot([], [], "s", color=COLOURS[k], label=UNIT_NAMES[units])
                 for at, (nodes, _) in enumerate(SIZES):
                     mine = [
                         line["times"] for line in summary["lines"]
@@ -146,6 +147,7 @@ def draw(summary: Summary) -> Figure:
         axes[row, 0].set_ylabel("iterations")
     for axis in axes[-1]:
         axis.set_xlabel("nodes")
+    legend(figure, axes[1, 1])
     return figure
 
 

@@ -17,6 +17,7 @@ from optsched.papers.bot.common import (
     ITERATIONS,
     SETTINGS,
     STEPS,
+    UNIT_NAMES,
     UNITS,
     median,
     optimum,
@@ -154,10 +155,10 @@ def draw(summary: Summary) -> Figure:
         series = np.array([np.nan if x is None else x for x in example["series"]])
         before, after = example["optima"]
         parts = [(1, PRINTED, before), (PRINTED, PRINTED + SHOWN, after)]
-        draw_tube(axis, {"adaptive": series}, parts)
+        draw_tube(axis, {"adaptive": series}, parts, "objective, sum of ln(tasks / s)")
         axis.axvline(PRINTED + PAPER, color="black", linewidth=0.8, linestyle=":")
         axis.set_title(
-            f"units of {table['units']}, they leave at iteration {table['leave']} (platform "
+            f"{UNIT_NAMES[table['units']]},\nthey leave at iteration {table['leave']} (platform "
             f"{example['seed']})", fontsize=9,
         )  # fmt: skip
         axis.set_xlabel("iteration (they leave at 140; dotted: the paper is back)")

@@ -9,13 +9,14 @@ from optsched.papers.bot.common import (
     SETTINGS,
     UNITS,
     best_sets,
-    draw_bars,
+    draw_shares,
     factorial,
     platforms,
     sizes_in_words,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS, TABLE2
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, grouped
+from optsched.papers.shares import Share
 from optsched.papers.verdict import Finding, Outcome, counted
 
 SIZES = ((20, 5), (40, 5), (100, 5), (500, 15))
@@ -68,12 +69,13 @@ def judge(summary: Summary) -> Outcome:
 
 def draw(summary: Summary) -> Figure:
     """Draw the shares by size, a bar per reading."""
-    counts = {"paper": [(TABLE2[size], 30) for size in SIZES]}
+    groups = {"paper": [Share.of(TABLE2[size], 30) for size in SIZES]}
     for name in READINGS:
         mine = [t for t in summary["tables"] if t["reading"] == name]
-        counts[name] = [(t["best"]["converged"], t["platforms"]) for t in mine]
-    bars = {name: [(a / b, f"{a} / {b}") for a, b in each] for name, each in counts.items()}
-    figure = draw_bars(bars, sizes_in_words(SIZES), "share that converges, best set")
+        groups[f"here, {name}"] = [Share.of(t["best"]["converged"], t["platforms"]) for t in mine]
+    figure = draw_shares(
+        groups, sizes_in_words(SIZES), "share of platforms that converge, best set"
+    )
     figure.axes[0].set_xlabel("nodes, largest degree")
     return figure
 

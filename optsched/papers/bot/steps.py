@@ -18,6 +18,7 @@ from optsched.papers.bot.common import (
     ITERATIONS,
     SETTINGS,
     STEPS,
+    UNIT_NAMES,
     UNITS,
     median,
     optimum,
@@ -137,7 +138,7 @@ def draw(summary: Summary) -> Figure:
                     )  # fmt: skip
             axis.set_xscale("log")
             axis.set_ylim(-0.03, 1.03)
-            axis.set_title(f"{algorithm}, {mix}, {units}", fontsize=9)
+            axis.set_title(f"{algorithm}, {mix}\n{UNIT_NAMES[units]}", fontsize=9)
             axis.grid(axis="y", color=GRID)
         axes[row, 0].set_ylabel("share in the tube for good")
     for axis in axes[-1]:

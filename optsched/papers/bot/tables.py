@@ -6,13 +6,14 @@ from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, legend, new_figure
 from optsched.papers.bot.common import (
     DRAWN,
     FACTORS,
     NAIVE_LEVELS,
     SETTINGS,
     STEPS,
+    UNIT_NAMES,
     UNITS,
     Levels,
     best_count,
@@ -145,17 +146,19 @@ def judge_naive(summary: Summary) -> Outcome:
 
 def draw_naive(summary: Summary) -> Figure:
     """Draw how far from the edge of the tube the objectives of all runs end."""
-    figure = new_figure(6.4, 3.4)
+    figure = new_figure(8.4, 4.4)
     axis = figure.subplots()
     for k, table in enumerate(summary["tables"]):
         share = [(i + 1) / table["runs"] for i in range(len(table["outside"]))]
-        name = f"{table['units']}, {table['grid']}: {table['converged']} of {table['runs']} inside"
+        units, grid = UNIT_NAMES[table["units"]], table["grid"]
+        name = f"{units}, grid {grid}: {table['converged']} of {table['runs']} inside"
         axis.step(table["outside"], share, where="post", label=name, color=COLOURS[k])
     axis.set_xscale("log")
-    axis.set_xlabel("from the edge of the tube to the nearest of the last objectives")
+    axis.set_xlabel("edge of the tube to the nearest of the last objectives, ln(tasks / s)")
     axis.set_ylabel("share of runs")
     axis.set_title("naive, heterogeneous, 20 nodes", fontsize=9)
     finish(axis)
+    legend(figure, axis)
     return figure
 
 

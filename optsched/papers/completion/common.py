@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -212,8 +212,11 @@ def named(policy: str, y: str = "total") -> str:
     return labels.get(name, name) + comma + labels.get(rest, rest)
 
 
-def draw(summary: Summary) -> Figure:
-    """Draw a line per policy; the values that are swept stand side by side, in their order."""
+def draw(summary: Summary, paper: Mapping[str, Sequence[float]] | None = None) -> Figure:
+    """Draw a line per policy; the values that are swept stand side by side, in their order.
+
+    ``paper`` has what the paper says of each of them, by what the legend calls it.
+    """
     figure = new_figure(6.0, 4.2)
     axis = figure.subplots()
     colours = colours_of([line["policy"] for line in summary["lines"]])
@@ -228,6 +231,8 @@ def draw(summary: Summary) -> Figure:
             continue
         style = "o--" if of["policy"].startswith(BOUND) else "o-"
         line(axis, places, of["points"], colour, label, style)
+    for name, ends in (paper or {}).items():
+        axis.plot(range(len(ends)), ends, "k_:", label=name, markersize=14, linewidth=0.8)
     swept = [point["x"] for point in summary["lines"][0]["points"]]
     axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
     axis.set_xlabel(AXES[str(summary["x"])])

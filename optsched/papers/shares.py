@@ -1,0 +1,72 @@
+"""Shares of platforms: their intervals, and bars beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from optsched.drawing import COLOURS
+from optsched.intervals import LEVEL, student
+
+WIDTH = 0.25  # of a bar; the places of groups are 1 apart
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share, its 95 % interval, and what stands above its bar."""
+
+    value: float
+    interval: tuple[float, float] | None
+    label: str
+
+    @classmethod
+    def of(cls, count: int, number: int) -> Share:
+        """Return ``count`` of ``number``, which are drawn one by one."""
+        return cls(count / number, binomial(count, number), f"{count} / {number}")
+
+
+def binomial(count: int, number: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of a probability (Clopper, Pearson).
+
+    >>> [round(x, 4) for x in binomial(0, 30)]
+    [0.0, 0.1157]
+    """
+    from scipy.special import betaincinv  # here, since it takes a while to import
+
+    low = betaincinv(count, number - count + 1, LEVEL / 2) if count else 0.0
+    high = betaincinv(count + 1, number - count, 1 - LEVEL / 2) if count < number else 1.0
+    return float(low), float(high)
+
+
+def mean_share(sample: Sequence[float]) -> tuple[float, float] | None:
+    """Return the 95 % interval of a mean of shares, one for each platform.
+
+    >>> mean_share([0.25, 0.75, 0.5])[0] > 0
+    False
+    """
+    if all(x in (0.0, 1.0) for x in sample):
+        return binomial(int(sum(sample)), len(sample))
+    if len(sample) < 2:
+        return None
+    low, high = student(np.asarray(sample, dtype=float))
+    return max(0.0, float(low)), min(1.0, float(high))
+
+
+def bars(axis: Axes, groups: Mapping[str, Sequence[Share]], ticks: Sequence[str]) -> None:
+    """Draw a bar per share, with intervals if all of a name have one; names side by side."""
+    for k, (name, shares) in enumerate(groups.items()):
+        places = [i + (WIDTH + 0.02) * k for i in range(len(shares))]
+        known = [(s.value - s.interval[0], s.interval[1] - s.value) for s in shares if s.interval]
+        ends = np.maximum(known, 0.0).T if len(known) == len(shares) else None
+        drawn = axis.bar(
+            places, [s.value for s in shares], WIDTH, yerr=ends, label=name, color=COLOURS[k],
+            error_kw={"linewidth": 1, "capsize": 2},
+        )  # fmt: skip
+        axis.bar_label(drawn, [s.label for s in shares], fontsize=7, padding=1)
+    middle = (WIDTH + 0.02) * (len(groups) - 1) / 2
+    axis.set_xticks([i + middle for i in range(len(ticks))], ticks, fontsize=8)
+    axis.set_ylim(0, 1.3)
+    axis.set_yticks(np.linspace(0, 1, 6))
