@@ -259,7 +259,7 @@ def test_an_interval_ends_where_nothing_can_be():
     assert said.summary()["least"] == -1
     assert shown("one leads", found, unit="%").found == said.found
     assert lead([-1.0, *ours[1:]], theirs).least is None  # what can be a loss ends nowhere
-    assert "†" not in effect("one leads", lead([3.0, 5.0], [2.0, 2.5])).found
+    assert "†" not in effect("one leads", lead([3.0, 5.0, 4.0], [2.0, 3.5, 2.7])).found
 
 
 def test_differences_that_tell_are_said_where_the_interval_says_otherwise():

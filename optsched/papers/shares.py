@@ -55,17 +55,19 @@ def mean_share(sample: Sequence[float]) -> tuple[float, float] | None:
     return max(0.0, float(low)), min(1.0, float(high))
 
 
-def bars(axis: Axes, groups: Mapping[str, Sequence[Share]], ticks: Sequence[str]) -> None:
-    """Draw a bar per share, with intervals if all of a name have one; names side by side."""
+def bars(axis: Axes, groups: Mapping[str, Sequence[Share | None]], ticks: Sequence[str]) -> None:
+    """Draw a bar per share that is known, names side by side; with intervals if all have one."""
     for k, (name, shares) in enumerate(groups.items()):
-        places = [i + (WIDTH + 0.02) * k for i in range(len(shares))]
-        known = [(s.value - s.interval[0], s.interval[1] - s.value) for s in shares if s.interval]
-        ends = np.maximum(known, 0.0).T if len(known) == len(shares) else None
+        known = {i + (WIDTH + 0.02) * k: s for i, s in enumerate(shares) if s is not None}
+        reach = [
+            (s.value - s.interval[0], s.interval[1] - s.value) for s in known.values() if s.interval
+        ]
+        ends = np.maximum(reach, 0.0).T if len(reach) == len(known) > 0 else None
         drawn = axis.bar(
-            places, [s.value for s in shares], WIDTH, yerr=ends, label=name, color=COLOURS[k],
-            error_kw={"linewidth": 1, "capsize": 2},
+            [*known], [s.value for s in known.values()], WIDTH, yerr=ends, label=name,
+            color=COLOURS[k], error_kw={"linewidth": 1, "capsize": 2},
         )  # fmt: skip
-        axis.bar_label(drawn, [s.label for s in shares], fontsize=7, padding=1)
+        axis.bar_label(drawn, [s.label for s in known.values()], fontsize=7, padding=1)
     middle = (WIDTH + 0.02) * (len(groups) - 1) / 2
     axis.set_xticks([i + middle for i in range(len(ticks))], ticks, fontsize=8)
     axis.set_ylim(0, 1.3)

@@ -141,12 +141,15 @@ def best_count(found: dict[str, Any], paper: int | None, of: int = 30) -> Findin
 
 def draw_counts(summary: Summary, paper: dict[tuple[int, int], int], title: str) -> Figure:
     """Draw the share of platforms that converge, the paper's beside ours."""
+    groups: dict[str, Sequence[Share | None]]
     groups = {"paper": [Share.of(count, 30) for count in paper.values()]}
     for units in UNITS:
-        mine = {(f["nodes"], f["degree"]): f for f in summary["tables"] if f["units"] == units}
-        groups[UNIT_NAMES[units]] = [
-            Share.of(mine[size]["best"]["converged"], mine[size]["platforms"]) for size in paper
-        ]
+        mine = {
+            (f["nodes"], f["degree"]): Share.of(f["best"]["converged"], f["platforms"])
+            for f in summary["tables"]
+            if f["units"] == units
+        }
+        groups[UNIT_NAMES[units]] = [mine.get(size) for size in paper]
     figure = draw_shares(groups, sizes_in_words(paper), "share of platforms that converge")
     figure.axes[0].set_xlabel("nodes, largest degree")
     figure.axes[0].set_title(title, fontsize=9)
@@ -158,7 +161,9 @@ def sizes_in_words(sizes: Iterable[tuple[int, int]]) -> list[str]:
     return [f"{nodes}, {degree}" for nodes, degree in sizes]
 
 
-def draw_shares(groups: Mapping[str, Sequence[Share]], ticks: Sequence[str], y: str) -> Figure:
+def draw_shares(
+    groups: Mapping[str, Sequence[Share | None]], ticks: Sequence[str], y: str
+) -> Figure:
     """Draw groups of bars with their intervals, a colour per name."""
     figure = new_figure(8.4, 3.8)
     axis = figure.subplots()
