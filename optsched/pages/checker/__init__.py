@@ -16,7 +16,11 @@ from optsched.files.disk import writable, write_whole
 from optsched.problem import InputError
 
 SHARED = ("numbers", "text", "fields", "training", "tree", "knapsack", "result")
-FAMILIES = {"oasis": ("data", "judge", "payoffs", "loads", "bound")}
+FAMILIES = {
+    "oasis": ("data", "judge", "payoffs", "loads", "bound"),
+    "bot": ("data", "judge", "bound"),
+    "bipartite": ("data", "judge", "bound"),
+}
 PAGE = ("page", "node")
 
 

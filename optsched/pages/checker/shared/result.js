@@ -58,7 +58,7 @@ function openFile(text) {
   const name = content.get("family");
   need(Object.hasOwn(FAMILIES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(FAMILIES).join(", ")}`);
   const family = FAMILIES[name];
-  const found = { kind, family, content, said: content.get("instance_sha256") ?? null };
+  const found = { kind, family, content, said: content.get("instance_sha256") ?? null, size: text.length };
   if (kind !== "schedule") {
     need(content.has("instance"), 'lacks "instance"');
     found.instance = readInstance(family, content.get("instance"));
@@ -76,7 +76,7 @@ function readInstance(family, raw) {
 }
 
 // All parts of a result or run: what was derived of each, and what contradicts the file.
-function checkFile({ kind, family, content, instance, said, digest }) {
+function checkFile({ kind, family, content, instance, said, digest, size }) {
   const parts = [];
   if (kind === "run") parts.push(["run", runKind(family), content.get("run"), ""]);
   else {
@@ -91,11 +91,19 @@ function checkFile({ kind, family, content, instance, said, digest }) {
   const read = parts.map(([place, kindOf, raw, scope]) => {
     need(raw instanceof Map, `lacks "${place}"`);
     need(raw.get("family") === family.name, `${place}: "family" is ${shown(raw.get("family"))}, expected ${family.name}`);
-    return [place, kindOf.read(raw, place), scope, raw];
+    const length = size > LARGEST_CERTIFICATE ? lengthOf(raw.get("certificate")) : 0; // no longer than the file
+    return [place, Object.assign(kindOf.read(raw, place), { length }), scope];
   });
   const found = read.map(([place, part, scope]) => ("policy" in part ? checkRun(family, instance, part, place) : checkOptimum(family, instance, part, place, scope)));
   if (said !== digest) found[0].complaints.unshift(`the instance is not the one that was solved: its SHA-256 is ${digest}`);
   return found;
+}
+
+// Characters of a value as JSON without blanks.
+function lengthOf(v) {
+  if (v instanceof Map) return 1 + sum([...v].map(([name, x]) => textText(name).length + 2 + lengthOf(x)));
+  if (Array.isArray(v)) return 1 + v.reduce((n, x) => n + 1 + lengthOf(x), 0);
+  return (typeof v === "string" ? textText(v) : String(v)).length;
 }
 
 function foreign(instance, part) {
@@ -136,7 +144,7 @@ function checkOptimum(family, instance, said, place, scope) {
   }
   const bound = proveBound(family, instance, said, complaints);
   const sign = family.sense === "max" ? 1 : -1;
-  const same = family.same ?? ((_, a, b) => agree(a, b, SAME));
+  const same = family.same ?? ((_, a, b) => relative(a, b) <= CLOSED);
   const refutes = (b) => value !== null && sign * (value - b) > 0 && !same(instance, value, b);
   if (bound !== null && refutes(bound)) complaints.push(`value ${value} is beyond the bound ${bound}`);
   const gap = value === null || bound === null ? null : family.gap ? family.gap(instance, value, bound, said.schedule, said.certificate) : relative(value, bound);
@@ -155,6 +163,7 @@ function proveBound(family, instance, said, complaints) {
   let proved;
   try {
     need(said.certificate.instance_sha256 === instance.digest, "it belongs to another instance");
+    need(said.length <= (family.longest?.(instance) ?? LARGEST_CERTIFICATE), `it has ${said.length} characters`);
     proved = family.check(instance, said.certificate);
   } catch (err) {
     if (!(err instanceof Refused)) throw err;
