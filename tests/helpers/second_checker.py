@@ -38,6 +38,11 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("counts", 2, "auto", 500, {"slots": 8}),
         ("small", 3, "stationary", 500, {"slots": 12}),
     ),
+    "completion": (
+        ("small", 1, "colgen", 200, {}),
+        ("small", 2, "branch-and-price", 300, {"architecture": "ring"}),
+        ("mid", 3, "branch-and-price", 300, {"jobs": 4, "machines": 2}),
+    ),
 }
 
 

@@ -20,6 +20,7 @@ FAMILIES = {
     "oasis": ("data", "judge", "payoffs", "loads", "bound"),
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
+    "completion": ("data", "judge", "placements", "choices", "conflicts", "program", "bound"),
 }
 PAGE = ("page", "node")
 
