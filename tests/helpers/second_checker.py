@@ -42,14 +42,16 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 1, "colgen", 200, {}),
         ("small", 2, "branch-and-price", 300, {"architecture": "ring"}),
         ("mid", 3, "branch-and-price", 300, {"jobs": 4, "machines": 2}),
+        ("mid", 1, "auto", 4000, {"jobs": 6, "machines": 2}),  # a program over time
     ),
 }
 
 
-def solved(family: str, folder: Path) -> list[Path]:
-    """Write some results of a family, most of them open."""
+def solved(family: str, folder: Path, which: Sequence[int] | None = None) -> list[Path]:
+    """Write results of a family (all of them), most of them open."""
     made = []
-    for k, (preset, seed, method, effort, options) in enumerate(RESULTS[family]):
+    for k in range(len(RESULTS[family])) if which is None else which:
+        preset, seed, method, effort, options = RESULTS[family][k]
         instance = get_family(family).generate(preset, seed=seed, **options)
         made.append(folder / f"{family}-{k}.json")
         save_result(made[-1], instance, solve(instance, method=method, effort=effort))
