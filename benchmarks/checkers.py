@@ -2,9 +2,10 @@
 
     python benchmarks/checkers.py        (about 30 minutes; needs Node, and Chromium for its row)
 
-Damaged: results of all families in which one thing was changed (schedules, certificates, values and
-bounds, digests, instances that get their new digest). Both must accept the same files and prove
-the same bounds. 100 jobs: what the second checker takes for a certificate of that size.
+Damaged: results of all families that both know, in which one thing was changed (schedules,
+certificates, values and bounds, digests, instances that get their new digest). Both must accept the
+same files and prove the same bounds. 100 jobs: what the second checker takes for a certificate of
+that size.
 """
 
 from __future__ import annotations
@@ -167,8 +168,9 @@ def summarize(rows: list[Row]) -> Summary:
 BENCHMARK = Benchmark(
     name="checkers",
     title="Two checkers",
-    question="Do two checkers, in two languages, one written from the documentation of the other, "
-    "accept the same files and prove the same bounds?",
+    question="Do two checkers in two languages, which share no code, accept the same files and "
+    "prove the same bounds? The second was written from the documentation: `oasis` and the "
+    "program over time of `completion` before the first was read, the rest with it at hand.",
     methods={
         "Python": "`optsched verify`",
         "JavaScript": "`optsched checker`, in Node and in Chromium",

@@ -59,7 +59,7 @@ def checker(
 ) -> None:
     """Write the second checker: a page that opens results, and judges what is in them.
 
-    Plain JavaScript, written from the documentation alone. The page needs neither optsched nor a
+    Plain JavaScript that shares no code with optsched verify. The page needs neither optsched nor a
     network; the same program runs in Node:  node checker.js result.json
 
     Example:  optsched checker -o checker.html

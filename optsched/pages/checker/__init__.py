@@ -1,7 +1,8 @@
 """The second checker: one page of plain JavaScript that needs neither optsched nor a network.
 
-It is written from the documentation, and shares no code with the judges of this package. What is
-done here is to put its files one after the other.
+It shares no code with the judges and checkers of this package. `oasis` and completion's program
+over time were written from the documentation before these were read, the rest with them at hand
+where it lacked details. What is done here is to put the files one after the other.
 """
 
 from __future__ import annotations
