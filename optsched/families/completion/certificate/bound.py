@@ -11,19 +11,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import numpy as np
 
-from optsched.families.completion.certificate.kernels import Costs, Platform, least_value
+from optsched.families.completion.certificate.kernels import (
+    FAR,
+    Costs,
+    Platform,
+    least_value,
+    placeable,
+)
 from optsched.families.completion.instance import CompletionInstance
-from optsched.numbers.arrays import Ints
+from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.magnitudes import INT64, Magnitude, TooLargeError, int64s
 from optsched.numbers.resources import exact
 from optsched.proofs.grid import LARGEST_PRICE, capacity_worth, dense
 
 Entries = Sequence[tuple[int, int, int, int]]  # slot, class of servers, resource, price
 
+MOST_KEPT = 2**20  # modes of jobs
 MOST_CELLS = 2**25  # of a table of costs: slots times classes times types
 FINE = 1024  # bits finer than any grid: so weights that are rounded up are hardly larger
 UNLIMITED = 2**43  # beyond the first end of a job after any split, which is below 3 * LATEST
@@ -59,19 +66,19 @@ class Evaluation:
             needed=a.ps_needed,
             ring=inst.ring,
         )
-        self.modes = [modes_of(inst.durations(job), inst.ring) for job in inst.jobs]
+        self.modes = JobModes(inst, self.platform)
         self.weights = [exact(job.weight) for job in inst.jobs]
         self.dearest = np.concatenate([a.worker_demand, a.ps_demand]).max(axis=0).tolist()  # (R,)
         self.number = Magnitude.of("workers", [job.chunks for job in inst.jobs])
         self.ps = Magnitude.of("PS", a.ps_needed)
-        self.duration = Magnitude.of("duration", [int(modes[-1, 0]) for modes in self.modes])
+        self.duration = Magnitude("duration", self.modes.longest)
         nothing = np.zeros((0, *self.platform.capacity.shape), np.int64)
         self.free = self.costs(nothing)  # without prices
         arrivals = [job.arrival for job in inst.jobs]
         self.first = Magnitude("first start", max([latest_split, *arrivals]))
-        self.slots = self._slots(arrivals)
+        self.slots = self._slots()
 
-    def _slots(self, arrivals: Sequence[int]) -> int:
+    def _slots(self) -> int:
         """Return how many slots may have a price.
 
         All jobs fit one after the other into the time after the last arrival: twice as long is more
@@ -79,10 +86,7 @@ class Evaluation:
         """
         classes = len(self.platform.capacity)
         types = len(self.platform.e) + len(self.platform.z)
-        priced = Priced(0, int64s("weights", [1] * len(arrivals)), self.free, 0)
-        anything = np.tile(np.array([0, UNLIMITED], np.int64), (5, 1))
-        ends = [self._least(j, anything, priced) for j in range(len(arrivals))]
-        alone = [end - a for end, a in zip(ends, arrivals, strict=True) if end >= 0]
+        alone = [d for d in self.modes.shortest if d is not None]
         need = 2 * (self.inst.horizon + sum(alone)) + 16
         return int(min(need, MOST_CELLS // (classes * types)))
 
@@ -131,16 +135,16 @@ class Evaluation:
 
         Of a kind that fits nowhere nothing is asked.
         """
-        found = []
-        for demand in (self.platform.e, self.platform.z):
-            unit = np.einsum("tcr,kr->ktc", prices, demand)
-            least = np.zeros(unit.shape[:2], np.int64)
-            for k, one in enumerate(demand):
-                fits = np.flatnonzero((one <= self.platform.capacity).all(axis=1))
-                if fits.size:
-                    least[k] = unit[k][:, fits].min(axis=1)
-            found += [_up_to(unit), _up_to(least)]
-        return Costs(*found)
+        platform = self.platform
+        worker, ps = (
+            np.einsum("tcr,kr->ktc", prices, demand) for demand in (platform.e, platform.z)
+        )
+        cheapest = np.zeros(ps.shape[:2], np.int64)
+        for p, one in enumerate(platform.z):
+            fits = np.flatnonzero((one <= platform.capacity).all(axis=1))
+            if fits.size:
+                cheapest[p] = ps[p][:, fits].min(axis=1)
+        return Costs(_up_to(worker), _up_to(ps), _up_to(cheapest), _later(prices))
 
     def _finer(self, entries: Entries, grid_bits: int, slots: int) -> int:
         """Return by how many bits the grid can be finer than the certificate's, or must be coarser.
@@ -152,7 +156,7 @@ class Evaluation:
         - Prices themselves are read into 64 bits.
         - `Costs.worker` and `Costs.ps` are sums of prices * demand over slots of one class: none is
           negative, so each lies between 0 and the sum over all slots, and so do differences;
-          ``cheapest`` and ``cheapest_ps`` are no greater than these.
+          ``cheapest_ps`` is no greater than these.
         - A placement has so many workers and PS at most, each at one such difference.
         - Loads and rooms, in units, are products of numbers and capacities, whatever the prices:
           see `instance`.
@@ -182,22 +186,92 @@ def value_step(inst: CompletionInstance) -> Fraction:
     return Fraction(math.gcd(*(int(w * whole) for w in weights)), whole)
 
 
-def modes_of(durations: Ints, ring: bool) -> Ints:
-    """Return the rows [duration, worker type, PS type, q, workers] of a job, by duration.
+class JobModes(Sequence[Ints]):
+    """The modes of all jobs: rows [duration, worker type, PS type, q, workers], by duration.
 
-    ``durations`` (M, P, 2, N) holds the least duration for every number of workers. A number counts
-    if no smaller one is as quick; in a ring, two servers need two workers.
+    A number of workers counts if it finds room on the empty servers, and no smaller one is as
+    quick; in a ring, two servers need two workers. Of very many jobs they are not kept.
+
+    Parameters
+    ----------
+    inst : CompletionInstance
+    platform : Platform
+
+    Attributes
+    ----------
+    longest : int
+        Greatest duration, of modes that find no room as well.
+    shortest : list
+        Least duration of each job; None where no mode finds room.
     """
-    parts = []
-    for q in range(2):
-        few = 1 if ring and q == 0 else 0  # numbers that are left out
-        least = durations[:, :, q, few:]
-        counts = np.ones(least.shape, np.bool_)
-        counts[:, :, 1:] = least[:, :, 1:] < np.minimum.accumulate(least, axis=2)[:, :, :-1]
-        m, p, n = np.nonzero(counts)
-        parts.append(np.stack([least[counts], m, p, np.full_like(m, q), n + few + 1], axis=1))
-    rows = np.concatenate(parts)
-    return np.ascontiguousarray(rows[np.lexsort((*rows.T[:0:-1], rows[:, 0]))])
+
+    def __init__(self, inst: CompletionInstance, platform: Platform) -> None:
+        self.inst = inst
+        self.possible = _possible(platform, max((job.chunks for job in inst.jobs), default=1))
+        self.kept: dict[int, Ints] = {}
+        self.room = MOST_KEPT  # for rows
+        self.longest, self.shortest = 0, list[int | None]()
+        for job in inst.jobs:
+            durations = inst.durations(job)
+            few = 1 if inst.ring else 0
+            for q, first in ((0, few), (1, 0)):
+                self.longest = max(
+                    self.longest, int(durations[:, :, q, first : first + 1].max(initial=0))
+                )
+            fits = durations[self.possible[..., : job.chunks]]
+            self.shortest.append(int(fits.min()) if fits.size else None)
+
+    def __len__(self) -> int:
+        return len(self.inst.jobs)
+
+    @overload
+    def __getitem__(self, j: int) -> Ints: ...
+    @overload
+    def __getitem__(self, j: slice) -> Sequence[Ints]: ...
+    def __getitem__(self, j: int | slice) -> Ints | Sequence[Ints]:
+        if isinstance(j, slice):
+            return [self[k] for k in range(*j.indices(len(self)))]
+        if j not in self.kept:
+            durations = self.inst.durations(self.inst.jobs[j])
+            rows = _modes_of(durations, self.possible, self.inst.ring)
+            if len(rows) > self.room:
+                return rows
+            self.room -= len(rows)
+            self.kept[j] = rows
+        return self.kept[j]
+
+
+def _possible(platform: Platform, most: int) -> Flags:
+    """Return in which ways 1..most workers find room on empty servers, shape (M, P, 2, most)."""
+    shape = (len(platform.e), 1 if platform.ring else len(platform.z), 2, most)
+    m, p, q, n = (index.ravel() for index in np.indices(shape))
+    fits: Flags = placeable(platform, np.stack([np.zeros_like(n), m, p, q, n + 1], axis=1))
+    return fits.reshape(shape)
+
+
+def _modes_of(durations: Ints, possible: Flags, ring: bool) -> Ints:
+    """Return the rows of a job, of its least ``durations`` (M, P, 2, N) for numbers of workers."""
+    counts = possible[..., : durations.shape[3]].copy()
+    if ring:
+        counts[:, :, 0, 0] = False  # and no other one has to be quicker
+        durations = durations.copy()
+        durations[:, :, 0, 0] = FAR
+    counts[..., 1:] &= durations[..., 1:] < np.minimum.accumulate(durations, axis=3)[..., :-1]
+    m, p, q, n = np.nonzero(counts)
+    rows = np.stack([durations[counts], m, p, q, n + 1], axis=1)
+    return rows[np.argsort(rows[:, 0], kind="stable")]
+
+
+def _later(prices: Ints) -> Ints:
+    """Return for each slot, and the one after the last, the next slot before which prices change.
+
+    Of prices (L, C, R); after the last slot all is free, and nothing changes any more.
+    """
+    later = np.full(len(prices) + 1, FAR)
+    for t in range(len(prices) - 1, -1, -1):
+        ends = t + 1 == len(prices) or (prices[t + 1] != prices[t]).any()
+        later[t] = t + 1 if ends else later[t + 1]
+    return later
 
 
 def _up_to(unit: Ints) -> Ints:

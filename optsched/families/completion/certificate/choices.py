@@ -162,7 +162,7 @@ def _fits(evaluation: Evaluation, rows: Ints) -> Flags:
     work = Magnitude("modes", len(rows)) * Magnitude.of("workers", rows[:, 4])
     classes = Magnitude("classes of servers", len(evaluation.platform.servers))
     (work * classes * classes).fits(MOST_WORK)
-    return np.asarray(placeable(evaluation.platform, evaluation.free, rows))
+    return np.asarray(placeable(evaluation.platform, rows))
 
 
 def _menu(inst: CompletionInstance, platform: Platform, modes: Sequence[Ints]) -> Menu:

@@ -10,6 +10,8 @@ from optsched.numbers.arrays import Flags, Ints
 from optsched.numbers.kernels import kernel
 
 NONE, ZERO = (cast(int, np.int64(n)) for n in (-1, 0))  # no literals: kernels are compiled once
+FAR = 2**62  # beyond all slots
+ALIKE = 4  # durations that differ by less than 2**-3 of themselves are looked at together
 
 
 class Platform(NamedTuple):
@@ -27,9 +29,9 @@ class Costs(NamedTuple):
     """What prices make of them, in units of 2**-grid: sums over the slots up to each, L slots."""
 
     worker: Ints  # (M, L + 1, C) of one worker
-    cheapest: Ints  # (M, L + 1) of one that is where it is cheapest in every slot, and fits
     ps: Ints  # (P, L + 1, C)
-    cheapest_ps: Ints  # (P, L + 1)
+    cheapest_ps: Ints  # (P, L + 1) of one that is where it is cheapest in every slot, and fits
+    later: Ints  # (L + 1,) the next slot whose prices are others than those of the slot before
 
 
 class Plan(NamedTuple):
@@ -53,7 +55,8 @@ def least_value(
     Parameters
     ----------
     modes : shape (G, 5)
-        Rows [duration, worker type, PS type, q, workers] of the job, by duration.
+        Rows [duration, worker type, PS type, q, workers] of the job, by duration; each finds room
+        on the empty servers.
     limits : shape (5, 2)
         Least and most of start, completion, worker type, workers, together.
     weight : int
@@ -61,47 +64,144 @@ def least_value(
     """
     classes, slots = platform.servers.size, costs.worker.shape[1] - 1
     unit, room = np.empty(classes, np.int64), np.empty(classes, np.int64)
+    runs, floors = _floors(modes, max(arrival, limits[0, 0]), weight, platform, costs)
     best = NONE
-    for sweep in range(2):  # the first only looks at what may well be best, to have a limit
-        least = NONE
-        for k in range(modes.shape[0]):
-            d, m, n = modes[k, 0], modes[k, 1], modes[k, 4]
-            p, q = modes[k, 2], modes[k, 3]
-            if m < limits[2, 0] or m > limits[2, 1] or n < limits[3, 0] or n > limits[3, 1]:
-                continue
-            if q < limits[4, 0] or q > limits[4, 1]:
-                continue
-            first = max(arrival, max(limits[0, 0], limits[1, 0] - d))
-            last = min(limits[0, 1], min(limits[1, 1] - d, max(first, slots)))
-            if first > last or (best >= 0 and weight * (first + d) >= best):
-                continue
-            total, top = 0, 0  # workers that find room, and on one server
-            _rooms(platform, m, n, room)
-            for c in range(classes):
-                total += room[c] * platform.servers[c]
-                top = max(top, room[c])
-            if total < n:
-                continue
-            # no fewer PS than these
-            few = 0 if q == 1 else n - min(n - 1, top)
-            fewest = 0 if platform.ring else platform.needed[m, p, few]
-            for t in range(first, last + 1):
-                paid = weight * (t + d)
-                if best >= 0 and paid >= best:
-                    break
-                a, b = min(t, slots), min(t + d, slots)
-                low = costs.cheapest[m, b] - costs.cheapest[m, a]
-                floor = paid + n * low
-                if not platform.ring:
-                    floor += fewest * (costs.cheapest_ps[p, b] - costs.cheapest_ps[p, a])
-                if (best >= 0 and floor >= best) or (sweep == 0 and least >= 0 and floor >= least):
+    while True:  # what costs least at least comes first: little else is then worth a look
+        group, least = -1, 0
+        for g in range(floors.size):
+            if floors[g] >= 0 and (group < 0 or floors[g] < least):
+                group, least = g, floors[g]
+        if group < 0 or (best >= 0 and least >= best):
+            return best
+        floors[group] = NONE
+        run, m = group // platform.e.shape[0], group % platform.e.shape[0]
+        if m < limits[2, 0] or m > limits[2, 1]:
+            continue
+        for sweep in range(2):  # the first only looks at what may well be best, to have a limit
+            least = NONE
+            for k in range(runs[run], runs[run + 1]):
+                d, n, p, q = modes[k, 0], modes[k, 4], modes[k, 2], modes[k, 3]
+                if modes[k, 1] != m or n < limits[3, 0] or n > limits[3, 1]:
                     continue
-                least = floor
-                plan = Plan(n, m, p, a, b, unit, room)
-                cost = placed(platform, costs, plan, q, best - paid if best >= 0 else NONE)
-                if cost >= 0 and (best < 0 or paid + cost < best):
-                    best = paid + cost
-    return best
+                if q < limits[4, 0] or q > limits[4, 1]:
+                    continue
+                first = max(arrival, max(limits[0, 0], limits[1, 0] - d))
+                last = min(limits[0, 1], min(limits[1, 1] - d, max(first, slots)))
+                if first > last or (best >= 0 and weight * (first + d) >= best):
+                    continue
+                _rooms(platform, m, n, room)
+                # no fewer PS than these
+                few = 0 if q == 1 else n - min(n - 1, room.max())
+                fewest = 0 if platform.ring else platform.needed[m, p, few]
+                t, ahead = first, first
+                while t <= last:
+                    paid = weight * (t + d)
+                    if best >= 0 and paid >= best:
+                        break
+                    a, b = min(t, slots), min(t + d, slots)
+                    ahead = last + 1 if t == last else min(last, _next(costs, a, b, d))
+                    floor = paid + n * _rent(costs.worker, m, a, b, room)
+                    if not platform.ring:
+                        floor += fewest * (costs.cheapest_ps[p, b] - costs.cheapest_ps[p, a])
+                    hopeless = best >= 0 and floor >= best
+                    if not hopeless and not (sweep == 0 and least >= 0 and floor >= least):
+                        least = floor
+                        plan = Plan(n, m, p, a, b, unit, room)
+                        cost = placed(platform, costs, plan, q, best - paid if best >= 0 else NONE)
+                        if cost >= 0 and (best < 0 or paid + cost < best):
+                            best = paid + cost
+                    t = ahead
+
+
+@kernel
+def _finds_room(platform: Platform, mode: Ints, room: Ints) -> bool:
+    """Whether a mode (5,) fits on empty servers; ``room`` (C,) becomes that for its workers."""
+    m, p, q, n = mode[1], mode[2], mode[3], mode[4]
+    _rooms(platform, m, n, room)
+    total = 0
+    for c in range(room.size):
+        if platform.ring and q == 1 and room[c] >= n:
+            return True
+        total += min(room[c], n - 1 if platform.ring else n) * platform.servers[c]
+    if platform.ring:
+        return bool(q == 0 and total >= n)
+    for c in range(room.size):
+        for g in range(n if q == 1 else 0, min(room[c], n if q == 1 else n - 1) + 1):
+            fits, s = total - room[c] >= n - g, platform.needed[m, p, n - g]
+            for r in range(platform.e.shape[1]):
+                load = g * platform.e[m, r] + s * platform.z[p, r]
+                fits &= load <= platform.capacity[c, r]
+            if fits:
+                return True
+    return False
+
+
+@kernel
+def _rent(up_to: Ints, kind: int, a: int, b: int, room: Ints) -> int:
+    """Return what a worker costs from slot a to b in the class with ``room`` where it costs least.
+
+    ``up_to`` (M, L + 1, C) are sums of costs up to each slot, ``room`` (C,) is that of a server.
+    """
+    least = NONE
+    for c in range(room.size):
+        cost = up_to[kind, b, c] - up_to[kind, a, c]
+        if room[c] > 0 and (least < 0 or cost < least):
+            least = cost
+    return int(least)
+
+
+@kernel
+def _next(costs: Costs, a: int, b: int, d: int) -> int:
+    """Return the next start after slot a at which the first slot, or the one after, has a change.
+
+    As long as prices around neither end of a time change, what it costs in each class is linear in
+    its start. So the least over all placements is concave, and least at an end of that range.
+    ``b`` is a + d, or the last slot with a price.
+    """
+    return int(min(costs.later[a], costs.later[b] - d))
+
+
+@kernel
+def _floors(
+    modes: Ints, first: int, weight: int, platform: Platform, costs: Costs
+) -> tuple[Ints, Ints]:
+    """Return where runs of modes (G, 5) of about one duration begin, and what they cost at least.
+
+    Shapes (Q + 1,) and (Q * M,), by worker type; -1: there is none. No mode costs less, started in
+    slot ``first`` or later, than the
+    fewest workers for the shortest duration, each where it is cheapest.
+    """
+    types, slots = costs.worker.shape[0], costs.worker.shape[1] - 1
+    runs, number = np.empty(modes.shape[0] + 1, np.int64), 0
+    for k in range(modes.shape[0]):
+        shortest = modes[runs[number - 1], 0] if number > 0 else 0
+        if number == 0 or modes[k, 0] > shortest + (shortest >> ALIKE):
+            runs[number] = k
+            number += 1
+    runs[number] = modes.shape[0]
+    floors, fewest = np.full(number * types, NONE, np.int64), np.empty(number, np.int64)
+    most, room = 0, np.empty(platform.servers.size, np.int64)
+    for k in range(modes.shape[0]):
+        most = max(most, modes[k, 4])
+    for m in range(types):
+        _rooms(platform, m, most, room)
+        fewest[:] = FAR
+        for run in range(number):
+            for k in range(runs[run], runs[run + 1]):
+                if modes[k, 1] == m:
+                    fewest[run] = min(fewest[run], modes[k, 4])
+        for run in range(number):
+            d, n, t = modes[runs[run], 0], fewest[run], first
+            if n == FAR:
+                continue
+            least = NONE
+            while t <= max(first, slots) and (least < 0 or weight * (t + d) < least):
+                a, b = min(t, slots), min(t + d, slots)
+                floor = weight * (t + d) + n * _rent(costs.worker, m, a, b, room)
+                least = floor if least < 0 else min(least, floor)
+                t = _next(costs, a, b, d)
+            floors[run * types + m] = least
+    return runs, floors
 
 
 @kernel
@@ -212,16 +312,11 @@ def _rooms(platform: Platform, m: int, n: int, room: Ints) -> None:
 
 
 @kernel
-def placeable(platform: Platform, costs: Costs, modes: Ints) -> Flags:
+def placeable(platform: Platform, modes: Ints) -> Flags:
     """Return which modes (G, 5), as in `least_value`, fit on the empty servers."""
-    out = np.empty(modes.shape[0], np.bool_)
-    unit = np.empty(platform.servers.size, np.int64)
-    room = np.empty(platform.servers.size, np.int64)
+    out, room = np.empty(modes.shape[0], np.bool_), np.empty(platform.servers.size, np.int64)
     for k in range(out.size):
-        m, p, q, n = modes[k, 1], modes[k, 2], modes[k, 3], modes[k, 4]
-        _rooms(platform, m, n, room)
-        plan = Plan(n, m, p, ZERO, ZERO, unit, room)
-        out[k] = placed(platform, costs, plan, q, NONE) >= 0
+        out[k] = _finds_room(platform, modes[k], room)
     return out
 
 
