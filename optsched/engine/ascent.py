@@ -158,6 +158,7 @@ class Ascent:
                     worth = np.where(some, np.maximum(0.0, worth + move), 0.0)
                     mean += worth
             mean /= SWEEPS * len(self.batches)
-            before = self.bound
-            if self.look((mean * each)[group], level.exact) > before * (1 - level.gain):
+            before = self.bound  # of either sign
+            enough = before * (1 - math.copysign(level.gain, before))
+            if self.look((mean * each)[group], level.exact) > enough:
                 step *= SHRINK
