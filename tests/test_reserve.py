@@ -1,0 +1,74 @@
+"""What is kept of a time limit for judge and checker."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from completion_brute import tiny
+from patience import LONG
+
+from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve, busy
+from optsched.families.completion import FAMILY
+from optsched.process import clock, effort
+
+
+def progress(**limits):
+    return Progress(FAMILY, tiny(0), gap=0.0, **limits)
+
+
+def test_so_much_is_kept_and_no_more_than_a_share():
+    reserve = Reserve(progress(time_limit=LONG), 0.5)
+    assert reserve.seconds() == 0.0
+    assert reserve.share() < 0.01
+    reserve.work = LONG / 10
+    assert reserve.seconds() == pytest.approx(LONG / 10, rel=0.5)
+    reserve.work = 10 * LONG
+    assert reserve.seconds() == pytest.approx(LONG / 2, rel=0.01)
+    assert reserve.share() < 0.01
+
+
+def test_the_time_is_over_when_only_what_is_kept_is_left():
+    monitor = progress(time_limit=LONG)
+    reserve = Reserve(monitor, 1.0)
+    reserve.work = 2 * LONG
+    assert reserve.share() == 1.0
+    assert monitor.left() > 0
+
+
+def test_work_takes_as_long_as_the_work_before(monkeypatch):
+    """Seconds of a processor take three of the clock: so much more is kept."""
+    now = [0.0, 0.0]
+    monkeypatch.setattr(clock, "now", lambda: now[0])
+    monkeypatch.setattr(time, "thread_time", lambda: now[1])
+    reserve = Reserve(progress(time_limit=LONG), 0.5)
+    reserve.work = 1.0
+    for _ in range(20):
+        now[0] += 3.0
+        now[1] += 1.0
+        kept = reserve.seconds()
+    assert kept == pytest.approx(3.0, rel=0.01)
+    for _ in range(20):  # and no less than it takes alone
+        now[0] += 1.0
+        now[1] += 1.0
+        kept = reserve.seconds()
+    assert kept == pytest.approx(1.0, rel=0.01)
+
+
+def test_nothing_is_kept_under_effort():
+    monitor = progress(units=100.0)
+    reserve = Reserve(monitor, 0.5)
+    reserve.work = LONG
+    assert reserve.seconds() == 0.0
+    effort.spend(25.0)
+    assert reserve.share() == pytest.approx(0.25)
+    effort.spend(100.0)
+    assert reserve.share() == 1.0
+
+
+def test_a_thread_is_busy_while_it_works():
+    began = busy()
+    while busy() == began:
+        sum(range(1000))
+    assert busy() > began
