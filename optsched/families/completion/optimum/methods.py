@@ -6,6 +6,7 @@
   Where it is small enough, certificates for the best one: by a branching tree, and by a program
   over time.
 
+Where jobs are counted in thousands, all three are the one method that survives it: see `large`.
 All solve the instance at weights of ordinary size: see `scaling`.
 """
 
@@ -19,6 +20,7 @@ from optsched.families.completion.optimum.cpsat import cpsat
 from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.few_choices import best_of_few
+from optsched.families.completion.optimum.large import large, solve_large
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import Method
@@ -92,14 +94,24 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
         search.improve(min(RESTART_SECONDS, progress.left()))
 
 
+def _sized(method: Method) -> Method:
+    """Return the method, which is another one where instances are large."""
+
+    def run(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
+        chosen = solve_large if large(inst) else method
+        chosen(inst, progress, threads=threads, seed=seed)
+
+    return run
+
+
 METHODS: Mapping[str, Method] = {
     name: at_any_scale(method)
     for name, method in {
-        "auto": auto,
+        "auto": _sized(auto),
         "compact": compact,
         "cpsat": cpsat,
-        "colgen": column_generation,
-        "branch-and-price": branch_and_price,
-        "search": neighbourhood,
+        "colgen": _sized(column_generation),
+        "branch-and-price": _sized(branch_and_price),
+        "search": _sized(neighbourhood),
     }.items()
 }

@@ -15,6 +15,7 @@ from fractions import Fraction
 from optsched.engine.progress import Progress
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionJob
+from optsched.families.completion.optimum.large import large
 from optsched.families.completion.optimum.opening import one_by_one
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen, Method
@@ -24,15 +25,18 @@ MOST_CELLS = 2**27  # of what is free on servers
 
 
 def at_any_scale(method: Method) -> Method:
-    """Return the method for weights of any size; it begins with the jobs one by one."""
+    """Return the method for weights of any size; it begins with the jobs one by one.
+
+    Where they are many, a better schedule comes as soon.
+    """
 
     def run(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
-        quick = one_by_one(inst)
+        quick = None if large(inst) else one_by_one(inst)
         if quick is not None:
             ends = (pieces[-1].end for pieces in quick.jobs)
             value = math.fsum(job.weight * end for job, end in zip(inst.jobs, ends, strict=True))
             progress.incumbent(value, quick)
-        if progress.stop() or too_long(inst):
+        if progress.stop() or (too_long(inst) and not large(inst)):
             return
         power = power_of(inst)
         if power == 0:

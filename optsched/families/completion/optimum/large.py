@@ -1,0 +1,176 @@
+"""Instances of thousands of jobs: schedules by dispatch, and prices that are read off one of them.
+
+Nothing here grows faster than jobs times ways to run. A first schedule is dispatched in a blink
+(`search.orders`). If the servers worked it off without gaps, then a slot later would cost all that
+still waits its weight, and so a price by time, the same for all servers, is nearly as good as any.
+Small steps make it better (`engine.ascent`), for resources and ever shorter blocks of time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.engine.ascent import Ascent, Level
+from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve, busy
+from optsched.families.completion.instance import CompletionInstance
+from optsched.families.completion.modes import Cluster
+from optsched.families.completion.optimum.prices.blockwise import BlockwisePrices
+from optsched.families.completion.optimum.prices.offers import (
+    Offers,
+    joined,
+    offers_of_job,
+    tables_of,
+)
+from optsched.families.completion.optimum.prices.priced_search import certify
+from optsched.families.completion.optimum.search.orders import Dispatched, Orders
+from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.streams import Streams
+
+LARGE = 15_000  # jobs times servers, above which the search of small instances makes too few moves
+JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
+MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
+SHARES = {"first": 0.2, "prices": 0.5}  # of the time that has passed, at most, then
+BLOCKS = 60  # of time, in which prices are constant; then twice as many, and again
+ELSEWHERE = 0.005  # of the worth of what is scarcest: what other resources are worth at first
+REPORTS = 0.1  # of the time passes between two schedules that the judge sees
+
+
+def large(inst: CompletionInstance) -> bool:
+    """Whether an instance is too large for boards, master programs and exact oracles."""
+    return len(inst.jobs) * sum(c.count for c in inst.servers) > LARGE
+
+
+def solve_large(
+    inst: CompletionInstance,
+    progress: Progress,
+    *,
+    threads: int,  # noqa: ARG001 - one is enough for the kernels
+    seed: int,
+) -> None:
+    """Dispatch a schedule; find prices, and then better orders."""
+    search = _Large(inst, progress, seed)
+    if not search.prepare():
+        return
+    search.dispatch()
+    search.find_prices()
+    search.improve()
+
+
+class _Large:
+    def __init__(self, inst: CompletionInstance, progress: Progress, seed: int) -> None:
+        self.inst, self.progress, self.seed = inst, progress, seed
+        self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
+        self.reserve.work = (JOB_CHECKED + JOB_JUDGED) * len(inst.jobs)
+        self.types = Cluster(inst).types
+        self.best: Dispatched | None = None
+        self.reported = 0.0  # share of the time that had passed then
+
+    def stop(self) -> bool:
+        """Whether the time is up."""
+        return self.progress.stop() or self.reserve.share() >= self.until
+
+    def prepare(self) -> bool:
+        """List in which ways jobs can run; False if there is no time, or some job cannot run."""
+        tables, parts = tables_of(self.inst, self.types), []
+        for job in self.inst.jobs:
+            if self.progress.stop():
+                return False
+            parts.append(offers_of_job(tables, self.inst.durations(job)))
+        self.offers: Offers = joined(parts)
+        deadline = np.inf if self.inst.deadline is None else self.inst.deadline
+        nothing = np.zeros((1, len(self.inst.arrays.classes), len(self.inst.resources)))
+        for job, part in zip(self.inst.jobs, parts, strict=True):
+            if not len(part) or job.arrival + part[:, 0].min() > deadline:
+                self.progress.infeasible = True
+                self.progress.proved(np.inf, lambda: certify(self.inst, nothing))
+                return False
+        self.orders = Orders(self.inst, self.types, self.offers)
+        return True
+
+    def dispatch(self) -> None:
+        """Make a first schedule."""
+        first = self.orders.first()
+        if np.isfinite(first.value):
+            self.best = first
+            began = busy()
+            self.report(first)
+            self.reserve.work += busy() - began
+
+    def find_prices(self) -> None:
+        """Read prices off the schedule; find better ones, for ever shorter blocks of time."""
+        if self.best is None:
+            return
+        self.until = SHARES["prices"]
+        edges, prices, scarce = self._prices(self.best)
+        start = np.full(prices.shape, ELSEWHERE)
+        start[:, scarce] = 1.0
+        blocks = BlockwisePrices(self.inst, self.types, self.offers, edges, prices)
+        placed = self.best.placed
+        blocks.answers.way[:], blocks.answers.start[:] = placed.way, placed.start
+        found = self._ascend(blocks, start.ravel(), (BLOCKS, BLOCKS // 8, 1))
+        while not self.stop() and blocks.length.max() > 1:
+            blocks = blocks.halved(found)
+            found = self._ascend(blocks, np.ones(blocks.rhs.size), (1,))
+
+    def _ascend(self, blocks: BlockwisePrices, start: Floats, levels: tuple[int, ...]) -> Floats:
+        """Improve prices, first with so many blocks of time alike; return the best."""
+
+        def prove(bound: float, prices: Floats) -> None:
+            self.progress.proved(-bound, lambda: certify(self.inst, blocks.per_slot(prices)))
+
+        ascent = Ascent(blocks, Streams(self.seed)("ascent"), self.stop, prove)
+        ascent.look(start)
+        for n in levels:
+            if self.stop():
+                break
+            last, gain = (0.02, 2e-3) if n > 1 else (0.001, 3e-4)
+            ascent.descend(Level(blocks.groups(n), 2 * max(last, 0.01), last, gain))
+        return ascent.prices if ascent.bound < np.inf else start
+
+    def _prices(self, found: Dispatched) -> tuple[Ints, Floats, int]:
+        """Return edges of blocks of time, prices of a slot (B, R), and the scarcest resource.
+
+        In a time in which jobs of weight w end that take so many shares of all servers times
+        slots, a slot of all servers is worth w per share to those that come later. Prices of all
+        resources have the same shape in time, and the same worth.
+        """
+        inst, placed = self.inst, found.placed
+        ends, loads = self.orders.ends(placed), self.orders.loads(placed)
+        scarce = int(loads.sum(axis=0).argmax())
+        edges = np.unique(np.linspace(0, int(ends.max()), BLOCKS + 1).round().astype(np.int64))
+        begun = np.searchsorted(edges, placed.start, side="right") - 1  # (J,)
+        weight = np.bincount(begun, self.orders.weight, minlength=edges.size - 1)
+        load = np.bincount(begun, loads[:, scarce], minlength=edges.size - 1)
+        rate = np.zeros(edges.size - 1)  # of what waits, per slot
+        last = 0.0
+        for b in range(rate.size - 1, -1, -1):
+            last = weight[b] / load[b] if load[b] > 0 else last
+            rate[b] = last
+        falls = rate * np.diff(edges)
+        worth = np.cumsum(falls[::-1])[::-1] - falls / 2  # of a slot of all servers
+        units = inst.arrays.capacity.sum(axis=0)
+        each = np.divide(1.0, units, out=np.zeros(units.size), where=units > 0)
+        prices: Floats = worth[:, None] * each
+        return edges, prices, scarce
+
+    def improve(self) -> None:
+        """Look for better orders until the time is up."""
+        self.until = 1.0
+        if self.best is None:
+            return
+        self.best = self.orders.improve(self.best, self.seed, self.stop, self.found)
+        self.report(self.best)
+
+    def found(self, better: Dispatched) -> None:
+        """Hear of a better schedule; report it, unless one was reported a short time ago."""
+        share = self.reserve.share()
+        if share > self.reported + REPORTS:
+            self.report(better)
+            self.reported = share
+
+    def report(self, found: Dispatched) -> None:
+        """Hand a schedule to the judge, if it is in time."""
+        deadline = self.inst.deadline
+        if deadline is None or self.orders.ends(found.placed).max() <= deadline:
+            self.progress.incumbent(found.value, self.orders.schedule(found.placed))
