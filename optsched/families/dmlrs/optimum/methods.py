@@ -3,8 +3,9 @@
 - `column_generation`: prices on capacity, from the columns of a short search;
 - `branch_and_price`: the same prices in a branching tree;
 - `neighbourhood`: schedules only;
-- `auto`: the tree where it is small, else prices and search in turns; CP-SAT for a while where the
-  whole program is small; what time is left goes to the programs of single solvers;
+- `auto`: the program over slots where that is tiny, the tree where it is small, else prices and
+  search in turns; CP-SAT for a while where the whole program is small; what time is left goes to
+  the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
 The tree knows the reading "job" of locality only, everything else both.
@@ -28,6 +29,7 @@ from optsched.families.dmlrs.optimum.declared import compact
 from optsched.families.dmlrs.optimum.opening import in_units
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slot_packing import MOST_JOBS
+from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.search.neighbourhood import (
     Neighbourhood,
     flat_prices,
@@ -131,6 +133,12 @@ class _Search:
             self.best = found
         self.starts += 1
 
+    def follow(self) -> None:
+        """Close the instance by the program over slots at the best prices, if it is tiny."""
+        prices = np.zeros(self.capacity.shape) if self.prices is None else self.prices
+        by_class = prices.reshape(self.capacity.shape).transpose(0, 2, 1)
+        slot_program(self.inst, self.progress, np.ascontiguousarray(by_class))
+
     def by_cost(self) -> list[int]:
         """Return the jobs by what each earns per cost at the best prices; ties: by index."""
         prices = self.prices
@@ -187,6 +195,8 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
     if small or programs:
         _prepare(search)
+        if small and inst.locality == "job" and not progress.stop():
+            search.follow()
         if programs and not progress.stop():
             early = min(EARLY, progress.left() / 8)
             cpsat(inst, progress, threads=threads, seed=seed, seconds=early)
