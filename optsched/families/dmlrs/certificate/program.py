@@ -157,6 +157,10 @@ class SlotProgram:
             job.alive[t] = free > 0
         return job
 
+    def bound(self) -> int:
+        """Return a bound on what the jobs earn: at the prices alone, without following anything."""
+        return self.paid[0] + sum(int(job.ahead[0, -1]) for job in self.jobs)
+
     def run(self, value: int) -> list[Layer] | None:
         """Return the layers of states that may end above ``value``; None if none is left.
 

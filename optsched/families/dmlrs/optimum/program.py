@@ -36,6 +36,7 @@ from optsched.proofs.grid import float_above, to_grid
 BITS = 36  # of the grid, in the unit of methods, where the best job earns about 100
 TRIED = 5e-5  # units of effort of a state and a vector, for all jobs
 PLACED = 5.0  # of building the vectors, and of refuting one
+LEVELS = 4
 PACKING_SECONDS = 5.0  # for one slot
 
 
@@ -76,14 +77,21 @@ class _Prover:
             raise _StoppedError
 
     def run(self) -> None:
-        """Follow what may be better than the best schedule, until nothing is left."""
+        """Follow what may be better than the best schedule, until nothing is left.
+
+        What would be far better is followed first: there is less of it.
+        """
         progress = self.progress
         value = 0 if progress.schedule is None else self._worth(progress.schedule)
+        ahead = [self.program.bound() - value >> k for k in range(1, LEVELS)]  # above the best
         while True:
-            layers = self.program.run(value)
+            layers = self.program.run(value + (ahead[0] if ahead else 0))
             effort.spend(TRIED * self.program.tried)
-            if layers is None:
+            if layers is None and not ahead:
                 break
+            if layers is None:
+                del ahead[0]
+                continue
             wishes = self._wishes(layers)
             new = {self._smallest(w) for w in wishes if self._refuted(w)}
             if new:
