@@ -24,10 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.dmlrs.certificate.forced import Forced, unpackable
+from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Forced, unpackable
 from optsched.families.dmlrs.certificate.joint import (
-    INNER_ONLY,
-    OUTER_ONLY,
     Choice,
     Conflict,
     Vectors,

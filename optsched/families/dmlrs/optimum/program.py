@@ -30,6 +30,7 @@ from optsched.families.dmlrs.optimum.tree.placing import Wish, pack
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
 from optsched.numbers.magnitudes import TooLargeError
+from optsched.problem import Schedule
 from optsched.process import effort
 from optsched.proofs.grid import float_above, to_grid
 
@@ -116,8 +117,9 @@ class _Prover:
             program=Program(value=value, conflicts=tuple(self.conflicts)),
         )
 
-    def _worth(self, schedule: DmlrsSchedule) -> int:
+    def _worth(self, schedule: Schedule) -> int:
         """Return what a schedule earns on the grid, rounded up as the program does."""
+        assert isinstance(schedule, DmlrsSchedule)  # it is the family's
         completion = verify(self.inst, schedule).completion
         return sum(
             int(job.worth[c])
