@@ -96,6 +96,42 @@ def test_whatever_runs_in_a_slot_is_in_some_vector(seed):
             assert np.logical_and.reduce(enough).any()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_inner_choices_are_placed_on_single_machines(seed):
+    inst = generate("small", seed=seed, jobs=4, machines=3)
+    choices = choices_of(inst)
+    vectors = Vectors(inst, choices, lambda: None).every
+    sits = [[True, *(c.mode == INNER_ONLY for c in mine)] for mine in choices]
+    alone = [np.array(mine)[vectors[:, i]] for i, mine in enumerate(sits)]
+    found = set(map(tuple, vectors[np.logical_and.reduce(alone)].tolist()))
+    expected = set()
+    loads = [[np.zeros(3, int), *(np.array(c.load) for c in mine)] for mine in choices]
+    for place in product(range(3), repeat=4):
+        left = {(): inst.arrays.capacity}
+        for i, h in enumerate(place):
+            grown = {}
+            for vector, room in left.items():
+                for k, more in enumerate(loads[i]):
+                    after = room.copy()
+                    after[h] -= more
+                    if sits[i][k] and (after >= 0).all():
+                        grown[*vector, k] = after
+            left = grown
+        expected |= left.keys()
+    assert found == expected
+
+
+def test_no_possible_vector_pays_more_than_the_greatest():
+    for seed in range(20):
+        inst, draw = tiny(seed), np.random.default_rng(seed)
+        shape = (inst.horizon, len(inst.arrays.classes), len(inst.resources))
+        counted = SlotProgram(inst, 20, draw.integers(0, 2**20, shape))
+        for t in range(inst.horizon):
+            every = counted.vectors.every
+            pays = sum(job.pays[t][every[:, i]] for i, job in enumerate(counted.jobs))
+            assert pays.max() == counted.paid[t] - counted.paid[t + 1]
+
+
 @pytest.mark.parametrize("seed", [20, 21, 31])
 def test_what_trees_leave_open_is_closed(seed):
     inst = generate("small", seed=seed)

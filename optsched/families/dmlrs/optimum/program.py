@@ -23,7 +23,12 @@ from optsched.families.dmlrs.certificate.format import (
     Program,
 )
 from optsched.families.dmlrs.certificate.joint import Conflict
-from optsched.families.dmlrs.certificate.program import Layer, SlotProgram, refuted
+from optsched.families.dmlrs.certificate.program import (
+    MOST_CONFLICTS,
+    Layer,
+    SlotProgram,
+    refuted,
+)
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, Entry, JobSchedule
 from optsched.families.dmlrs.optimum.tree.nodes import OUTER_ONLY
 from optsched.families.dmlrs.optimum.tree.placing import Wish, pack
@@ -95,6 +100,8 @@ class _Prover:
                 continue
             wishes = self._wishes(layers)
             new = {self._smallest(w) for w in wishes if self._refuted(w)}
+            if len(self.conflicts) + len(new) > MOST_CONFLICTS:
+                return
             if new:
                 self.conflicts += sorted(new)
                 self.program.forbid(sorted(new))
