@@ -41,13 +41,15 @@ from optsched.proofs.grid import float_above, to_grid
 
 BITS = 36  # of the grid, in the unit of methods, where the best job earns about 100
 TRIED = 5e-5  # units of effort of a state and a vector, for all jobs
-PLACED = 5.0  # of building the vectors, and of refuting one
-LEVELS = 4
+BUILT = 50.0  # of building the vectors
+REFUTED = 0.5  # of refuting one
+LEVELS = 4  # values that are tried, the best one known last
+SHARE = 0.5  # of the time that is left, at most
 PACKING_SECONDS = 5.0  # for one slot
 
 
 class _StoppedError(Exception):
-    """There is no time left."""
+    """There is no time left for it."""
 
 
 def slot_program(inst: DmlrsInstance, progress: Progress, prices: Floats) -> None:
@@ -70,16 +72,17 @@ def slot_program(inst: DmlrsInstance, progress: Progress, prices: Floats) -> Non
 class _Prover:
     def __init__(self, inst: DmlrsInstance, progress: Progress, prices: Floats) -> None:
         self.inst, self.progress = inst, progress
+        self.span = progress.span(SHARE * progress.left())
         largest = math.log2(max(1, int(inst.arrays.capacity.max(initial=1))))
         self.bits = int(np.clip(largest + BITS - 6, BITS, BITS + 6))  # a unit may be tiny
         self.prices = to_grid(prices, self.bits)
-        effort.spend(PLACED)
+        effort.spend(BUILT)
         self.program = SlotProgram(inst, self.bits, self.prices, self._ask)
         self.conflicts: list[Conflict] = []
         self.known: dict[Conflict, bool] = {}  # whether they are refuted
 
     def _ask(self) -> None:
-        if self.progress.stop():
+        if self.progress.stop() or self.span.over():
             raise _StoppedError
 
     def run(self) -> None:
@@ -163,7 +166,7 @@ class _Prover:
         """Whether it is certain that a wish finds no place."""
         if wish not in self.known:
             self._ask()
-            effort.spend(PLACED)
+            effort.spend(REFUTED)
             self.known[wish] = refuted(self.inst, wish) is True
         return self.known[wish]
 
