@@ -11,14 +11,15 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from optsched.files.disk import open_file
+from optsched.files.envelope import load_instance
 from optsched.inputs import SAMPLE, open_input
 from optsched.optimum import Optimum, solve
 from optsched.policies.plugins import get_policy
@@ -71,18 +72,21 @@ def tuples(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Source:
-    """Where instances come from, but for the seed: a generator, or a window of a trace."""
+    """Where instances come from, but for the seed: a generator, a window of a trace, or files."""
 
     family: str
     parameters: Content  # of the generator (its preset included), or of the window
     trace: str | None = None  # a file, as the plan names it
     folder: str = "."  # where files are looked for
     digests: Mapping[str, str] | None = None  # SHA-256 of the files, by name
+    pattern: str | None = None  # of the names of instance files
 
     @cached_property
     def content(self) -> Content:
         """What the key is made of: files count by what is in them."""
         said: Content = {"family": self.family, "parameters": self.parameters}
+        if self.pattern is not None:
+            return {"family": self.family, "instances": self.pattern}
         if self.trace is not None:
             named = {
                 name: (self.digests or {}).get(str(file), file)
@@ -105,7 +109,7 @@ class Source:
         'oasis small jobs=4'
         """
         said = {k: v for k, v in self.parameters.items() if k != "preset"}
-        words = [self.family, self.trace or self.parameters.get("preset")]
+        words = [self.family, self.pattern or self.trace or self.parameters.get("preset")]
         return " ".join([*filter(None, words), *(f"{k}={_short(v)}" for k, v in said.items())])
 
     def _files(self) -> Iterator[tuple[str, str]]:
@@ -131,6 +135,9 @@ class Source:
             Names the parameter and those that there are.
         """
         family = get_family(self.family)
+        if self.pattern is not None:
+            self.make(seed)
+            return
         taken = inspect.signature(family.generate).parameters.values()
         if self.trace is not None:
             known = [f.name for f in fields(Window) if f.name != "draw_seed"]
@@ -158,8 +165,10 @@ class Source:
         Raises
         ------
         InputError
-            A parameter has a value that is none.
+            A parameter has a value that is none, or a file is another one by now.
         """
+        if self.pattern is not None:
+            return self._read(seed)
         given = {name: tuples(value) for name, value in self.parameters.items()}
         if self.trace is None:
             return get_family(self.family).generate(**given, seed=seed)
@@ -172,6 +181,54 @@ class Source:
         path = Path(self.trace) if self.trace == SAMPLE else folder / self.trace
         with talk.hushed():
             return open_input(path, self.family, Window(**given, draw_seed=seed))
+
+    def file(self, seed: int) -> str | None:
+        """Return the name of the instance file whose number is ``seed``; None: there is none."""
+        there = self.digests or {}
+        named = () if self.pattern is None else matching(self.pattern, there)
+        return next((name for name in named if number_of(there[name]) == seed), None)
+
+    def drawn_by(self, seed: int) -> str:
+        """Say which instance of the source a seed stands for: a file has a name."""
+        return self.file(seed) or f"seed {seed}"
+
+    def _read(self, seed: int) -> Instance:
+        name = self.file(seed)
+        if name is None:
+            raise InputError(f"{self.label}: no file has the number {seed}, expected one")
+        path = Path(self.folder) / name
+        if digest_of(path) != (self.digests or {})[name]:
+            raise InputError(f"{path}: is another file than when the campaign began")
+        found = load_instance(path)
+        if family_of(found).name != self.family:
+            raise InputError(
+                f"{path}: is of family {family_of(found).name}, expected {self.family}; "
+                "other families have an [[instances]] of their own"
+            )
+        return found
+
+
+def number_of(digest: str) -> int:
+    """Return the number of an instance file, its seed: 48 bits of what is in it.
+
+    >>> number_of("00000000002a" + 52 * "f")
+    42
+    """
+    return int(digest[:12], 16)
+
+
+def matching(pattern: str, names: Iterable[str]) -> list[str]:
+    """Return the names that match a pattern, in order.
+
+    >>> matching("small/*.json", ["small/b.json", "small/a.json", "large/a.json", "policy:Mine"])
+    ['small/a.json', 'small/b.json']
+    """
+    parts = len(PurePath(pattern).parts)
+    return sorted(
+        name
+        for name in names
+        if len(PurePath(name).parts) == parts and PurePath(name).match(pattern)
+    )
 
 
 def _short(value: Any) -> str:

@@ -164,10 +164,12 @@ def save_worst(path: Path, folder: Path) -> list[Path]:
         instance = source.make(s.worst_seed)
         if instance.digest() != s.worst_sha256:
             raise InputError(
-                f"seed {s.worst_seed} of {source.label} makes another instance than when it was "
+                f"{source.drawn_by(s.worst_seed)} of {source.label} makes another instance than when it was "
                 "computed; have versions changed?"
             )
-        name = "".join(c if c.isalnum() else "-" for c in f"{s.group} {s.policy}")[:80]
+        file = Path(source.file(s.worst_seed) or "").stem
+        said = f"{s.group} {s.policy} {file}".rstrip()
+        name = "".join(c if c.isalnum() else "-" for c in said)[:80]
         made.append(folder / f"{k:02}-{name}.json")
         save_instance(instance, made[-1])
     return made

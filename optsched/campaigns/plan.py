@@ -22,6 +22,8 @@ from optsched.campaigns.axes import (
     file_of_policy,
     grid,
     instance_key,
+    matching,
+    number_of,
 )
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import read_limited
@@ -89,11 +91,12 @@ class Search(Frozen):
 
 
 class Instances(Frozen):
-    """A generator or a trace, with a grid over any of its parameters, and seeds."""
+    """A generator or a trace, with a grid over any of its parameters, and seeds; or files."""
 
     family: str
     preset: str | None = None
     trace: str | None = Field(default=None, description="a file, or the word sample")
+    files: str | None = Field(default=None, description="instance files, such as mine/*.json")
     seeds: Seeds = (0,)
     parameters: JsonTable = Field(default={})
     grid: Axes = Field(default={})
@@ -102,8 +105,14 @@ class Instances(Frozen):
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
         get_family(self.family)
-        if self.trace is not None and self.preset is not None:
-            raise ValueError("trace and preset are both given, expected one of them")
+        origins = [name for name in ("trace", "preset", "files") if getattr(self, name) is not None]
+        if len(origins) > 1:
+            raise ValueError(f"{' and '.join(origins)} are given, expected one of them")
+        if self.files is not None:
+            if self.seeds != (0,) or self.parameters or self.grid:
+                raise ValueError("files are instances as they are, expected nothing else beside")
+            if "**" in self.files or not self.files.endswith(".json"):
+                raise ValueError(f"files is {self.files!r}, expected a pattern such as mine/*.json")
         twice = [n for n in self.grid if n in self.parameters or (n == "preset" and self.preset)]
         if twice:
             raise ValueError(f"{twice[0]} is fixed and an axis of the grid, expected one of them")
@@ -112,8 +121,37 @@ class Instances(Frozen):
                 raise ValueError(f"{name} is no parameter here, expected it in seeds")
         return self
 
+    def named(self, folder: Path) -> list[str]:
+        """Return the instance files that there are, as seen from the folder of the plan.
+
+        Raises
+        ------
+        InputError
+            There is none.
+        """
+        if self.files is None:
+            return []
+        start = Path(self.files).anchor or folder
+        found = Path(start).glob(str(Path(self.files).relative_to(Path(self.files).anchor)))
+        names = sorted(
+            str(path) if Path(self.files).is_absolute() else path.relative_to(folder).as_posix()
+            for path in found
+        )
+        if not names:
+            raise InputError(f"files {self.files!r}: there is none in {folder.resolve()}")
+        return names
+
+    def numbers(self, digests: Mapping[str, str]) -> tuple[int, ...]:
+        """Return the seeds; of a file, a number of what is in it."""
+        if self.files is None:
+            return self.seeds
+        return tuple(number_of(digests[name]) for name in matching(self.files, digests))
+
     def sources(self, digests: Mapping[str, str], folder: str) -> Iterator[Source]:
         """Yield a source for every point of the grid."""
+        if self.files is not None:
+            yield Source(self.family, {}, None, folder, digests, self.files)
+            return
         fixed = self.parameters if self.preset is None else {"preset": self.preset}
         for point in grid(self.grid):
             given = {**fixed, **self.parameters, **point}
@@ -185,7 +223,7 @@ class Plan(Frozen):
             reference = (block.reference or self.reference).reference(block.family)
             contenders = self._contenders(block.family)
             for source in block.sources(self.digests, self.folder):
-                for seed in block.seeds:
+                for seed in block.numbers(self.digests):
                     key = instance_key(source, seed)
                     cells = tuple(cells_of(key, reference, contenders, self.replications))
                     if cells[0].key not in seen:
@@ -254,11 +292,15 @@ class Plan(Frozen):
             (block.reference or self.reference).reference(block.family)
             self._try(block.family)
             settings = len(self._contenders(block.family)) * self.replications
-            for source in block.sources({}, str(folder)):
-                source.check(block.seeds[0])
+            own = {name: digest_of(folder / name) for name in block.named(folder)}
+            digests |= own
+            numbers = block.numbers(own)
+            for source in block.sources(own, str(folder)):
+                for number in numbers if own else numbers[:1]:
+                    source.check(number)
                 for named in source.files():
                     digests[named] = digest_of(folder / named)
-                count += len(block.seeds) * settings
+                count += len(numbers) * settings
                 if count > MOST:
                     raise InputError(f"the plan asks for more than {MOST} cells, expected fewer")
         return self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})

@@ -246,6 +246,8 @@ def source_of(content: str) -> tuple[str, str]:
         trace = str(said["files"]["trace"])
         short = trace if len(trace) < 64 else f"trace {trace[:8]}"
         label = Source(said["family"], said["window"], short).label
+    elif "instances" in said:
+        label = Source(said["family"], {}, pattern=said["instances"]).label
     else:
         label = Source(said["family"], said["parameters"]).label
     return said["family"], label

@@ -356,7 +356,10 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
             ),
         ),
         ("optima", "; ".join(sorted(asked)) or "none yet"),
-        *((f"seeds {k + 1}" if k else "seeds", _seeds(b)) for k, b in enumerate(plan.instances)),
+        *(
+            (f"seeds {k + 1}" if k else "seeds", _seeds(b, plan))
+            for k, b in enumerate(plan.instances)
+        ),
         ("seeds of policies", f"{plan.replications} per instance, drawn from its key"),
         *((f"SHA-256 of {name}", digest) for name, digest in plan.digests.items()),
     ]
@@ -366,7 +369,9 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
     ]
 
 
-def _seeds(block: Any) -> str:
+def _seeds(block: Any, plan: Plan) -> str:
+    if block.files is not None:
+        return f"{block.family} {block.files}: {len(block.numbers(plan.digests))} files"
     first, last, n = block.seeds[0], block.seeds[-1], len(block.seeds)
     source = block.trace or block.preset or "first preset"
     return f"{block.family} {source}: {n} from {first} to {last}"

@@ -112,7 +112,8 @@ def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) ->
             f"`--policy {json.dumps(worst.policy)}` draws them all the same"
         )
     try:
-        instance = _source(plan, cell["source"]).make(worst.seed)
+        source = _source(plan, cell["source"])
+        instance = source.make(worst.seed)
         if instance.digest() != worst.digest:
             raise NotDrawnError("its seed makes another instance by now; have versions changed?")
         with blas.one_thread():  # as when it was computed
@@ -121,7 +122,7 @@ def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) ->
     except (InputError, PolicyError, ImportError, OSError) as err:
         raise NotDrawnError(" ".join(str(err).split())) from err
     shown = {HINDSIGHT: theirs, worst.policy: mine}
-    title = f"{worst.policy} on {worst.group}, seed {worst.seed}, ratio {worst.ratio}"
+    title = f"{worst.policy} on {worst.group}, {source.drawn_by(worst.seed)}, ratio {worst.ratio}"
     found = pictures_of(instance, shown, title)
     if not found:
         raise NotDrawnError(f"family {family.name} draws no pictures")

@@ -49,7 +49,7 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     if len(window) < jobs:
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs}; start earlier or take fewer"
+            f"tasks, expected {jobs}; start earlier or take fewer (--jobs)"
         )
     return window
 

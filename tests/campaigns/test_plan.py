@@ -11,7 +11,8 @@ import pytest
 
 from optsched.campaigns.axes import Contender, Reference, Source, cells_of, instance_key
 from optsched.campaigns.plan import difference, make_plan, read_plan, stored_plan
-from optsched.problem import InputError
+from optsched.files.envelope import save_instance
+from optsched.problem import InputError, get_family
 
 TOML = """
 [[instances]]
@@ -162,9 +163,46 @@ def test_instances_that_are_named_twice_come_once():
     assert len(list(plan(instances=[block, block | {"seeds": 3}]).cases())) == 3
 
 
+def test_instance_files_are_the_instances_of_a_plan(tmp_path):
+    family = get_family("bot")
+    made = [family.generate("small", seed=seed) for seed in range(3)]
+    (tmp_path / "mine").mkdir()
+    for k, instance in enumerate(made[:2]):
+        save_instance(instance, tmp_path / "mine" / f"{k}.json")
+    asked = {"instances": [{"family": "bot", "files": "mine/*.json"}]}
+    first = make_plan(asked, tmp_path)
+    found = {case.source.file(case.seed): case.source.make(case.seed) for case in first.cases()}
+    assert found == {"mine/0.json": made[0], "mine/1.json": made[1]}
+    save_instance(made[2], tmp_path / "mine" / "00.json")  # sorted between: no key moves
+    assert first.keys() < make_plan(asked, tmp_path).keys()
+    assert stored_plan(first.model_dump_json(), Path("store")).keys() == first.keys()
+    save_instance(made[2], tmp_path / "mine" / "1.json")
+    with pytest.raises(InputError, match=r"1\.json: is another file than when the campaign began"):
+        [case.source.make(case.seed) for case in first.cases()]
+
+
+def test_instance_files_of_another_family_are_refused(tmp_path):
+    save_instance(get_family("bot").generate("small", seed=0), tmp_path / "a.json")
+    with pytest.raises(InputError, match=r"a\.json: is of family bot, expected oasis"):
+        make_plan({"instances": [{"family": "oasis", "files": "*.json"}]}, tmp_path)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"instances": [{"family": "bot", "files": "no/*.json"}]}, "'no/*.json': there is none in"),
+        (
+            {"instances": [{"family": "bot", "files": "*.json", "seeds": 2}]},
+            "expected nothing else",
+        ),
+        (
+            {"instances": [{"family": "bot", "files": "*"}]},
+            "expected a pattern such as mine/*.json",
+        ),
+        (
+            {"instances": [{"family": "bot", "files": "*.json", "preset": "small"}]},
+            "preset and files are given, expected one of them",
+        ),
         ({"instances": [{"family": "bott"}]}, "instances.0: unknown family 'bott'"),
         ({"instances": [{"family": "bot", "preset": "tiny"}]}, "unknown preset 'tiny', expected"),
         ({"instances": [{"family": "bot", "parameters": {"jobs": 1}}]}, "parameter 'jobs'"),

@@ -148,7 +148,7 @@ def as_it_is(
     elif len(window) < (jobs or USUAL):
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs or USUAL}; start earlier, take fewer, or name --slots"
+            f"tasks, expected {jobs or USUAL}; start earlier, take fewer (--jobs), or name --slots"
         )
     if jobs is not None or slots is None:
         window = window.iloc[: jobs or USUAL]
