@@ -59,6 +59,12 @@ nitpick_ignore_regex = [
     ("py:class", "DataFrame"),
 ]
 
+# `sphinx-build -b linkcheck`. Some servers refuse whoever is no browser: that is no broken link.
+linkcheck_timeout = 20
+linkcheck_report_timeouts_as_broken = False
+linkcheck_allow_unauthorized = True
+linkcheck_anchors = False  # of pages that scripts make
+
 html_math_renderer = "mathml"  # of extensions.equations: no script, nothing from a network
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]

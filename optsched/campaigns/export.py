@@ -164,8 +164,8 @@ def save_worst(path: Path, folder: Path) -> list[Path]:
         instance = source.make(s.worst_seed)
         if instance.digest() != s.worst_sha256:
             raise InputError(
-                f"{source.drawn_by(s.worst_seed)} of {source.label} makes another instance than when it was "
-                "computed; have versions changed?"
+                f"{source.drawn_by(s.worst_seed)} of {source.label} makes another instance than "
+                "when it was computed; have versions changed?"
             )
         file = Path(source.file(s.worst_seed) or "").stem
         said = f"{s.group} {s.policy} {file}".rstrip()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -356,10 +355,7 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
             ),
         ),
         ("optima", "; ".join(sorted(asked)) or "none yet"),
-        *(
-            (f"seeds {k + 1}" if k else "seeds", _seeds(b, plan))
-            for k, b in enumerate(plan.instances)
-        ),
+        *((f"seeds {k}" if k > 1 else "seeds", said) for k, said in enumerate(_seeds(plan), 1)),
         ("seeds of policies", f"{plan.replications} per instance, drawn from its key"),
         *((f"SHA-256 of {name}", digest) for name, digest in plan.digests.items()),
     ]
@@ -369,9 +365,11 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
     ]
 
 
-def _seeds(block: Any, plan: Plan) -> str:
-    if block.files is not None:
-        return f"{block.family} {block.files}: {len(block.numbers(plan.digests))} files"
-    first, last, n = block.seeds[0], block.seeds[-1], len(block.seeds)
-    source = block.trace or block.preset or "first preset"
-    return f"{block.family} {source}: {n} from {first} to {last}"
+def _seeds(plan: Plan) -> Iterator[str]:
+    for block in plan.instances:
+        if block.files is not None:
+            yield f"{block.family} {block.files}: {len(block.numbers(plan.digests))} files"
+            continue
+        first, last, n = block.seeds[0], block.seeds[-1], len(block.seeds)
+        source = block.trace or block.preset or "first preset"
+        yield f"{block.family} {source}: {n} from {first} to {last}"

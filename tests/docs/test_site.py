@@ -22,7 +22,7 @@ KINDS = (
     "explanation/prices.html",
     "reference/output.html",
 )
-LARGE = ("oasis.html", "papers.html")  # contrast is a second per thousand words, and seen above
+LARGE = ("oasis.html", "papers.html", "reference/python.html")  # contrast: a second per 1000 words
 WIDTHS = (360, 768, 1280)
 SERIOUS = ("serious", "critical")
 
