@@ -258,9 +258,12 @@ def _batch_slots(tau: float, gradient_mb: float, bandwidth: float, slot_seconds:
 
 
 def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:
-    """Return ceil(n b / B), the PS that n = 0..K workers need, IMPOSSIBLE where it exceeds n."""
+    """Return ceil(n b / B), the PS that n = 0..K workers need, IMPOSSIBLE where it exceeds n.
+
+    Workers have a PS, also where so little is sent that the tolerance would forgive it all.
+    """
     ratio = exact(bandwidth) / exact(job.ps_bandwidth)
-    needed = ceil_multiples(ratio, job.chunks)
+    needed = (max(m, min(n, 1)) for n, m in enumerate(ceil_multiples(ratio, job.chunks)))
     return tuple(m if m <= n else IMPOSSIBLE for n, m in enumerate(needed))
 
 
