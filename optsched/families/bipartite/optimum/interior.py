@@ -179,6 +179,8 @@ def improve(
 ) -> tuple[float, float, int]:
     """Iterate from what `begin` made, which is ``worth`` something; see `maximize`.
 
+    It ends when ``stopped`` (1,) is not 0.
+
     Returns
     -------
     value, bound, iterations

@@ -49,7 +49,7 @@ class Iterate(NamedTuple):
 
 @kernel(error_model="numpy")
 def steepen(y: Floats, program: Program, rise: Floats, bent: Floats) -> None:
-    """Write f'(y) and -f''(y) of every channel, each (length,)."""
+    """Write f'(y) and -f''(y): ``y``, ``rise`` and ``bent`` (length,) are of channels."""
     first = program.first
     for r in range(len(program.c)):
         kind, alpha = program.kind[r], program.alpha[r]
@@ -108,10 +108,11 @@ def reduced(stopped: Ints, program: Program, iterate: Iterate) -> None:
 
 @kernel(error_model="numpy", fastmath=SUMS)
 def invert(stopped: Ints, matrix: Floats, excess: Floats, pivot: Floats, factor: Floats) -> None:
-    """Replace the matrix by its inverse; given are minus its lower triangle and its row sums.
+    """Replace the ``matrix`` (many, many) by its inverse.
 
-    ``pivot`` (many,) and ``factor`` (many, many) are to work with. When it is
-    stopped, what is written means nothing.
+    Given are minus its lower triangle and its row sums, ``excess`` (many,). ``pivot`` (many,) and
+    ``factor`` (many, many) are to work with. When ``stopped`` (1,) is not 0, what is written means
+    nothing.
     """
     size = len(matrix)
     for i in range(size):  # both triangles
@@ -159,9 +160,10 @@ def invert(stopped: Ints, matrix: Floats, excess: Floats, pivot: Floats, factor:
 
 @kernel(error_model="numpy", fastmath=SUMS)
 def factorize(stopped: Ints, matrix: Floats) -> bool:
-    """Replace the lower triangle by its Cholesky factor; a pivot that vanishes is lifted.
+    """Replace the lower triangle of a ``matrix`` (n, n) by its Cholesky factor.
 
-    Returns False if it was stopped, or a pivot is no positive number.
+    A pivot that vanishes is lifted. Returns False if it was ``stopped`` (1,), or a pivot is no
+    positive number.
     """
     size = len(matrix)
     for i in range(size):
@@ -186,7 +188,7 @@ def factorize(stopped: Ints, matrix: Floats) -> bool:
 
 @kernel(error_model="numpy")
 def substitute(factor: Floats, x: Floats) -> None:
-    """Replace ``x`` by the solution of the system whose Cholesky factor is given."""
+    """Replace ``x`` (n,) by the solution of the system with this Cholesky ``factor`` (n, n)."""
     size = len(x)
     for i in range(size):
         for j in range(i):
@@ -200,7 +202,10 @@ def substitute(factor: Floats, x: Floats) -> None:
 
 @kernel(error_model="numpy")
 def value_of(y: Floats, total: Floats, program: Program) -> float:
-    """Return sum_l n_l q_l(y); ``total`` (K, many) is what the copies have of each resource."""
+    """Return sum_l n_l q_l(y) at ``y`` (length,).
+
+    ``total`` (K, many) is what the copies have of each resource.
+    """
     n, first, at, _, _, kind, alpha, beta, _, _ = program
     value = 0.0
     for r in range(len(kind)):

@@ -40,11 +40,12 @@ class Elimination(NamedTuple):
 def loads(
     parent: Ints, inside: Flags, v: Floats, x: Floats, beyond: Floats, outside: Floats, load: Floats
 ) -> None:
-    """Write the loads of all limits (3 N,) at rates ``x`` (N, K).
+    """Write the loads of all limits, ``load`` (3 N,), at rates ``x`` (N, K).
 
     ``beyond`` (N, K), at first the same rates, gets what there is from each node on, away from the
-    masters; ``outside`` (N, K) what there is above it, where the master lies below. Both are added
-    up from the far ends of the routes: nothing is subtracted.
+    masters; ``outside`` (N, K) what there is above it, where the master lies below, ``inside`` (N,
+    K). Both are added up from the far ends of the routes: nothing is subtracted. ``parent`` and
+    ``v`` as in `Elimination`.
     """
     n, apps = x.shape
     for i in range(n - 1, 0, -1):
@@ -69,7 +70,10 @@ def loads(
 
 @kernel(error_model="numpy")
 def charges(parent: Ints, master: Ints, inside: Flags, v: Floats, y: Floats, paid: Floats) -> None:
-    """Write what one unit of each rate pays at prices ``y`` (3 N,) of the limits, (N, K)."""
+    """Write what one unit of each rate pays, ``paid`` (N, K), at prices ``y`` (3 N,) of the limits.
+
+    The node of each ``master`` (K,) is given; the others as in `loads`.
+    """
     n, apps = paid.shape
     for k in range(apps):
         i = master[k]
@@ -145,7 +149,7 @@ def factor(elimination: Elimination, q: Floats, r: Floats, top: Floats) -> None:
 def ascend(
     elimination: Elimination, g: Floats, off: Floats, c: Floats, vc: Floats, side: Floats
 ) -> None:
-    """Carry the right side ``g`` (N, K) and the offsets (3 N,) up.
+    """Carry the right side ``g`` (N, K) and the offsets ``off`` (3 N,) up.
 
     ``c`` (N, K) and ``side`` are 0 at first: ``side`` (K,) gets what arrives at the totals,
     ``c[0]`` what arrives at the root; ``vc`` (3 N,) is what `descend` needs.
@@ -183,9 +187,9 @@ def descend(
 ) -> None:  # fmt: skip
     """Carry the solution down, from the ``totals`` (K,) and ``pi[0]``, the prices at the root.
 
-    Writes ``pi`` (N, K), the forces y = theta * (load + offset) (3 N,), and p = x / d (N, K), each
-    from what it is the sum of: a product of a large theta (or 1 / d) with a small difference would
-    be noise.
+    Writes ``pi`` (N, K), the forces ``y`` (3 N,) = theta * (load + offset), and ``p`` (N, K) = x /
+    d, each from what it is the sum of: a product of a large theta (or 1 / d) with a small
+    difference would be noise. The others as in `ascend`.
     """
     parent, v, _, _, qv, w, delta = elimination
     n, apps = g.shape

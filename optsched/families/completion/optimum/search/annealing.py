@@ -107,7 +107,7 @@ def anneal(
 
 @kernel(nogil=True)
 def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
-    """Fill ``out`` with jobs to take out, and all that are not in; return how many."""
+    """Fill ``out`` (J,) with jobs to take out, and all that are not in; return how many."""
     jobs = plans.mode.size
     near, found = np.empty(jobs, np.int64), 0
     size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
@@ -139,7 +139,10 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
 
 @kernel(nogil=True)
 def _sort(tables: Tables, spare: Plans, out: Ints, number: int, keys: Floats, state: State) -> None:
-    """Sort jobs ``out`` (J,) at random, roughly by density, or roughly as they started."""
+    """Sort jobs ``out`` (J,) at random, roughly by density, or roughly as they started.
+
+    ``keys`` (J,) is scratch.
+    """
     kind = int(draw(state) * 3)
     for x in range(number):
         i, noise, key = out[x], draw(state), 0.0

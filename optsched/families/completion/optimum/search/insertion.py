@@ -146,7 +146,7 @@ def _fits(tables: Tables, m: int, n: int, p: int, s: int, left: Ints) -> bool:
 
 @kernel(nogil=True)
 def _window(cost: Floats, begin: int, end: int, g: int) -> float:
-    """Return the cost of a unit on class g in a window, of prefix sums (L + 1, C)."""
+    """Return the cost of a unit on class g in a window; ``cost`` (L + 1, C) has prefix sums."""
     last = cost.shape[0] - 1
     return float(cost[min(end, last), g] - cost[min(begin, last), g])
 
@@ -233,7 +233,7 @@ def _on_many(
 ) -> float:
     """Find servers for workers and PS; return their cost, ``limit`` if that is not less.
 
-    The arrays are those of `_on_one`.
+    The arrays are as in `_on_one`.
     """
     m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
     classes = tables.worker_cost.shape[2]

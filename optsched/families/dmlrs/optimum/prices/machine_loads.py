@@ -137,7 +137,11 @@ def best_loads(machines: Machines, bound: Floats, out: Ints, scratch: Scratch) -
 def _fractional(
     value: Floats, size: Floats, most: Ints, order: Ints, first: int, last: int, left: float
 ) -> float:
-    """Return the value of the fractional knapsack of the items in positions ``first`` on."""
+    """Return the value of the fractional knapsack of the items in positions ``first`` on.
+
+    ``value`` and ``size`` of one, and ``most`` of them, are (n,), by item; positions are those in
+    ``order`` (n,). Sizes, and what is ``left``, are in one unit.
+    """
     total = 0.0
     for k in range(first, last):
         j = order[k]

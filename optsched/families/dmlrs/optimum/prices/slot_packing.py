@@ -139,7 +139,7 @@ def pack_slot(t: int, slots: Slots, number: Ints, group: Ints) -> float:
 
 @kernel
 def net(value: float, price: Floats, load: Floats) -> float:
-    """Return what workers are worth beyond the price of their ``load``, shape (R,)."""
+    """Return what workers are worth beyond ``price`` (R,) of a unit times their ``load`` (R,)."""
     worth = value
     for r in range(price.size):
         worth -= price[r] * load[r]
@@ -148,7 +148,7 @@ def net(value: float, price: Floats, load: Floats) -> float:
 
 @kernel
 def holds(load: Floats, free: Floats) -> bool:
-    """Whether a load, which is below 0 if it is impossible, fits."""
+    """Whether a ``load`` (R,), below 0 if it is impossible, fits into ``free`` (R,) units."""
     fits = True
     for r in range(free.size):
         fits = fits and 0.0 <= load[r] <= free[r]
@@ -201,7 +201,10 @@ def surrogate(machine: Machine) -> Knapsack:
 def promised(
     most: Floats, density: Floats, order: Ints, items: int, first: int, left: float
 ) -> float:
-    """Return the fractional knapsack of the items of a set from position ``first`` on."""
+    """Return the fractional knapsack of the items of a set from position ``first`` on.
+
+    The arrays are as in `Knapsack`.
+    """
     total = 0.0
     for k in range(first, order.size):
         j = order[k]
@@ -219,10 +222,10 @@ def promised(
 def set_values(
     machine: Machine, sack: Knapsack, forced: int, worth: Floats, closure: Floats
 ) -> float:
-    """Fill ``worth`` of every set of items: its best load, -inf if a part of it is as good.
+    """Fill ``worth`` (2**n,) of every set of items: its best load, -inf if a part of it is as good.
 
-    ``closure`` is scratch memory. Returns how much more any set might be worth, if a search had to
-    be cut short.
+    ``closure`` (2**n,) is scratch memory. Returns how much more any set might be worth, if a search
+    had to be cut short.
     """
     n, steps, excess = machine.item.size, plain_int(MOST_STEPS), 0.0
     worth[0], closure[0] = 0.0, 0.0
@@ -250,7 +253,8 @@ def best_of_set(
 ) -> tuple[float, int]:
     """Search the best load with some workers of every item of a set, above ``floor``.
 
-    Returns its worth, -inf if there is none, and how many steps are left.
+    Returns its worth, -inf if there is none, and how many steps are left; ``y`` (n,) gets the
+    workers of each item.
     """
     value, price, load, capacity, lower, upper, item = machine
     size, density, most, order = sack

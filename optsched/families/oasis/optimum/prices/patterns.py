@@ -147,7 +147,7 @@ def best_patterns(asked: Knapsacks, best: Floats, out: Ints, nodes: int, steps: 
 
 @kernel(inline="always")
 def rank(key: Floats, n: int, order: Ints) -> None:
-    """Sort the first n entries of ``key``; ``order`` says where they were. Ties by that place."""
+    """Sort the first n of ``key`` (n,); ``order`` (n,) says where they were. Ties by that place."""
     for j in range(n):
         order[j] = j
     gap = n
@@ -213,9 +213,9 @@ def resource_prices(items: _Items, n: int, steps: int, best: Floats) -> None:
 def _depth_first(items: _Items, size: Floats, order: Ints, n: int, nodes: int, out: Ints) -> float:
     """Search all patterns, densest job first; cut where the surrogate knapsack promises no more.
 
-    ``size`` (n or more,) is what an item takes of the surrogate resource, ``order`` names the items
-    by density; ``out`` (I,) receives the pattern on top of what it holds. Returns the best value,
-    or the greatest promise that is still open after ``nodes`` nodes.
+    ``size`` (n or more,) is what an item takes of the surrogate resource, ``order`` (n or more,)
+    names the items by density; ``out`` (I,) receives the pattern on top of what it holds. Returns
+    the best value, or the greatest promise that is still open after ``nodes`` nodes.
     """
     value, demand, free, item, most = items
     resources = free.size
@@ -284,6 +284,7 @@ def _depth_first(items: _Items, size: Floats, order: Ints, n: int, nodes: int, o
 
 @kernel(fastmath={"nnan", "nsz"})
 def _shift_min(old: Floats, new: Floats, n: int, cost: float, work: int) -> None:
+    """Let n more workers at ``cost`` compete: ``new[s]`` is at most that beyond ``old[s - n]``."""
     for s in range(n, work):
         x = old[s - n] + cost
         new[s] = x if x < new[s] else new[s]
@@ -324,9 +325,9 @@ def windowed_costs(job: Window, first: int, last: int, table: Floats, ending: Fl
 def windowed_backtrack(
     job: Window, first: int, completion: int, table: Floats, ending: Floats, amount: Ints
 ) -> None:
-    """Read a cheapest job that ends in ``completion`` out of `windowed_costs`' table.
+    """Read a cheapest job that ends in ``completion`` out of a table.
 
-    ``amount`` (T,) receives its workers.
+    ``table`` and ``ending`` as in `windowed_costs`; ``amount`` (T,) receives its workers.
     """
     worker_price, ps_price, ps_needed, lower, upper, work = job
     s = work

@@ -78,7 +78,10 @@ class Scratch(NamedTuple):
 
 @kernel(inline="always")
 def next_class(unit: Floats, s: int, room: Floats, c: int) -> int:
-    """Return the class that comes after ``c`` (-1: the first) by price in slot ``s``; or -1."""
+    """Return the class that comes after ``c`` (-1: the first) by price in slot ``s``; or -1.
+
+    ``unit`` (C, T) as in `Scratch`; ``room`` (C,) for workers (PS), 0: no part in it.
+    """
     found = -1
     for k in range(room.size):
         if room[k] < 1.0 or k == c:
@@ -92,7 +95,10 @@ def next_class(unit: Floats, s: int, room: Floats, c: int) -> int:
 
 @kernel
 def _fill(unit: Floats, s: int, room: Floats, most: int, cost: Floats) -> int:
-    """Fill in the least cost of 0, 1, ..., ``most`` workers (PS); return how many there are."""
+    """Fill in the least ``cost[n]`` of n = 0..``most`` workers (PS); return how many there are.
+
+    The others as in `next_class`.
+    """
     cost[0], n, c = 0.0, 0, next_class(unit, s, room, -1)
     while n < most and c >= 0:
         for _ in range(min(most - n, int(room[c]))):
@@ -111,7 +117,10 @@ def _lines(
     rate: float,
     scratch: Scratch,
 ) -> int:
-    """Write the segments of W(n) + P(rho n), slopes ascending; return how many there are."""
+    """Write the segments of W(n) + P(rho n), slopes ascending; return how many there are.
+
+    ``unit`` as in `Scratch`; ``rooms`` (C,) for workers, for PS.
+    """
     used, n = 0, 0.0
     c, d = next_class(unit[0], s, rooms[0], -1), next_class(unit[1], s, rooms[1], -1)
     ends = rooms[0][c] if c >= 0 else 0.0
@@ -141,7 +150,10 @@ def _hulls(
     servers: Ints,
     scratch: Scratch,
 ) -> int:
-    """Write the segments of the lower hull of the cost; return how many there are."""
+    """Write the segments of the lower hull of the cost; return how many there are.
+
+    ``unit`` and ``rooms`` as in `_lines`; n workers need ``servers[n]`` PS.
+    """
     cost, ps = scratch.cost[0], scratch.cost[1]
     _fill(unit[0], s, rooms[0], most, cost)
     _fill(unit[1], s, rooms[1], servers[most], ps)
@@ -200,6 +212,7 @@ def _use(
     """Add what the workers (PS) from ``part[0]`` to ``part[1]`` of a slot use, times ``part[2]``.
 
     ``slot`` is the one of the job's window, and of the horizon; ``usage`` has shape (C, R, T).
+    ``unit`` and ``room`` as in `next_class`; ``demand`` (R,) of one.
     """
     s, t = slot
     low, high, share = part
@@ -222,7 +235,10 @@ def unit_prices(
     prices: tuple[Floats, Floats],
     scratch: Scratch,
 ) -> None:
-    """Write what one worker and one PS of job ``i`` cost, by class and slot of its window."""
+    """Write what one worker and one PS of job ``i`` cost, by class and slot of its window.
+
+    ``prices`` (C, R, T) of a unit of workers' machines, of PS'.
+    """
     for side in range(2):
         unit, price, demand = scratch.unit[side], prices[side], sides[side].demand[i]
         for c in range(price.shape[0]):

@@ -50,7 +50,10 @@ class Machines(NamedTuple):
 
 @kernel
 def _holds(free: Floats, h: int, demand: Floats, most: int) -> int:
-    """Return how many workers (PS) a machine holds now, at most ``most``; ``free`` is (R, H)."""
+    """Return how many workers (PS) a machine holds now, at most ``most``.
+
+    What is ``free`` (R, H), and the ``demand`` (R,) of one, are in units of the resources.
+    """
     for r in range(demand.size):
         d = demand[r]
         if d > 0.0:
@@ -87,7 +90,8 @@ def _offers(
     """Collect the cheapest places for ``limit`` workers in a slot; return how many machines.
 
     A machine that is full then, but for what is left of some resource, asks ``stranded`` times the
-    worth of that, too. Who asks ``dearest`` or more is not asked.
+    worth of that, too. Who asks ``dearest`` or more is not asked. ``unit`` (C, T) is the price of a
+    worker, ``price`` (C, R, T) that of a unit of each resource; ``demand`` (R,) of a worker.
     """
     free, size, held = machines.free[t], 0, 0.0
     for c in range(machines.begin.size - 1):

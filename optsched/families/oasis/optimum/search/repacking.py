@@ -142,7 +142,7 @@ def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
 
 @kernel(inline="always")
 def _all_of_it(capacity: Floats, total: Floats) -> None:
-    """Fill in what all machines (H, R) have of each resource (R,)."""
+    """Fill in what all machines have, by ``capacity`` (H, R), of each resource, ``total`` (R,)."""
     machines, resources = capacity.shape
     for r in range(resources):
         total[r] = 0.0
@@ -152,7 +152,10 @@ def _all_of_it(capacity: Floats, total: Floats) -> None:
 
 @kernel(inline="always")
 def _left(t: int, i: int, side: Side, total: Floats) -> float:
-    """Return how many workers of job i the free amounts of all machines together would hold."""
+    """Return how many workers of job i the free amounts of all machines together would hold.
+
+    ``total`` (R,) as in `_all_of_it`.
+    """
     demand = side.demand
     bound = float(side.most[i])
     for r in range(total.size):
