@@ -1,9 +1,14 @@
-"""Every kernel says what its arrays are, in its docstring or beside them: their shapes at least."""
+"""Every kernel says what its arrays are, in its docstring or beside them: shapes, and units.
+
+The unit is asked of amounts of resources, of prices and of times, which could be in any; other
+arrays are numbers of something, as their names or sentences say.
+"""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +18,11 @@ import optsched
 
 ROOT = Path(optsched.__file__).parent
 ARRAY = re.compile(r"\b(Ints|Floats|Flags|Small|Medium|Unsigned|Marks|NDArray)\b")
+UNITS = {  # by the last word of an array's name: what its definition must speak of
+    r"(^|_)(demand|capacity|free|load|usage)s?$": r"\b(units?|flop|bytes|whether)\b|\bshares? of",
+    r"(^|_)(price|cost|rent)s?$": r"\b(units?|workers?|PS|jobs?|load|items?|runs?|overhead)\b",
+    r"(^|_)(duration|arrival|completion|slot)s?$": r"\b(slots?|seconds)\b",
+}
 REFERENCE = re.compile(r"\bas\s+in\s+`(\w+)`")  # "arrays as in `cheapest`"
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -25,6 +35,9 @@ def definitions() -> Iterator[tuple[Path, Definition]]:
 
 
 DEFINED = [*definitions()]
+BY_NAME: dict[str, list[tuple[Path, Definition]]] = defaultdict(list)
+for _path, _node in DEFINED:
+    BY_NAME[_node.name].append((_path, _node))
 KERNELS = {
     f"{path.relative_to(ROOT)}:{node.name}": (path, node)
     for path, node in DEFINED
@@ -71,8 +84,9 @@ def said(path: Path, node: Definition, name: str, line: int) -> bool:
     )
     return any(re.search(form, doc) for form in forms) or any(
         said(there, other, name, at)
-        for there, other in DEFINED
-        if other.name in REFERENCE.findall(doc) and other is not node
+        for referred in REFERENCE.findall(doc)
+        for there, other in BY_NAME[referred]
+        if other is not node
         for known, _, at in parts(other)
         if known == name
     )
@@ -85,6 +99,35 @@ def test_arrays_have_shapes(name):
         a for a, kind, at in parts(node) if ARRAY.search(kind) and not said(path, node, a, at)
     ]
     assert not silent, f"{name}: says no shape of {', '.join(silent)}"
+
+
+def told(path: Path, node: Definition) -> str:
+    """Return all that a definition says of its arrays, and those that it refers to."""
+    doc = ast.get_docstring(node) or ""
+    text = [doc]
+    if isinstance(node, ast.ClassDef):
+        lines = path.read_text("utf-8").splitlines()[node.lineno - 1 : node.end_lineno]
+        text += [line.partition("  # ")[2] for line in lines]
+    text += [
+        told(there, other)
+        for referred in REFERENCE.findall(doc)
+        for there, other in BY_NAME[referred]
+        if other is not node
+    ]
+    return "\n".join(text)
+
+
+@pytest.mark.parametrize("name", [*KERNELS, *TUPLES])
+def test_arrays_have_units(name):
+    path, node = (KERNELS | TUPLES)[name]
+    text = told(path, node)
+    silent = [
+        a
+        for a, kind, _ in parts(node)
+        for ending, unit in UNITS.items()
+        if ARRAY.search(kind) and re.search(ending, a) and not re.search(unit, text, re.IGNORECASE)
+    ]
+    assert not silent, f"{name}: says no unit of {', '.join(silent)}"
 
 
 def test_kernels_are_found():

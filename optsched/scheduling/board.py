@@ -131,6 +131,7 @@ def book(
         Side (0: workers), slot, machine, how many.
     worker_demand, ps_demand : shape (R,)
     worker_free, ps_free : shape (T, R, H)
+        Units, as all demands.
     """
     for k in range(entries.shape[0]):
         side, t, h, n = entries[k]

@@ -188,10 +188,10 @@ class BipartiteArrays(Closed):
     port_of: Ints  # (C,) port of each copy
     nth: Ints  # (C,) the copy's number among its port's, from 0
     request: Floats  # (C, K)
-    beta: Floats  # (K,)
-    capacity: Floats  # (R * K,)
+    beta: Floats  # (K,) overhead of a unit
+    capacity: Floats  # (R * K,) units of the row's resource
     kind: Ints  # (R * K,) index in KINDS
-    alpha: Floats  # (R * K,)
+    alpha: Floats  # (R * K,) the parameter of its utility
     start: Ints  # (R * K + 1,) first channel of each row
     row: Ints  # (N,) row of each channel
     port: Ints  # (N,) copy of each channel
@@ -249,10 +249,10 @@ class Rows(NamedTuple):
     start: Ints  # (R * K + 1,) first channel of each row
     port: Ints  # (N,) copy of each channel
     kind: Ints  # (R * K,) index in KINDS
-    alpha: Floats  # (R * K,)
-    beta: Floats  # (K,)
+    alpha: Floats  # (R * K,) the parameter of its utility
+    beta: Floats  # (K,) overhead of a unit
     upper: Floats  # (N,) the most that a channel may hold
-    capacity: Floats  # (R * K,)
+    capacity: Floats  # (R * K,) units of the row's resource
 
 
 class Slot(NamedTuple):

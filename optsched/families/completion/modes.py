@@ -22,10 +22,10 @@ NEVER = 2**60
 class Modes(NamedTuple):
     """The modes of a job, by rising (duration, worker type, number, q)."""
 
-    worker_type: Ints  # (G,)
-    together: Ints  # (G,) q
-    workers: Ints  # (G,)
-    duration: Ints  # (G,)
+    worker_type: Ints  # (G,) index
+    together: Ints  # (G,) q, 0 or 1
+    workers: Ints  # (G,) how many
+    duration: Ints  # (G,) slots
     mask: Ints  # (G,) bit p: PS type p will do; ring: 1
 
     @property
@@ -50,8 +50,8 @@ class Modes(NamedTuple):
 class Types(NamedTuple):
     """Demands of all kinds of workers and PS, and how many PS workers elsewhere need."""
 
-    worker_demand: Ints  # (M, R)
-    ps_demand: Ints  # (P, R)
+    worker_demand: Ints  # (M, R) units of each resource
+    ps_demand: Ints  # (P, R) the same
     ps_needed: Ints  # (M, P, most + 1)
     ring: bool
 
@@ -131,7 +131,7 @@ class Cluster:
 def placeable(types: Types, modes: Modes, capacity: Ints, count: Ints) -> Ints:
     """Return the masks (G,) without the PS types that fit nowhere on empty servers.
 
-    One server of each class has ``capacity`` (C, R), and there are ``count`` (C,) of them.
+    One server of each class has ``capacity`` (C, R) units, and there are ``count`` (C,) of them.
     """
     e, z, needed, ring = types
     worker_type, together, workers, _, mask = modes

@@ -26,7 +26,7 @@ def plain_int(x: int) -> int:
 
 @kernel(fastmath={"nnan", "nsz"})
 def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
-    """Price of one worker on every machine: ``out[h] = sum_r price[r, h] demand[r]``."""
+    """Price of one worker, by units: ``out[h] = sum_r price[r, h] demand[r]`` on machine h."""
     out[:] = 0.0
     for r in range(demand.size):
         if demand[r] > 0.0:
@@ -37,7 +37,7 @@ def unit_prices(price: Floats, demand: Floats, out: Floats) -> None:
 
 @kernel(fastmath={"nnan", "nsz"})
 def rooms(free: Floats, demand: Floats, most: int, out: Floats) -> None:
-    """Count what every machine holds: ``out[h] = min(most, floor(free[r, h] / demand[r]))``."""
+    """Count by units what fits: ``out[h] = min(most, floor(free[r, h] / demand[r]))``."""
     out[:] = most
     for r in range(demand.size):
         if demand[r] > 0.0:
@@ -67,7 +67,7 @@ def charge_leftovers(price: Floats, free: Floats, room: Floats, share: float, ou
 
 @kernel(inline="always")
 def _goes_before(price: Floats, a: int, b: int) -> bool:
-    """Whether machine a is cheaper, ``price`` (H,), or as cheap and of a lower index."""
+    """Whether a worker is cheaper on machine a, ``price`` (H,), or as cheap and a is lower."""
     if price[a] < price[b] * SAME_PRICE:
         return True
     if price[b] < price[a] * SAME_PRICE:
@@ -77,7 +77,7 @@ def _goes_before(price: Floats, a: int, b: int) -> bool:
 
 @kernel
 def _sift(heap: Ints, size: int, price: Floats, k: int) -> None:
-    """Let entry k of a ``heap`` (H,) of machines by ``price`` (H,) sink to its place."""
+    """Let entry k of a ``heap`` (H,) of machines by ``price`` (H,) of a worker sink to its place."""
     while True:
         child = 2 * k + 1
         if child >= size:
@@ -173,7 +173,7 @@ def place(
 def slot_cost(
     worker_cost: Floats, workers: int, ps_cost: Floats, ps: int, ps_needed: Ints, cost: Floats
 ) -> int:
-    """Fill ``cost[n] = worker_cost[n] + ps_cost[ps_needed[n]]``; return the largest n."""
+    """Fill ``cost[n] = worker_cost[n] + ps_cost[ps_needed[n]]``; return the most workers n."""
     n = 0
     while n <= workers and ps_needed[n] <= ps:
         cost[n] = worker_cost[n] + ps_cost[ps_needed[n]]

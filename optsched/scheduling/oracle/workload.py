@@ -91,7 +91,7 @@ def hull_costs(slopes: Floats, lengths: Ints, held: int, work: int) -> tuple[flo
 
 @kernel(fastmath={"nnan", "nsz"})
 def _relax_block(old: Floats, new: Floats, cost: Floats, most: int, lo: int, hi: int) -> None:
-    """new[s] = min over n <= most of old[s - n] + cost[n], for s in lo..hi-1 with s >= most."""
+    """new[s] = min over n <= most workers of old[s - n] + cost[n], for s in lo..hi-1, s >= most."""
     for s in range(lo, hi):
         new[s] = old[s]
     n = 1

@@ -27,20 +27,20 @@ class Places(NamedTuple):
     """Where the tasks of a job may go: a place is a copy and a machine, copy by copy."""
 
     first: Ints  # (C + 1,) first place of each copy
-    machine: Ints  # (places,)
+    machine: Ints  # (places,) index
     nth: Ints  # (places,) the channel's number among those of the row
     tasks: Ints  # (C,) tasks of a job
     start: Ints  # (R * K + 1,) first channel of each row
-    request: Floats  # (C, K)
-    capacity: Floats  # (R, K)
+    request: Floats  # (C, K) units of each resource, of a task
+    capacity: Floats  # (R, K) units of each resource
 
 
 class Scratch(NamedTuple):
     """What is known while the tasks of a slot are placed."""
 
-    used: Floats  # (R, K), at first 0
+    used: Floats  # (R, K) units of each resource, at first 0
     score: Floats  # (R,), at first 0
-    free: Flags  # (places,)
+    free: Flags  # (places,) whether nobody has it
 
 
 class BinPacking(Baseline):

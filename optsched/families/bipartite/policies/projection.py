@@ -36,18 +36,18 @@ class Channels(NamedTuple):
 
     start: Unsigned  # (rows + 1,) first channel of each row
     port: Unsigned  # (n,) copy of each channel
-    resource: Unsigned  # (rows,)
+    resource: Unsigned  # (rows,) index
     kind: Ints  # (rows,) index in KINDS
-    alpha: Floats  # (rows,)
-    beta: Floats  # (K,)
-    upper: Floats  # (n,)
-    capacity: Floats  # (rows,)
+    alpha: Floats  # (rows,) the parameter of its utility
+    beta: Floats  # (K,) overhead of a unit
+    upper: Floats  # (n,) the most that a channel may hold
+    capacity: Floats  # (rows,) units of the row's resource
 
 
 class Ascent(NamedTuple):
     """What gradient ascent knows of its last decision, and works with."""
 
-    totals: Floats  # (K, C) S_lk
+    totals: Floats  # (K, C) S_lk, units of each resource
     chosen: Ints  # (C,) k* of each copy
     step: Floats  # (C,) of each copy
     price: Floats  # (K, C) what a step takes off for the overhead

@@ -28,8 +28,8 @@ class Options(NamedTuple):
     """What each run may have on a server of one class."""
 
     first: Ints  # (E + 1,) options of every run, the most credits first
-    credit: Ints  # (O,)
-    load: Ints  # (O, R)
+    credit: Ints  # (O,) credits of the run
+    load: Ints  # (O, R) units of each resource
     what: Ints  # (O, 3) workers that count, host, whether all is together
 
 
@@ -85,7 +85,7 @@ def _add(options: Options, at: int, n: int, credit: int, load: Ints, what: Ints)
     """Add an option behind ``n``, of a run whose first is ``at``; return how many there are.
 
     None is added that earns nothing, or no more than another one that takes no more. It takes
-    ``load`` (R,) and is noted as ``what`` (3,), both as a row of `Options`.
+    ``load`` (R,) units and is noted as ``what`` (3,), both as a row of `Options`.
     """
     if credit <= 0:
         return n
@@ -125,7 +125,7 @@ def options_of(
     most: int,
     nodes: Ints,
 ) -> Options:
-    """Return what runs with credits ``given`` (E, 2) may have on a server of ``capacity`` (R,).
+    """Return what runs with credits ``given`` (E, 2) may have on a server: ``capacity`` (R,) units.
 
     Where there are more than ``most`` options, ``nodes`` (1,) is set to -1; else it is counted down
     by the comparisons. The columns of ``runs`` (E, 7) are TYPE to LAST.
@@ -189,7 +189,7 @@ def options_of(
 
 @kernel
 def _fits(free: Ints, layers: int, load: Ints) -> bool:
-    """Whether a load (R,) fits into what is ``free`` (L, R) in some of the slots."""
+    """Whether a load (R,) fits into the units that are ``free`` (L, R) in some of the slots."""
     for t in range(free.shape[0]):
         if (layers >> t) & 1:
             for r in range(load.size):
@@ -200,7 +200,7 @@ def _fits(free: Ints, layers: int, load: Ints) -> bool:
 
 @kernel
 def _take(free: Ints, layers: int, load: Ints, sign: int) -> None:
-    """Take a load (R,) from what is ``free`` (L, R) in some of the slots."""
+    """Take a load (R,) from the units that are ``free`` (L, R) in some of the slots."""
     for t in range(free.shape[0]):
         if (layers >> t) & 1:
             for r in range(load.size):
@@ -209,7 +209,7 @@ def _take(free: Ints, layers: int, load: Ints, sign: int) -> None:
 
 @kernel
 def _first(options: Options, x: int, free: Ints, layers: Ints, least: Ints) -> int:
-    """Return the first option of run x that fits into what is ``free`` (L, R), or the next run's.
+    """Return the first option of run x that fits into ``free`` (L, R) units, or the next run's.
 
     ``least`` (R,) is filled in: what is free in all slots of the run, those of its ``layers`` (E,),
     as bits.
@@ -234,7 +234,7 @@ def _multipliers(options: Options, capacity: Ints, layers: Ints, number: int) ->
     """Return prices of what is free, shape (L, R), at which no share earns much: a good bound.
 
     By subgradients, in floats, then cut to whole numbers: any prices will do. A server has
-    ``capacity`` (R,) in each slot; ``layers`` (E,) are the slots of each run, as bits.
+    ``capacity`` (R,) units in a slot; ``layers`` (E,) are the slots of each run, as bits.
     """
     runs, resources = layers.size, capacity.size
     price, best_price = np.zeros((number, resources)), np.zeros((number, resources))
@@ -303,7 +303,7 @@ def best_share(
 
     Parameters
     ----------
-    capacity : shape (R,)
+    capacity : shape (R,), units
     layers : shape (E,)
         Bits of the slots in which each run stands, ``number`` of them.
     held : shape (E, 3)

@@ -45,7 +45,7 @@ class Demand(NamedTuple):
 class Pool(NamedTuple):
     """States that were reached: what is over, and what runs on."""
 
-    slot: Ints  # (N,)
+    slot: Ints  # (N,) slots that have passed
     mask: Ints  # (N,) jobs that have started
     value: Ints  # (N,) weight * completion of these, on the cheapest path
     ended: Flags  # (N,) whether some job ends there

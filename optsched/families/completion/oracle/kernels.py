@@ -44,7 +44,7 @@ class Request(NamedTuple):
 
 @kernel
 def _fits(free: tuple[Ints, Ints], h: int, e: Ints, n: int, z: Ints, s: int) -> bool:
-    """Whether n workers and s PS fit on server h; ``free`` (H, R) is least in two windows.
+    """Whether n workers and s PS fit on server h; ``free`` (H, R) units are least in two windows.
 
     They take ``e`` (R,) and ``z`` (R,) each.
     """

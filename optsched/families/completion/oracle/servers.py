@@ -17,7 +17,7 @@ MOST_ROOM = 10_000
 class State(NamedTuple):
     """What is free on servers, for windows that begin in a slot and last 1, 2, 4, ... slots."""
 
-    free: Ints  # (K, S, H, R) least of what is free; K = S = 1 if it is the same in every slot
+    free: Ints  # (K, S, H, R) least free units; K = S = 1 if they are the same in every slot
     room: Small  # (K, S, M, H) workers of each type that one server holds
     total: Ints  # (K, S, M) least of their sum over all servers
     top: Ints  # (K, S, M) least of the greatest
@@ -74,12 +74,12 @@ class PricedServers(NamedTuple):
     """Servers and the prices of their resources; from slot L on all is free of charge."""
 
     worker_cost: Floats  # (M, L + 1, H) of one worker from slot 0 to a slot (prefix sums)
-    ps_cost: Floats  # (P, L + 1, H)
+    ps_cost: Floats  # (P, L + 1, H) of one PS
     least: Floats  # (M, L + 1) of the cheapest worker of each slot: a bound for any window
-    free: Ints  # (K, S, H, R) as in `State`
-    room: Small  # (K, S, M, H)
-    total: Ints  # (K, S, M)
-    top: Ints  # (K, S, M)
+    free: Ints  # (K, S, H, R) units, as in `State`
+    room: Small  # (K, S, M, H) workers
+    total: Ints  # (K, S, M) workers
+    top: Ints  # (K, S, M) workers
     number: Ints  # (H,) servers of each class
 
     @classmethod
@@ -102,7 +102,7 @@ def prefix_sums(prices: Floats, demand: Ints) -> tuple[Floats, Floats]:
 
 @kernel
 def _add_up(prices: Floats, demand: Floats, total: Floats, least: Floats) -> None:
-    """Fill ``total`` (D, L + 1, H) and ``least`` (D, L + 1) at prices (L, H, R); demand (D, R)."""
+    """Fill ``total`` (D, L + 1, H), ``least`` (D, L + 1), by prices (L, H, R), demand (D, R) units."""
     for k in range(demand.shape[0]):
         for t in range(prices.shape[0]):
             low = np.inf

@@ -29,7 +29,7 @@ class Line(NamedTuple):
 def units_of(cost: Floats, k: int, start: int, end: int, out: Floats) -> float:
     """Fill ``out`` (H,) with the cost of one of kind k in a window; return the least.
 
-    ``cost`` (K, L + 1, H) are prefix sums.
+    ``cost`` (K, L + 1, H) are prefix sums over slots, of one worker (PS).
     """
     last = cost.shape[1] - 1
     before, after = cost[k, min(start, last)], cost[k, min(end, last)]

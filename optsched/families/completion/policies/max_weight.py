@@ -154,7 +154,7 @@ class Use(NamedTuple):
 def raise_prices(
     types: Types, servers: PricedServers, use: Use, start: int, end: int, hosts: Ints, load: Ints
 ) -> None:
-    """Note the use of what a job takes, ``load`` (H, R), and bring prices of its hosts up to date.
+    """Note the units that a job takes, ``load`` (H, R), and bring prices of its hosts up to date.
 
     ``hosts`` are the servers, by (number,), on which it takes something.
     """

@@ -76,8 +76,8 @@ def inner_costs(
     ----------
     worker, ps : shape (C,)
         Price of one worker, one PS, on a machine of each class.
-    free : shape (C, R)
-    alpha, beta : shape (R,)
+    free : shape (C, R), units
+    alpha, beta : shape (R,), units of a worker, a PS
     needed : shape (N + 1,)
         PS that n workers need, below 0: impossible.
     """

@@ -30,9 +30,9 @@ def linked_costs(
     ----------
     worker, ps : shape (C,)
         Price of one worker, one PS, on a machine of each class.
-    free : shape (C, R)
+    free : shape (C, R), units
     count : shape (C,)
-    alpha, beta : shape (R,)
+    alpha, beta : shape (R,), units of a worker, a PS
     needed : shape (K + 1, K + 1)
         PS that they need, below 0: impossible.
     """

@@ -37,8 +37,8 @@ def best_packing(worth: Ints, load: Ints, capacity: Ints, count: Ints, forced: i
     worth : shape (C, n, N + 1)
         Of n workers of each job on a machine of each class; -NONE: not allowed. No workers are
         worth nothing.
-    load : shape (n, N + 1, R)
-    capacity : shape (C, R)
+    load : shape (n, N + 1, R), units
+    capacity : shape (C, R), units
     count : shape (C,)
     forced : int
         The set of jobs, as bits, that must have a place.
@@ -74,7 +74,7 @@ def set_worths(worth: Ints, load: Ints, capacity: Ints, forced: int) -> Ints:
     """Return for every set of jobs the worth of the best load of one machine, or a bound on it.
 
     -NONE if there is none, or if a part of the set that lacks no forced job is worth as much; shape
-    (2**n,). ``worth`` (n, N + 1), ``load`` (n, N + 1, R) and ``capacity`` (R,) are of this machine.
+    (2**n,). ``worth`` (n, N + 1), ``load`` (n, N + 1, R) and ``capacity`` (R,), in units, are its.
     """
     n = worth.shape[0]
     most = np.zeros(n, np.int64)
@@ -175,7 +175,7 @@ def best_of_set(
 
     Parameters
     ----------
-    capacity : shape (R,)
+    capacity : shape (R,), units
     members : shape (m,)
         Jobs, the densest first.
     whole : int

@@ -73,7 +73,7 @@ def priced_machines(
 
 @kernel
 def fits(free: Floats, h: int, job: Request, n: int, m: int) -> bool:
-    """Whether n workers and m PS fit into what is ``free`` (R, H) on machine ``h``."""
+    """Whether n workers and m PS fit into the units ``free`` (R, H) on machine ``h``."""
     good = True
     for r in range(free.shape[0]):
         good = good and n * job.worker_demand[r] + m * job.ps_demand[r] <= free[r, h]

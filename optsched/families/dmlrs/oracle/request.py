@@ -104,7 +104,7 @@ class Offers(NamedTuple):
 
     work: Ints  # (T, O) of the options, ascending
     kind: Ints  # (T, O) of the options, as in `Best.amount`
-    cost: Floats  # (T, O)
+    cost: Floats  # (T, O) of all their workers and PS
     size: Ints  # (T,) how many options there are
     slopes: Floats  # (2, T O) segments of the hull: of all slots together, of one
     lengths: Ints  # (2, T O) their work

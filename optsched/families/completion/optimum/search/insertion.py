@@ -321,7 +321,7 @@ def _sum(out: Ints, unit: Floats, of: Ints) -> float:
 
 @kernel(nogil=True, error_model="numpy")
 def lost_room(tables: Tables, value: Floats, left: Ints, load: Ints) -> float:
-    """Return what the room is worth that ``load`` (R,) takes of what is ``left`` (R,) on a server.
+    """Return what the room is worth that ``load`` (R,) takes of units ``left`` (R,) on a server.
 
     The sum over types of workers, of which one has ``value`` (M,).
     """

@@ -43,7 +43,7 @@ class Tables(NamedTuple):
 class Servers(NamedTuple):
     """What is free on single servers."""
 
-    free: Ints  # (H, S, R)
+    free: Ints  # (H, S, R) units of each resource
     room: Small  # (S, M, H) workers that a server holds
     total: Ints  # (M, S) their sum over the servers
 

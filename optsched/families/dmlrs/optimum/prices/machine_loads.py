@@ -24,8 +24,8 @@ class Machines(NamedTuple):
     """What B machines may host of n items: maximize ``value[b] @ y``, ``demand.T @ y`` fits."""
 
     value: Floats  # (B, n) of one of each item
-    demand: Floats  # (n, R)
-    capacity: Floats  # (B, R)
+    demand: Floats  # (n, R) units of each resource
+    capacity: Floats  # (B, R) the same
     upper: Ints  # (B, n) most of each item
 
 
@@ -34,7 +34,7 @@ class Scratch(NamedTuple):
 
     floats: Floats  # (5, n + 1)
     ints: Ints  # (4, n + 1)
-    free: Floats  # (n + 1, R)
+    free: Floats  # (n + 1, R) units of each resource
 
 
 @kernel(error_model="numpy")

@@ -34,12 +34,12 @@ class Slots(NamedTuple):
 class Machine(NamedTuple):
     """What one machine may host: jobs, their worth and loads, the prices it charges."""
 
-    value: Floats  # (I, N + 1)
-    price: Floats  # (R,)
-    load: Floats  # (I, N + 1, R)
-    capacity: Floats  # (R,)
-    lower: Ints  # (I,)
-    upper: Ints  # (I,)
+    value: Floats  # (I, N + 1) of n workers
+    price: Floats  # (R,) of a unit
+    load: Floats  # (I, N + 1, R) units of n workers
+    capacity: Floats  # (R,) units
+    lower: Ints  # (I,) fewest workers
+    upper: Ints  # (I,) most workers
     item: Ints  # (n,): the jobs that sets consist of
 
 

@@ -35,7 +35,7 @@ def packing_cut(
         Workers of each job in a slot, in fractions.
     demand : array of shape (I, R)
     capacity : array of shape (R,)
-        Of one machine.
+        Units of one worker; of one machine.
     upper : array of shape (I,)
         The most workers of each job.
     count : int

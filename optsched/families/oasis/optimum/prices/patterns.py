@@ -44,9 +44,9 @@ class _Items(NamedTuple):
     """The jobs of which a machine can host any, n of them, and what is free on it."""
 
     value: Floats  # (I,) of one worker, by job
-    demand: Floats  # (I, R) of one worker, by job
-    free: Floats  # (R,)
-    job: Ints  # (n or more,)
+    demand: Floats  # (I, R) units of one worker, by job
+    free: Floats  # (R,) units
+    job: Ints  # (n or more,) index
     most: Ints  # (n or more,) workers
 
 

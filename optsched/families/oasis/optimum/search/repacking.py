@@ -58,7 +58,7 @@ def fill_machines(
 ) -> None:
     """Fill machines one by one with the most valuable pattern of what is left to place.
 
-    ``number`` (J,), ``value`` and ``left`` (1, J), ``demand`` (J, R), ``capacity`` (H, R).
+    ``number`` (J,), ``value`` and ``left`` (1, J), ``demand`` (J, R), ``capacity`` (H, R) in units.
     ``hosted`` (H, J) receives the numbers, ``left`` what found no place.
     """
     machines, resources = capacity.shape
@@ -142,7 +142,7 @@ def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
 
 @kernel(inline="always")
 def _all_of_it(capacity: Floats, total: Floats) -> None:
-    """Fill in what all machines have, by ``capacity`` (H, R), of each resource, ``total`` (R,)."""
+    """Fill in the ``total`` (R,) of ``capacity`` (H, R), units of each resource."""
     machines, resources = capacity.shape
     for r in range(resources):
         total[r] = 0.0
