@@ -48,6 +48,16 @@ class Machines(NamedTuple):
     free: Floats  # (T, R, H) units
 
 
+class _Asked(NamedTuple):
+    """What a job's workers (PS) ask for, and at which prices."""
+
+    unit: Floats  # (C, T) price of a worker
+    price: Floats  # (C, R, T) price of a unit of each resource
+    machines: Machines
+    demand: Floats  # (R,) units of a worker
+    stranded: float  # share of the worth of what is left over that is charged
+
+
 @kernel
 def _holds(free: Floats, h: int, demand: Floats, most: int) -> int:
     """Return how many workers (PS) a machine holds now, at most ``most``.
@@ -75,24 +85,13 @@ def _keep(scratch: Scratch, size: int, held: float, enough: float) -> tuple[int,
 
 
 @kernel
-def _offers(
-    t: int,
-    s: int,
-    unit: Floats,
-    price: Floats,
-    machines: Machines,
-    demand: Floats,
-    stranded: float,
-    limit: int,
-    dearest: float,
-    slot: Scratch,
-) -> int:
+def _offers(t: int, s: int, asked: _Asked, limit: int, dearest: float, slot: Scratch) -> int:
     """Collect the cheapest places for ``limit`` workers in a slot; return how many machines.
 
     A machine that is full then, but for what is left of some resource, asks ``stranded`` times the
-    worth of that, too. Who asks ``dearest`` or more is not asked. ``unit`` (C, T) is the price of a
-    worker, ``price`` (C, R, T) that of a unit of each resource; ``demand`` (R,) of a worker.
+    worth of that, too. Who asks ``dearest`` or more is not asked.
     """
+    unit, price, machines, demand, stranded = asked
     free, size, held = machines.free[t], 0, 0.0
     for c in range(machines.begin.size - 1):
         if unit[c, s] >= dearest:
@@ -102,15 +101,15 @@ def _offers(
             n = _holds(free, h, demand, limit)
             if n == 0:
                 continue
-            asked = unit[c, s]
+            worth = unit[c, s]
             if stranded > 0.0 and n < limit:
                 rest = 0.0
                 for r in range(demand.size):
                     rest += price[c, r, t] * (free[r, h] - n * demand[r])
-                asked += stranded * rest / n
-            if asked >= dearest or (held >= limit and asked >= slot.heap[0, 0]):
+                worth += stranded * rest / n
+            if worth >= dearest or (held >= limit and worth >= slot.heap[0, 0]):
                 continue
-            push(slot, size, asked, float(n), h, 0.0)
+            push(slot, size, worth, float(n), h, 0.0)
             size, held = _keep(slot, size + 1, held + n, float(limit))
     if size > 0 and held > limit:
         slot.heap[1, 0] -= held - limit
@@ -162,6 +161,8 @@ def insert(
     unit_prices(i, a, slots, sides, prices, scratch)
     servers = jobs.servers[jobs.first[i] : jobs.first[i] + most + 1]
     demand = (sides[0].demand[i], sides[1].demand[i])
+    worker = _Asked(scratch.unit[0], prices[0], machines[0], demand[0], stranded)
+    server = _Asked(scratch.unit[1], prices[1], machines[1], demand[1], stranded)
     heap = scratch.heap
     best, completion = least, -1
     for again in range(2):  # the second time, only what the best schedule takes
@@ -172,18 +173,7 @@ def insert(
             if again == 0 and worth <= best:
                 break
             # a worker pays its share of the PS that all of them would have
-            offers = _offers(
-                a + s,
-                s,
-                scratch.unit[1],
-                prices[1],
-                machines[1],
-                demand[1],
-                stranded,
-                servers[most],
-                np.inf,
-                slot,
-            )
+            offers = _offers(a + s, s, server, servers[most], np.inf, slot)
             ps, cheap = 0, 0.0
             for k in range(offers):
                 ps += int(slot.heap[1, k])
@@ -195,18 +185,7 @@ def insert(
             if limit == 0:
                 continue
             dearest = heap[0, 0] - cheap if held >= work else np.inf
-            offers = _offers(
-                a + s,
-                s,
-                scratch.unit[0],
-                prices[0],
-                machines[0],
-                demand[0],
-                stranded,
-                limit,
-                dearest,
-                slot,
-            )
+            offers = _offers(a + s, s, worker, limit, dearest, slot)
             for k in range(offers):
                 slope, n = slot.heap[0, k] + cheap, slot.heap[1, k]
                 if held >= work and slope >= heap[0, 0]:
@@ -246,18 +225,7 @@ def insert(
     for s in range(completion + 1):
         offers = 0
         if servers[number[s]] > 0:
-            offers = _offers(
-                a + s,
-                s,
-                scratch.unit[1],
-                prices[1],
-                machines[1],
-                demand[1],
-                stranded,
-                servers[number[s]],
-                np.inf,
-                slot,
-            )
+            offers = _offers(a + s, s, server, servers[number[s]], np.inf, slot)
         for k in range(offers):
             n, t, h = int(slot.heap[1, k]), a + s, slot.item[k]
             rows[at, 0], rows[at, 1], rows[at, 2], rows[at, 3] = 1, t, h, n
