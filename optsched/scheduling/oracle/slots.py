@@ -77,7 +77,7 @@ def _goes_before(price: Floats, a: int, b: int) -> bool:
 
 @kernel
 def _sift(heap: Ints, size: int, price: Floats, k: int) -> None:
-    """Let entry k of a ``heap`` (H,) of machines by ``price`` (H,) of a worker sink to its place."""
+    """Let entry k of a ``heap`` (H,) of machines, by ``price`` (H,) of a worker, sink down."""
     while True:
         child = 2 * k + 1
         if child >= size:

@@ -102,7 +102,7 @@ def prefix_sums(prices: Floats, demand: Ints) -> tuple[Floats, Floats]:
 
 @kernel
 def _add_up(prices: Floats, demand: Floats, total: Floats, least: Floats) -> None:
-    """Fill ``total`` (D, L + 1, H), ``least`` (D, L + 1), by prices (L, H, R), demand (D, R) units."""
+    """Fill ``total`` (D, L + 1, H), ``least`` (D, L + 1); unit prices (L, H, R), demand (D, R)."""
     for k in range(demand.shape[0]):
         for t in range(prices.shape[0]):
             low = np.inf

@@ -8,26 +8,18 @@ that no schedule reaches. When its jobs complete is where to look for a schedule
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, Unpack
+from collections.abc import Callable
 
 import numpy as np
-from scipy.sparse import coo_array
 
-from optsched import solvers
 from optsched.families.oasis.instance import Entry, JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
+from optsched.families.oasis.optimum.search.rows import Rows
 from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
 from optsched.numbers.arrays import Floats
-from optsched.process import effort
-from optsched.solvers import MipLimits
-
-WRITING = 10  # numbers that are handled for an entry of the matrix
-
-Key = tuple[Any, ...]
 
 
-class ByClass:
+class ByClass(Rows):
     """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, y[i, t, c] and z[i, t, c] of them.
 
     Parameters
@@ -37,11 +29,7 @@ class ByClass:
 
     def __init__(self, inst: OasisInstance) -> None:
         self.problem = problem = UnitTree(inst)
-        self.index: dict[Key, int] = {}
-        self.cost: list[float] = []
-        self.most: list[float] = []
-        self.entries: list[tuple[int, int, float]] = []
-        self.upper: list[float] = []
+        super().__init__()
         self.slots = {
             i: slots
             for i in range(problem.jobs)
@@ -54,44 +42,35 @@ class ByClass:
             for t in range(problem.slots):
                 self._machines(side, t, [i for i, slots in self.slots.items() if t in slots])
 
-    def _variable(self, key: Key, most: float, cost: float = 0.0) -> None:
-        self.index[key] = len(self.cost)
-        self.cost.append(cost)
-        self.most.append(most)
-
-    def _row(self, terms: Iterable[tuple[Key, float]], upper: float) -> None:
-        self.entries += [(len(self.upper), self.index[key], value) for key, value in terms]
-        self.upper.append(upper)
-
     def _variables(self, i: int, slots: list[int]) -> None:
         problem, most = self.problem, int(self.problem.most[i])
         for t in slots:
-            self._variable(("v", i, t), 1, -float(problem.arrays.utility[i, t]))
-            self._variable(("n", i, t), most)
-            self._variable(("m", i, t), int(problem.needed[i][most]))
+            self.variable(("v", i, t), 1, -float(problem.arrays.utility[i, t]))
+            self.variable(("n", i, t), most)
+            self.variable(("m", i, t), int(problem.needed[i][most]))
             for side in SIDES:
                 for c, machines in enumerate(problem.classes[side]):
                     needs = problem.demand[side][i]
                     rooms = problem.capacity[side][c][needs > 0] // needs[needs > 0]
                     room = int(min(most, rooms.min(initial=most)))
-                    self._variable(("yz"[side], i, t, c), room * len(machines))
+                    self.variable(("yz"[side], i, t, c), room * len(machines))
 
     def _job(self, i: int, slots: list[int]) -> None:
         problem, job = self.problem, self.problem.inst.jobs[i]
         work, most = float(problem.inst.work[i]), float(problem.most[i])
         ratio = job.worker_bandwidth / job.ps_bandwidth
-        self._row([(("v", i, t), 1.0) for t in slots], 1.0)
+        self.row([(("v", i, t), 1.0) for t in slots], 1.0)
         for k, t in enumerate(slots):
             done = [(("n", i, u), -1.0) for u in slots[: k + 1]]
             due = [(("v", i, u), work) for u in slots[: k + 1]]
-            self._row([*due, *done], 0.0)
+            self.row([*due, *done], 0.0)
             later = [(("v", i, u), -most) for u in slots[k:]]
-            self._row([(("n", i, t), 1.0), *later], 0.0)
-            self._row([(("n", i, t), ratio), (("m", i, t), -1.0)], 1e-9)
+            self.row([(("n", i, t), 1.0), *later], 0.0)
+            self.row([(("n", i, t), ratio), (("m", i, t), -1.0)], 1e-9)
             for side in SIDES:
                 hosted = range(len(problem.classes[side]))
                 placed = [(("yz"[side], i, t, c), -1.0) for c in hosted]
-                self._row([(("nm"[side], i, t), 1.0), *placed], 0.0)
+                self.row([(("nm"[side], i, t), 1.0), *placed], 0.0)
 
     def _machines(self, side: int, t: int, jobs: list[int]) -> None:
         demand, capacity = self.problem.demand[side], self.problem.capacity[side]
@@ -102,23 +81,7 @@ class ByClass:
                 if users:
                     scale = max(1.0, whole)
                     terms = [(("yz"[side], i, t, c), demand[i, r] / scale) for i in users]
-                    self._row(terms, whole / scale)
-
-    def solve(self, **limits: Unpack[MipLimits]) -> solvers.MipResult:
-        """Hand the program to HiGHS."""
-        effort.spend(effort.HANDLED * WRITING * len(self.entries))
-        rows, cols, values = zip(*self.entries, strict=True)
-        shape = len(self.upper), len(self.cost)
-        return solvers.solve_mip(
-            np.array(self.cost),
-            coo_array((values, (rows, cols)), shape=shape).tocsc(),
-            np.full(len(self.upper), -np.inf),
-            np.array(self.upper),
-            np.zeros(len(self.cost)),
-            np.array(self.most, float),
-            np.ones(len(self.cost), bool),
-            **limits,
-        )
+                    self.row(terms, whole / scale)
 
     def completions(self, x: Floats) -> dict[int, int]:
         """Return job -> the slot by which it completes, of a solution."""

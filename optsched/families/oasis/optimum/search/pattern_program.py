@@ -9,23 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from scipy.sparse import coo_array
 
-from optsched import solvers
 from optsched.engine.budget import Limits
 from optsched.engine.colgen import Column
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.search.rows import Key, Rows
 from optsched.families.oasis.optimum.tree.nodes import Host
 from optsched.numbers.arrays import Ints
-from optsched.process import effort
-
-Key = tuple[str, int, int]
-WRITING = 10  # numbers that are handled for an entry of the matrix
 
 
-class PatternProgram:
+class PatternProgram(Rows):
     """Variables: v[i, t] completes, n[i, t] workers, m[i, t] PS, p[k] machines with pattern k.
 
     Parameters
@@ -45,11 +40,7 @@ class PatternProgram:
     ) -> None:
         self.problem = problem
         self.patterns = self._patterns(columns, completions)
-        self.index: dict[Key, int] = {}
-        self.cost: list[float] = []
-        self.most: list[float] = []
-        self.entries: list[tuple[int, int, float]] = []
-        self.upper: list[float] = []
+        super().__init__()
         inst = problem.inst
         self.pairs = [
             (i, t)
@@ -59,12 +50,12 @@ class PatternProgram:
             if problem.row[0, i, t] >= 0 and (completions is None or t <= completions[i])
         ]
         for i, t in self.pairs:
-            self._variable(("v", i, t), -problem.arrays.utility[i, t], 1)
-            self._variable(("n", i, t), 0.0, int(problem.most[i]))
-            self._variable(("m", i, t), 0.0, int(problem.needed[i][problem.most[i]]))
+            self.variable(("v", i, t), 1, -problem.arrays.utility[i, t])
+            self.variable(("n", i, t), int(problem.most[i]))
+            self.variable(("m", i, t), int(problem.needed[i][problem.most[i]]))
         for k, (host, _) in enumerate(self.patterns):
             count = len(problem.classes[host.side][host.group])
-            self._variable(("p", k, 0), 0.0, count)
+            self.variable(("p", k, 0), count)
         self._machines()
         for i in sorted({i for i, _ in self.pairs}):
             slots = [t for j, t in self.pairs if j == i]
@@ -94,16 +85,6 @@ class PatternProgram:
                 )
         return list(seen.values())
 
-    def _variable(self, key: Key, cost: float, most: float) -> None:
-        self.index[key] = len(self.cost)
-        self.cost.append(cost)
-        self.most.append(most)
-
-    def _row(self, terms: Sequence[tuple[Key, float]], upper: float) -> None:
-        row = len(self.upper)
-        self.upper.append(upper)
-        self.entries += [(row, self.index[key], value) for key, value in terms]
-
     def _machines(self) -> None:
         """Numbers sit in patterns; a class has only so many machines."""
         hosts: dict[tuple[int, int, int], list[int]] = {}
@@ -114,43 +95,29 @@ class PatternProgram:
                 place = (host.side, i, host.slot)
                 hosted.setdefault(place, []).append((("p", k, 0), -float(pattern[i])))
         for (side, _, c), members in hosts.items():
-            self._row([(("p", k, 0), 1.0) for k in members], len(self.problem.classes[side][c]))
+            self.row([(("p", k, 0), 1.0) for k in members], len(self.problem.classes[side][c]))
         for i, t in self.pairs:
             for side, name in zip(SIDES, "nm", strict=True):
-                self._row([((name, i, t), 1.0), *hosted.get((side, i, t), [])], 0.0)
+                self.row([((name, i, t), 1.0), *hosted.get((side, i, t), [])], 0.0)
 
     def _job(self, i: int, slots: Sequence[int], work: int) -> None:
         problem = self.problem
         job, most = problem.inst.jobs[i], float(problem.most[i])
         ratio = job.worker_bandwidth / job.ps_bandwidth
-        self._row([(("v", i, t), 1.0) for t in slots], 1.0)
+        self.row([(("v", i, t), 1.0) for t in slots], 1.0)
         for k, t in enumerate(slots):
-            self._row([(("n", i, t), ratio), (("m", i, t), -1.0)], 1e-9)
+            self.row([(("n", i, t), ratio), (("m", i, t), -1.0)], 1e-9)
             later = [(("v", i, u), -most) for u in slots[k:]]
-            self._row([(("n", i, t), 1.0), *later], 0.0)
+            self.row([(("n", i, t), 1.0), *later], 0.0)
             done = [(("n", i, u), -1.0) for u in slots[: k + 1]]
             due = [(("v", i, u), float(work)) for u in slots[: k + 1]]
-            self._row([*due, *done], 0.0)  # work done by t >= W if completed by t
+            self.row([*due, *done], 0.0)  # work done by t >= W if completed by t
 
     def solve(self, *, limits: Limits, threads: int, seed: int) -> OasisSchedule | None:
         """Return the best schedule that HiGHS finds in time."""
         if not self.pairs:
             return None
-        effort.spend(effort.HANDLED * WRITING * len(self.entries))
-        rows, cols, values = zip(*self.entries, strict=True)
-        matrix = coo_array((values, (rows, cols)), shape=(len(self.upper), len(self.cost)))
-        result = solvers.solve_mip(
-            np.array(self.cost),
-            matrix.tocsc(),
-            np.full(len(self.upper), -np.inf),
-            np.array(self.upper, float),
-            np.zeros(len(self.cost)),
-            np.array(self.most, float),
-            np.ones(len(self.cost), bool),
-            threads=threads,
-            seed=seed,
-            **limits,
-        )
+        result = self.best(threads=threads, seed=seed, **limits)
         return None if result.x is None else self._schedule(result.x.astype(np.int64))
 
     def _schedule(self, x: Ints) -> OasisSchedule:

@@ -158,7 +158,7 @@ class Repairs:
         """Take in the completions that are best by class; return a schedule, if one is at hand."""
         program = ByClass(self.problem.inst)
         limits = self.progress.limits(BY_CLASS_SECONDS)
-        x = program.solve(gap=CLOSED, stop=self.ended.is_set, **limits).x
+        x = program.best(gap=CLOSED, stop=self.ended.is_set, **limits).x
         if x is None:
             return None
         completions = program.completions(x)
