@@ -17,7 +17,7 @@ def measure(inst: OasisInstance, *, time_limit: float, threads: int) -> Row:
     program = ByClass(inst)
     built = time.perf_counter() - began
     left = max(0.0, time_limit - built)
-    result = program.solve(threads=threads, time_limit=left, gap=CLOSED)
+    result = program.best(threads=threads, time_limit=left, gap=CLOSED)
     seconds = time.perf_counter() - began
     value = None if result.objective is None else -result.objective
     bound = None if result.bound is None else finite(-result.bound)
