@@ -100,7 +100,7 @@ def joined(parts: list[Ints]) -> Offers:
 def _groups(first: Ints, duration: Ints, worker_type: Ints) -> tuple[Ints, Ints]:
     """Return where the groups of each job (J + 1,), and the ways of each group (Q + 1,) begin.
 
-    ``first`` (J + 1,), ``duration`` (G,) and ``worker_type`` (G,) are those of `Offers`.
+    ``first`` (J + 1,), ``duration`` (G,) in slots and ``worker_type`` (G,) are those of `Offers`.
     """
     of_job, group = np.zeros(first.size, np.int64), np.empty(duration.size + 1, np.int64)
     number = 0

@@ -52,7 +52,7 @@ def _change(
 ) -> None:
     """Take n workers of type m and s PS of type p off server h: ``load`` is (m, n, p, s).
 
-    ``free`` (H, R), ``room`` (M, H) workers of each type, ``total`` (M,) their sum.
+    ``free`` (H, R) units, ``room`` (M, H) workers of each type, ``total`` (M,) their sum.
     """
     m, n, p, s = load
     for r in range(free.shape[1]):
@@ -103,7 +103,7 @@ def _place(
 ) -> bool:
     """Let job ``j`` run in way ``k`` now, if there is room; what is free is taken.
 
-    ``worth`` (R,), ``free`` (H, R), ``room`` (M, H), ``total`` (M,) as in `_change`.
+    ``worth`` (R,) of a unit; ``free`` (H, R), ``room`` (M, H), ``total`` (M,) as in `_change`.
     """
     m, n, p = offers.worker_type[k], offers.workers[k], offers.kind[k]
     if offers.together[k] == 1:
@@ -171,7 +171,7 @@ def _named(placed: Placed, j: int, parts: int, h: int) -> bool:
 def _take_out(
     platform: Platform, offers: Offers, j: int, free: Ints, room: Ints, total: Ints, placed: Placed
 ) -> None:
-    """Give back what job j has: ``free`` (H, R), ``room`` (M, H), ``total`` (M,)."""
+    """Give back what job j has: ``free`` (H, R) units, ``room`` (M, H), ``total`` (M,)."""
     k = placed.way[j]
     m, p = offers.worker_type[k], offers.kind[k]
     for i in range(placed.parts[j]):
@@ -183,7 +183,7 @@ def _take_out(
 
 @kernel
 def _sift(heap: Ints, size: int, item: int, end: Ints) -> None:
-    """Put job ``item`` into the heap (J,) of ``size`` jobs, whose top is the first to ``end``."""
+    """Put ``item`` into the heap (J,) of ``size`` jobs: its top has the least ``end`` (J,)."""
     k = size
     while k > 0:
         up = (k - 1) >> 1
