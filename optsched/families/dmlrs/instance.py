@@ -170,9 +170,14 @@ class DmlrsInstance(TrainingInstance, Platform):
     @cached_property
     def paces(self) -> tuple[Pace, ...]:
         """The fastest way to run each job on the empty machines."""
-        return tuple(
-            fastest_pace(self, job, needs) for job, needs in zip(self.jobs, self.needs, strict=True)
-        )
+        known: dict[tuple[object, ...], tuple[Crew, Crew]] = {}  # jobs of a trace are much alike
+        found = []
+        for job, needs in zip(self.jobs, self.needs, strict=True):
+            asks = (job.worker_demand, job.ps_demand, job.chunks, needs.ps_inner, needs.ps_outer)
+            if asks not in known:
+                known[asks] = crews(self, job, needs)
+            found.append(pace_of(known[asks], needs))
+        return tuple(found)
 
     @cached_property
     def asked(self) -> list[Fraction]:
@@ -262,8 +267,13 @@ def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:
 
     Workers have a PS, also where so little is sent that the tolerance would forgive it all.
     """
-    ratio = exact(bandwidth) / exact(job.ps_bandwidth)
-    needed = (max(m, min(n, 1)) for n, m in enumerate(ceil_multiples(ratio, job.chunks)))
+    return _ps_table(bandwidth, job.ps_bandwidth, job.chunks)
+
+
+@lru_cache(maxsize=2**12, typed=True)
+def _ps_table(bandwidth: float, ps_bandwidth: float, most: int) -> tuple[int, ...]:
+    multiples = ceil_multiples(exact(bandwidth) / exact(ps_bandwidth), most)
+    needed = (max(m, min(n, 1)) for n, m in enumerate(multiples))
     return tuple(m if m <= n else IMPOSSIBLE for n, m in enumerate(needed))
 
 
@@ -315,29 +325,47 @@ class Pace(NamedTuple):
     work: int  # units of `Needs`; 0: no worker runs anywhere
 
 
+class Crew(NamedTuple):
+    """The most workers of a job at a rate, and their PS."""
+
+    workers: int
+    ps: int
+
+
 def fastest_pace(platform: Platform, job: DmlrsJob, needs: Needs) -> Pace:
-    """Return the fastest way to run ``job`` in one slot on the empty machines: (3.2)-(3.5).
+    """Return the fastest way to run ``job`` in one slot on the empty machines: (3.2)-(3.5)."""
+    return pace_of(crews(platform, job, needs), needs)
+
+
+def pace_of(most: tuple[Crew, Crew], needs: Needs) -> Pace:
+    """Return the pace of the better of two crews, at the inner and at the outer rate."""
+    (n, m), (n_outer, m_outer) = most
+    inner, outer = n * needs.inner, n_outer * needs.outer
+    return Pace(n, m, inner) if inner >= outer else Pace(n_outer, m_outer, outer)
+
+
+def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[Crew, Crew]:
+    """Return the largest crews that empty machines hold, at the inner and at the outer rate.
 
     Outer placements are bounded from above: workers and parameter servers (PS) each alone.
     """
-    best = Pace(0, 0, 0)
+    inner = outer = Crew(0, 0)
     together = max(room(c.capacity, job.worker_demand, job.chunks) for c in platform.machines)
     for n in range(together, 0, -1):
         m = needs.ps_inner[n]
         if m != IMPOSSIBLE and any(
             usable_ps(c.capacity, job, n, m) >= m for c in platform.machines
         ):
-            best = Pace(n, m, n * needs.inner)
+            inner = Crew(n, m)
             break
-
     if sum(c.count for c in platform.machines) == 1:
-        return best
+        return inner, outer
     workers, servers = (_rooms(platform, job, d) for d in (job.worker_demand, job.ps_demand))
     for n in range(workers, 0, -1):
         m = needs.ps_outer[n]
         if m != IMPOSSIBLE and m <= servers:
-            return best if best.work >= n * needs.outer else Pace(n, m, n * needs.outer)
-    return best
+            return inner, Crew(n, m)
+    return inner, outer
 
 
 def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:

@@ -11,6 +11,7 @@ from optsched.families.dmlrs.instance import (
     IMPOSSIBLE,
     DmlrsInstance,
     batch_slots,
+    fastest_pace,
     worker_slots,
 )
 from optsched.families.dmlrs.sources.presets import generate
@@ -75,3 +76,18 @@ def test_tables_of_servers(small):
     )
     assert inst.needs[0].ps_outer == (0, 1, 1, 2, 2)
     assert inst.needs[0].ps_inner == (0, IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE, IMPOSSIBLE)
+
+
+def test_jobs_of_one_shape_have_paces_of_their_own():
+    """Their crews are worked out once; what these do in a slot depends on each job's rates."""
+    first = generate("small", seed=2)
+    slower = [
+        job.model_copy(
+            update={"batch_time": 3 * job.batch_time, "gradient_mb": job.gradient_mb / 7}
+        )
+        for job in first.jobs
+    ]
+    inst = first.model_copy(update={"jobs": (*first.jobs, *slower)})
+    paces = [fastest_pace(inst, job, n) for job, n in zip(inst.jobs, inst.needs, strict=True)]
+    assert list(inst.paces) == paces
+    assert len({pace.work for pace in paces}) > len(first.jobs) / 2
