@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from optsched.numbers.resources import exact
-from optsched.numbers.utility import Constant, Inverse, Sigmoid, Table, Utility
+from optsched.numbers.utility import (
+    Constant,
+    Inverse,
+    Sigmoid,
+    Table,
+    Utility,
+    compare,
+    log_of,
+    richest,
+)
 
 POSITIVE = st.floats(1e-3, 1e4)
 SIGMOIDS = st.builds(Sigmoid, scale=POSITIVE, decay=st.floats(0, 6), target=st.floats(-20, 300))
@@ -109,3 +118,36 @@ def test_many_delays_at_once(scale, decay, target):
     except OverflowError:
         expected = None
     assert expected is None or utility.of_first(600) == expected
+
+
+STEEP = st.builds(
+    Sigmoid,
+    scale=st.floats(1e-300, 1e300),
+    decay=st.floats(0, 1e15),
+    target=st.one_of(st.floats(-20, 300), st.floats(1 - 1e-12, 1 + 1e-12), st.floats(-1e9, 1e9)),
+)
+
+
+@given(st.one_of(UTILITIES, STEEP), DELAYS, st.one_of(UTILITIES, STEEP), DELAYS)
+def test_what_logarithms_say_of_utilities_is_so(f, delay, other, at):
+    """Also where a difference of two large numbers is all that a logarithm is made of."""
+    least = other.upper(at)
+    if least == 0:
+        return
+    said = compare(f, delay, log_of(least))
+    assert said <= 0 or f.upper(delay) > least
+    assert said >= 0 or f.upper(delay) < least
+    assert compare(f, delay, log_of(least * 2**40)) != 1 or f.upper(delay) > least * 2**40
+
+
+@given(st.lists(st.one_of(UTILITIES, STEEP), max_size=6))
+def test_the_richest_is_the_greatest_of_all(utilities):
+    assert richest(utilities) == max((f.upper(0) for f in utilities), default=0)
+
+
+def test_logarithms_of_ordinary_utilities_are_enough():
+    f = Sigmoid(scale=50.0, decay=0.3, target=20.0)
+    for delay in range(200):
+        assert compare(f, delay, f.log(delay) + 1e-6) == -1
+        assert compare(f, delay, f.log(delay) - 1e-6) == 1
+        assert compare(f, delay, f.log(delay)) == 0

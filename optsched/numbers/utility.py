@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterable
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Annotated, Literal, Self
@@ -20,6 +21,8 @@ from optsched.problem import Frozen
 
 _DIGITS = Context(prec=50, Emax=10**9, Emin=-(10**9))
 _MARGIN = 1 + Fraction(1, 10**45)  # above the rounding of 50 digits
+_LEAST_LOG = -4000.0  # what is less may be rounded up to more: see `_FAR`
+_DOUBT = 1e-13  # of all that a logarithm is made of, far more than its rounding
 _FAR = 5000  # exp of it, times the smallest float, is more than the largest
 
 
@@ -156,3 +159,34 @@ def _positive(x: float, exponent: int) -> float:
 
 
 Utility = Annotated[Sigmoid | Inverse | Constant | Table, Field(discriminator="kind")]
+
+
+def compare(utility: Utility, delay: int, log: float) -> int:
+    """Return whether ``upper`` is surely greater (1) than a number or less (-1), by logarithms.
+
+    0: they are too near to say.
+    """
+    mine = utility.log(delay)
+    parts = 1.0 + abs(mine) + abs(log)
+    if isinstance(utility, Sigmoid):
+        parts += utility.decay * (delay + abs(utility.target))
+    if mine > log + _DOUBT * parts:
+        return 1
+    return -1 if mine < log - _DOUBT * parts and log > _LEAST_LOG else 0
+
+
+def richest(utilities: Iterable[Utility]) -> Fraction:
+    """Return the greatest of the utilities of no delay, as `upper` has them; 0 if there is none."""
+    every = list(utilities)
+    best = max(every, key=lambda utility: utility.log(0), default=None)
+    most = Fraction(0) if best is None else best.upper(0)
+    if most == 0:
+        return max((utility.upper(0) for utility in every), default=Fraction(0))
+    log = log_of(most)
+    near = (u.upper(0) for u in every if u is not best and compare(u, 0, log) >= 0)
+    return max(most, max(near, default=most))
+
+
+def log_of(x: Fraction) -> float:
+    """Return the natural logarithm of a positive fraction, however large or small."""
+    return math.log(x.numerator) - math.log(x.denominator)

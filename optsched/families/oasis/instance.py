@@ -24,7 +24,6 @@ from functools import cached_property, lru_cache
 from typing import Annotated, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, PositiveFloat, model_validator
 
 from optsched.numbers.arrays import Floats, Ints
@@ -35,6 +34,7 @@ from optsched.numbers.resources import (
     Units,
     ceil_multiples,
     ceil_ratio,
+    close,
     equal_machines,
     exact,
     expand,
@@ -278,9 +278,14 @@ class OasisArrays(Closed):
     arrival: Ints  # (I,)
     chunks: Ints  # (I,)
     work: Ints  # (I,)
-    utility: NDArray[
-        np.float64
-    ]  # (I, T): f_i(t - a_i) if i completes in slot t, 0 before its arrival
+    inst: OasisInstance
+
+    @cached_property
+    def utility(self) -> Floats:
+        """What each job earns if it completes in each slot, 0 before its arrival; (I, T)."""
+        table = utility_table(self.inst.jobs, self.inst.horizon)
+        close(table)
+        return table
 
     @classmethod
     def of(cls, inst: OasisInstance) -> OasisArrays:
@@ -298,7 +303,7 @@ class OasisArrays(Closed):
             np.array([j.arrival for j in inst.jobs], np.int64),
             np.array([j.chunks for j in inst.jobs], np.int64),
             np.array(inst.work, np.int64),
-            utility_table(inst.jobs, inst.horizon),
+            inst,
         )
 
 

@@ -16,7 +16,7 @@ from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import int64s
-from optsched.numbers.utility import Utility
+from optsched.numbers.utility import Utility, compare, log_of, richest
 from optsched.proofs.grid import capacity_worth, charged, lowered
 from optsched.proofs.knapsack import best_load, rooms
 from optsched.proofs.slots import Limits
@@ -94,7 +94,7 @@ class LeafBounds:
         jobs = range(len(inst.jobs))
         self.ps_needed = [np.array(inst.ps_needed(i), np.int64) for i in jobs]
         self.cap = np.array([self._most(i) for i in jobs], np.int64)
-        self.richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
+        self.richest = richest(job.utility for job in inst.jobs)
         units = Range.of(inst, grid_bits, self.richest)
         self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
         self._unit = Fraction(2) ** self.grid
@@ -113,12 +113,15 @@ class LeafBounds:
         """
         jobs, least = self.inst.jobs, NEGLIGIBLE * self.richest
         last, late = np.full(len(jobs), -1, np.int64), 0
+        one = -self.grid * math.log(2)  # the logarithm of a unit of the grid
         for i, job in enumerate(jobs):
             delays = range(self.inst.horizon - job.arrival)
-            useful, after = _first_below(job.utility, delays, least)
+            useful = _first_below(job.utility, delays, least)
             if useful:
                 last[i] = job.arrival + useful - 1
-            late += math.ceil(after * self._unit)
+            if useful < len(delays):
+                little = job.utility(useful) > 0 and compare(job.utility, useful, one) < 0
+                late += 1 if little else math.ceil(job.utility.upper(useful) * self._unit)
         return last, late / self._unit
 
     def _most(self, i: int) -> int:
@@ -386,24 +389,23 @@ class LeafBounds:
         return worth + self.load(s, c, value, most, np.array(left, np.int64))
 
 
-def _first_below(utility: Utility, delays: range, least: Fraction) -> tuple[int, Fraction]:
-    """Return the first delay with a utility of at most ``least``, and that utility.
+def _first_below(utility: Utility, delays: range, least: Fraction) -> int:
+    """Return the first delay with a utility of at most ``least``; if none, the number of delays.
 
-    If there is none, the number of delays, and 0. Logarithms say where to look, and exact utilities
-    whether it is there.
+    Logarithms say where to look, and exact utilities whether it is there.
     """
-
-    def at(delay: int) -> Fraction:
-        return utility.upper(delay) if delay < len(delays) else Fraction(0)
-
     if least:
-        small = math.log(least.numerator) - math.log(least.denominator)
-        found = bisect_left(delays, True, key=lambda d: utility.log(d) <= small)
-        after = at(found)
-        if after <= least and (found == 0 or at(found - 1) > least):
-            return found, after
-    found = bisect_left(delays, True, key=lambda d: utility.upper(d) <= least)
-    return found, at(found)
+        log = log_of(least)
+        found = bisect_left(delays, True, key=lambda d: utility.log(d) <= log)
+        below = found == len(delays) or _at_most(utility, found, least, log)
+        if below and (found == 0 or not _at_most(utility, found - 1, least, log)):
+            return found
+    return bisect_left(delays, True, key=lambda d: utility.upper(d) <= least)
+
+
+def _at_most(utility: Utility, delay: int, least: Fraction, log: float) -> bool:
+    """Return whether a utility is at most ``least``, whose logarithm is given."""
+    return (compare(utility, delay, log) or (1 if utility.upper(delay) > least else -1)) < 0
 
 
 def _make_room(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Floats
+from optsched.numbers.utility import richest
 from optsched.proofs.grid import to_grid
 
 SLOT_BITS = 40  # the grid of prices per worker, at the finest
@@ -62,8 +62,7 @@ def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCe
 
 def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     """Return a grid on which the checker counts such prices as they are."""
-    richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
-    most = Range.of(inst, SLOT_BITS, richest).dearest
+    most = Range.of(inst, SLOT_BITS, richest(job.utility for job in inst.jobs)).dearest
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 

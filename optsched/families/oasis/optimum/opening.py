@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from functools import partial
 
 from optsched.families.oasis.certificate.bound import LeafBounds
@@ -11,6 +10,7 @@ from optsched.families.oasis.certificate.format import FINEST_GRID, OasisCertifi
 from optsched.families.oasis.facts import fastest
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
+from optsched.numbers.utility import richest
 from optsched.proofs.grid import ceil_log2, float_above
 from optsched.scheduling import units
 
@@ -22,8 +22,8 @@ def opening(inst: OasisInstance) -> tuple[float, OasisCertificate]:
 
     Without compiled kernels: it is there at once.
     """
-    richest = max((job.utility.upper(0) for job in inst.jobs), default=Fraction(0))
-    bits = min(FINEST_GRID, BITS - ceil_log2(richest))  # no float is smaller
+    most = richest(job.utility for job in inst.jobs)
+    bits = min(FINEST_GRID, BITS - ceil_log2(most))  # no float is smaller
     bound = LeafBounds(inst, bits).unpriced()
     return float_above(bound), OasisCertificate.root(inst, None, bits)
 
