@@ -153,32 +153,44 @@ class _Judge:
                 self.broken("2i", f"job {j}, server {h}, Gbit/s", short)
 
     def capacity(self) -> None:
-        """Judge (2h), (15b) in every slot in which something begins."""
+        """Judge (2h), (15b) in every slot in which something begins.
+
+        Amounts are counted in whole numbers of the finest decimal of any demand.
+        """
         inst = self.inst
-        limit = {c.capacity: [usable(x) for x in c.capacity] for c in inst.servers}
-        events: dict[int, dict[int, list[tuple[int, list[Fraction]]]]] = {}  # server, slot
+        kinds = [w.demand for w in inst.worker_types] + [p.demand for p in inst.ps_types]
+        whole = [
+            math.lcm(*(exact(x).denominator for x in column)) for column in zip(*kinds, strict=True)
+        ]
+        demand = [[int(exact(x) * n) for x, n in zip(row, whole, strict=True)] for row in kinds]
+        limit = {
+            c.capacity: [math.floor(usable(x) * n) for x, n in zip(c.capacity, whole, strict=True)]
+            for c in inst.servers
+        }
+        events: dict[int, dict[int, list[tuple[int, list[int]]]]] = {}  # server, slot
         for piece in self.sound:
-            for h, load in self._loads(piece).items():
+            for h, load in self._loads(piece, demand).items():
                 at = events.setdefault(h, {})
                 at.setdefault(piece.start, []).append((1, load))
                 at.setdefault(piece.end, []).append((-1, load))
         for h in sorted(events):
-            level = [Fraction(0)] * len(inst.resources)
+            level, most = [0] * len(whole), limit[inst.capacity[h]]
             for t in sorted(events[h]):
                 for sign, load in events[h][t]:
                     level = [x + sign * y for x, y in zip(level, load, strict=True)]
                 for r, name in enumerate(inst.resources):
-                    if level[r] > limit[inst.capacity[h]][r]:
-                        over = float(level[r] - exact(inst.capacity[h][r]))
+                    if level[r] > most[r]:
+                        over = Fraction(level[r], whole[r]) - exact(inst.capacity[h][r])
                         equation = "15b" if inst.ring else "2h"
-                        self.broken(equation, f"server {h}, {name}, slot {t}", over)
+                        self.broken(equation, f"server {h}, {name}, slot {t}", float(over))
 
-    def _loads(self, piece: Piece) -> dict[int, list[Fraction]]:
-        inst, loads = self.inst, {}
+    def _loads(self, piece: Piece, demand: list[list[int]]) -> dict[int, list[int]]:
+        """Return what a piece takes of each server; ``demand`` is that of workers, then of PS."""
+        loads = {}
         workers, servers = dict(piece.workers), dict(piece.ps)
-        e = inst.worker_types[piece.worker_type].demand
-        z = e if piece.ps_type is None else inst.ps_types[piece.ps_type].demand
+        e = demand[piece.worker_type]
+        z = e if piece.ps_type is None else demand[len(self.inst.worker_types) + piece.ps_type]
         for h in {*workers, *servers}:
             n, s = workers.get(h, 0), servers.get(h, 0)
-            loads[h] = [n * exact(x) + s * exact(y) for x, y in zip(e, z, strict=True)]
+            loads[h] = [n * x + s * y for x, y in zip(e, z, strict=True)]
         return loads
