@@ -26,6 +26,12 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 2, "colgen", 100, {}),
         ("small", 5, "branch-and-price", 300, {}),
     ),
+    "dmlrs": (
+        ("small", 1, "branch-and-price", 300, {}),  # packings
+        ("small", 2, "branch-and-price", 300, {"ratio": 2.0}),  # workers and PS
+        ("small", 3, "colgen", 100, {}),
+        ("small", 4, "search", 100, {}),
+    ),
     "bot": (
         ("small", 1, "interior", 300, {}),
         ("small", 2, "simplex", 300, {"alpha": "inf"}),

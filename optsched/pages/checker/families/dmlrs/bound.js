@@ -1,0 +1,308 @@
+// Family dmlrs: the certificate, a tree with prices at its leaves.
+
+FAMILIES.dmlrs = (() => {
+  const { tables, earliest, fits } = dmlrsData;
+  const { together, apart, linked } = dmlrsCosts;
+  const { smallWork, useful, best } = dmlrsPayoffs;
+  const { dearestPacking, unpackable } = dmlrsPackings;
+  const LARGE = 50000; // jobs times slots
+  const PLACES = 2 ** 26;
+  const ANY = 0;
+  const INNER = 1;
+  const OUTER = 2;
+  const NOWHERE = -1;
+
+  function check(inst, cert) {
+    const { jobs } = inst;
+    const T = inst.horizon;
+    cert.nodes.forEach((node, k) => checkNode(inst, node, `node ${k}`));
+    const ends = jobs.map((_, i) => earliest(inst, i));
+    const utility = (i, c) => earned(jobs[i].utility, c - jobs[i].arrival);
+    const room = 2n ** 58n / (big(T) * big(Math.max(1, ...jobs.map((job) => job.chunks))));
+    const richest = ends.reduce((most, c, i) => (c !== null && compare(utility(i, c), most) > 0 ? utility(i, c) : most), frac(0));
+    const g = richest.n > 0n ? Math.min(cert.grid_bits, -ceilLog2(over(richest, frac(room)))) : cert.grid_bits;
+    const all = { inst, cert, g, room, far: cert.grid_bits - g, sets: new Map(), payoffs: new Map(), loads: new Map(), packings: new Map() };
+    all.lowered = (x) => smaller(shifted(x, -all.far), 2n * room);
+    let found = null;
+    const [root] = cert.nodes;
+    const isPlain = root.node === "leaf" && root.prices === null && root.unpackable === null;
+    if (cert.nodes.length === 1 && isPlain && jobs.length * T > LARGE) {
+      found = powerOfTwo(bigSum(ends.map((c, i) => (c === null ? 0n : ceilShifted(utility(i, c), g)))), -g);
+    } else {
+      all.worth = jobs.map((job, i) => Array.from({ length: T - job.arrival }, (_, d) => smaller(ceilShifted(utility(i, job.arrival + d), g), room)));
+      walkTree(cert.nodes, (leaf, above) => {
+        const bound = boundLeaf(all, leaf, above);
+        if (bound !== null && (found === null || compare(bound, found) > 0)) found = bound;
+      });
+    }
+    const result = toFloat(found ?? frac(0), 1);
+    need(Number.isFinite(result), "the bound is beyond the largest float");
+    return result;
+  }
+
+  function checkNode(inst, node, where) {
+    if (node.node === "leaf") return;
+    const job = inst.jobs[node.job];
+    need(job, `${where}: job ${node.job} does not exist`);
+    need(node.slot >= job.arrival && node.slot < inst.horizon, `${where}: slot ${node.slot} does not exist, or is before the arrival`);
+    if (node.node === "workers") need(node.at < job.chunks, `${where}: at ${node.at} is too large`);
+    if (node.node === "mode") need(!inst.isLinked, `${where}: a split of modes means nothing link by link`);
+  }
+
+  // What the splits above a leaf say of each job.
+  function limitsOf(inst, above) {
+    const T = inst.horizon;
+    const found = inst.jobs.map((job, i) => ({
+      first: job.arrival,
+      last: T - 1,
+      never: true,
+      low: new Int32Array(T),
+      high: new Int32Array(T).fill(tables(inst, i).most),
+      mode: new Int8Array(T),
+    }));
+    for (const [node, isRight] of above) {
+      const own = found[node.job];
+      const t = node.slot;
+      if (node.node === "completion") {
+        if (isRight) own.first = Math.max(own.first, t + 1);
+        else [own.last, own.never] = [Math.min(own.last, t), false];
+      } else if (node.node === "workers") {
+        if (isRight) own.low[t] = Math.max(own.low[t], node.at + 1);
+        else own.high[t] = Math.min(own.high[t], node.at);
+      } else {
+        const mode = isRight ? OUTER : INNER;
+        if (own.mode[t] !== ANY && own.mode[t] !== mode) [own.mode[t], own.high[t]] = [NOWHERE, 0];
+        else own.mode[t] = mode;
+      }
+    }
+    return found;
+  }
+
+  function boundLeaf(all, leaf, above) {
+    const { inst, g } = all;
+    const set = leaf.prices ?? [...above].reverse().map(([node]) => node.prices).find((p) => p) ?? null;
+    if (!all.sets.has(set)) all.sets.set(set, readPrices(all, set));
+    const prices = all.sets.get(set);
+    const limits = limitsOf(inst, above);
+    if (leaf.unpackable !== null) {
+      checkUnpackable(inst, leaf.unpackable, limits);
+      return null;
+    }
+    for (const own of limits) {
+      if (own.low.some((n) => n > 0)) own.never = false;
+      if (own.low.some((n, t) => n > own.high[t])) return null;
+    }
+    let total = 0n;
+    for (let i = 0; i < limits.length; i += 1) {
+      const payoff = payoffOf(all, prices, i, limits[i]);
+      if (payoff === null) return null;
+      total += payoff;
+    }
+    if (prices.kind !== "capacity") {
+      const worth = (prices.kind === "units" ? worthOfLoads : worthOfPackings)(all, prices, limits);
+      if (worth === null) return null;
+      total += worth;
+    }
+    return add(powerOfTwo(total, -g), powerOfTwo(prices.worth, -all.cert.grid_bits));
+  }
+
+  function checkUnpackable(inst, slot, limits) {
+    need(!inst.isLinked, "a slot in which workers find no place means nothing link by link");
+    need(slot < inst.horizon, `slot ${slot} does not exist`);
+    const wishes = limits.map((own, i) => ({ i, n: own.low[slot], mode: own.mode[slot] })).filter(({ n }) => n > 0);
+    if (wishes.some(({ mode }) => mode === NOWHERE)) return;
+    need(unpackable(inst, wishes), `the workers that are forced in slot ${slot} find a place`);
+  }
+
+  // --- prices ---
+
+  function readPrices(all, set) {
+    const { inst } = all;
+    const [I, T, C, R] = [inst.jobs.length, inst.horizon, inst.classes.length, inst.resources.length];
+    const read = (entries, shape) => {
+      need(shape.reduce((a, b) => a * b, 1) <= PLACES, "too many places for prices");
+      const seen = new Set();
+      return entries.map((entry) => {
+        const where = entry.slice(0, -1);
+        need(where.every((x, k) => x >= 0 && x < shape[k]), `a price at a place that does not exist: ${where}`);
+        const price = big(entry.at(-1));
+        need(price >= 0n && price < 2n ** 62n, `a price is out of range: ${price}`);
+        const key = where.join();
+        need(!seen.has(key), `a price is given twice: ${key}`);
+        seen.add(key);
+        return [...where, price];
+      });
+    };
+    const found = { kind: set?.kind ?? "capacity", id: all.sets.size, costs: new Map(), worth: 0n };
+    if (found.kind === "units") {
+      found.at = [0, 1].map(() => inst.jobs.map(() => new Map())); // slot: [class: lowered price]
+      found.dearest = 0n;
+      for (const [s, i, t, c, p] of read(set.entries, [2, I, T, C])) {
+        const there = found.at[s][i];
+        if (!there.has(t)) there.set(t, Array(C).fill(0n));
+        there.get(t)[c] = all.lowered(p);
+        found.dearest = larger(found.dearest, all.lowered(p));
+      }
+      return found;
+    }
+    if (found.kind === "packings") {
+      need(!inst.isLinked, "prices of workers that sit together mean nothing link by link");
+      const most = Math.max(1, ...inst.jobs.map((job) => job.chunks));
+      const each = inst.jobs.map(() => new Map()); // slot: [k: lowered price]
+      for (const [i, t, k, p] of read(set.together, [I, T, most])) {
+        if (!each[i].has(t)) each[i].set(t, Array(most).fill(0n));
+        each[i].get(t)[k] = all.lowered(p);
+      }
+      found.free = Array(most + 1).fill(0n);
+      found.sums = each.map((slots) => new Map([...slots].map(([t, list]) => [t, list.reduce((sums, p) => [...sums, sums.at(-1) + p], [0n])])));
+      found.dearest = found.sums.flatMap((slots) => [...slots.values()].map((sums) => sums.at(-1))).reduce(larger, 0n);
+    }
+    found.slots = new Map(); // slot: [class, resource, price]
+    for (const [t, c, r, p] of read(found.kind === "packings" ? set.capacity : set?.entries ?? [], [T, C, R])) {
+      if (!found.slots.has(t)) found.slots.set(t, []);
+      found.slots.get(t).push([c, r, p]);
+      found.worth += p * inst.classes[c].units[r] * big(inst.classes[c].count);
+    }
+    return found;
+  }
+
+  // The price of a worker (0) or PS (1) of a job in a slot, by class.
+  function priceOf(all, prices, i, t, s) {
+    const { inst } = all;
+    if (prices.kind === "units") return prices.at[s][i].get(t) ?? inst.classes.map(() => 0n);
+    const paid = inst.classes.map(() => 0n);
+    for (const [c, r, p] of prices.slots.get(t) ?? []) paid[c] += p * inst.demand[i][s][r];
+    return paid.map(all.lowered);
+  }
+
+  // --- payoffs ---
+
+  // All that a job may run in a slot, at its prices: [{workers, inner, outer, cost}] with the numbers of worker-slots.
+  function choices(all, prices, i, t) {
+    const { inst } = all;
+    const [worker, ps] = [0, 1].map((s) => priceOf(all, prices, i, t, s));
+    const own = prices.kind === "packings" ? prices.sums[i].get(t) ?? prices.free : null;
+    const key = `${i};${worker};${ps};${own ?? ""}`;
+    if (!prices.costs.has(key)) {
+      const found = [];
+      if (inst.isLinked) {
+        need((inst.jobs[i].chunks + 1) ** 2 <= 2 ** 20, `job ${i}: too many chunks to be looked at link by link`);
+        for (const [a, b, cost] of linked(inst, i, worker, ps)) found.push({ n: a + b, inner: a, outer: b, mode: ANY, cost });
+      } else {
+        together(inst, i, worker, ps).forEach((cost, n) => {
+          if (n && cost !== null) found.push({ n, inner: n, outer: 0, mode: INNER, cost: own ? own[n] : cost });
+        });
+        apart(inst, i, worker, ps).forEach((cost, n) => {
+          if (cost !== null) found.push({ n, inner: 0, outer: n, mode: OUTER, cost });
+        });
+      }
+      prices.costs.set(key, { found, useful: new Map() });
+    }
+    return prices.costs.get(key);
+  }
+
+  function payoffOf(all, prices, i, own) {
+    const { inst } = all;
+    if (own.first > own.last) return own.never ? 0n : null;
+    const { arrival, chunks } = inst.jobs[i];
+    const key = `${prices.id};${i};${own.first};${own.last};${own.never};${own.low};${own.high};${own.mode}`;
+    if (all.payoffs.has(key)) return all.payoffs.get(key);
+    const derived = inst.derived[i];
+    derived.small ??= smallWork(derived.work, inst.horizon * chunks);
+    const { inner, outer, total } = derived.small;
+    const slots = [];
+    const forced = [];
+    for (let t = arrival; t <= own.last; t += 1) {
+      const offered = choices(all, prices, i, t);
+      const [low, high, mode] = [own.low[t], own.high[t], own.mode[t]];
+      const name = `${low};${high};${mode}`;
+      if (!offered.useful.has(name)) {
+        const allowed = offered.found.filter((o) => o.n >= low && o.n <= high && (mode === ANY || o.mode === mode));
+        offered.useful.set(name, useful(allowed.map((o) => ({ work: o.inner * inner + o.outer * outer, cost: o.cost })), total));
+      }
+      slots.push(offered.useful.get(name));
+      forced.push(low > 0);
+    }
+    let found = null;
+    if (!own.low.subarray(own.last + 1).some((n) => n > 0)) {
+      found = best({ slots, worth: all.worth[i], forced, first: own.first - arrival, last: own.last - arrival, never: own.never, total });
+    }
+    all.payoffs.set(key, found);
+    return found;
+  }
+
+  // --- what the machines are worth ---
+
+  function worthOfLoads(all, prices, limits) {
+    const { inst } = all;
+    need(prices.dearest * 2n * big(sum(inst.jobs.map((job) => job.chunks))) < 2n ** 62n, "the loads are too dear");
+    let total = 0n;
+    for (let t = 0; t < inst.horizon; t += 1) {
+      inst.classes.forEach((c, k) => {
+        const items = [];
+        limits.forEach((own, i) => {
+          if (t < inst.jobs[i].arrival || t > own.last) return;
+          for (const s of [0, 1]) {
+            const value = prices.at[s][i].get(t)?.[k] ?? 0n;
+            const most = s ? Math.min(own.high[t], tables(inst, i).mostPs) : own.high[t];
+            if (value > 0n && most > 0) items.push({ i, s, value, least: 0, most, size: inst.demand[i][s] });
+          }
+        });
+        if (!items.length) return;
+        const key = `${k};${items.map((x) => `${x.i},${x.s},${x.value},${x.most}`).join(";")}`;
+        if (!all.loads.has(key)) all.loads.set(key, dearestLoad(items, c.units));
+        total += all.loads.get(key) * big(c.count);
+      });
+    }
+    return total;
+  }
+
+  function worthOfPackings(all, prices, limits) {
+    const { inst, far } = all;
+    const I = big(Math.max(1, inst.jobs.length));
+    need(prices.dearest * I < 2n ** 60n, "prices of workers that sit together are too high");
+    const cap = 2n ** 62n / (4n * I);
+    let total = 0n;
+    for (let t = 0; t < inst.horizon; t += 1) {
+      const here = [];
+      limits.forEach((own, i) => {
+        const mode = own.mode[t];
+        const runs = t >= inst.jobs[i].arrival && t <= own.last && (mode === ANY || mode === INNER);
+        const most = runs ? own.high[t] : 0;
+        const least = mode === INNER ? own.low[t] : 0;
+        const sums = prices.sums[i].get(t) ?? prices.free;
+        if ((most > 0 && sums.at(-1) > 0n) || least > 0) here.push({ i, least, most, sums });
+      });
+      need(here.length <= 12, `slot ${t}: ${here.length} jobs have prices of workers that sit together`);
+      const at = prices.slots.get(t) ?? [];
+      const key = `${here.map(({ i, least, most, sums }) => `${i},${least},${most},${sums}`).join(";")}/${at.join(";")}`;
+      if (!all.packings.has(key)) {
+        const jobs = here.map((x) => ({ must: x.least > 0, options: inst.classes.map((c, k) => packed(inst, x, c, at.filter(([b]) => b === k), far, cap)) }));
+        all.packings.set(key, dearestPacking(inst, jobs));
+      }
+      const worth = all.packings.get(key);
+      if (worth === null) return null;
+      total += worth;
+    }
+    return total;
+  }
+
+  // What a job may have on a machine of a class: {worth, load}, both rising. What takes more and is worth no more is left out.
+  function packed(inst, { i, least, most, sums }, c, at, far, cap) {
+    const own = tables(inst, i);
+    const [alpha, beta] = inst.demand[i];
+    const found = [];
+    for (let n = Math.max(1, least); n <= Math.min(most, inst.jobs[i].chunks); n += 1) {
+      const m = own.near[n];
+      if (m < 0 || !fits(own, c, n, m)) continue;
+      const load = alpha.map((x, r) => big(n) * x + big(m) * beta[r]);
+      const paid = at.reduce((a, [, r, p]) => a + p * load[r], 0n);
+      const worth = sums[n] - smaller(shifted(paid, -far), cap);
+      if ((least > 0 || worth > 0n) && (!found.length || worth > found.at(-1).worth)) found.push({ worth, load });
+    }
+    return found;
+  }
+
+  const { instance, schedule, certificate, settle } = dmlrsData;
+  return { name: "dmlrs", sense: "max", instance, schedule, certificate, settle, judge: judgeDmlrs, check, draw: drawJobs, empty: true };
+})();
