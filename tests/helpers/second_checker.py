@@ -19,6 +19,8 @@ from optsched.results.result import SAME, Recheck, save_result
 NODE = shutil.which("node")
 ROUNDED = {"bipartite"}  # families whose bounds are floats that are rounded outwards
 
+LINK = {"locality": "link"}  # of the instance, not of its generator
+
 Solved = tuple[str, int, str, int, dict[str, Any]]
 RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, options of the generator
     "oasis": (
@@ -27,10 +29,13 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 5, "branch-and-price", 300, {}),
     ),
     "dmlrs": (
-        ("small", 1, "branch-and-price", 300, {}),  # packings
-        ("small", 2, "branch-and-price", 300, {"ratio": 2.0}),  # workers and PS
-        ("small", 3, "colgen", 100, {}),
-        ("small", 4, "search", 100, {}),
+        ("small", 3, "branch-and-price", 1000, {"jobs": 10, "slots": 10}),  # together; unpackable
+        ("small", 2, "branch-and-price", 300, {"jobs": 10, "slots": 10}),  # one by one, with modes
+        ("small", 2, "branch-and-price", 300, {"jobs": 8, "machines": 2, "ratio": 2.0}),
+        ("small", 1, "colgen", 300, {"jobs": 10, "machines": 2}),
+        ("contended", 1, "colgen", 200, {"jobs": 15, "slots": 20, "machines": 3}),
+        ("contended", 1, "colgen", 200, {"jobs": 8, "slots": 20, "machines": 3, **LINK}),
+        ("small", 2, "colgen", 300, {"jobs": 10, "machines": 2, **LINK}),
     ),
     "bot": (
         ("small", 1, "interior", 300, {}),
@@ -58,7 +63,10 @@ def solved(family: str, folder: Path, which: Sequence[int] | None = None) -> lis
     made = []
     for k in range(len(RESULTS[family])) if which is None else which:
         preset, seed, method, effort, options = RESULTS[family][k]
-        instance = get_family(family).generate(preset, seed=seed, **options)
+        drawn = {key: x for key, x in options.items() if key not in LINK}
+        instance = get_family(family).generate(preset, seed=seed, **drawn)
+        if drawn != options:
+            instance = type(instance).model_validate({**instance.model_dump(), **LINK})
         made.append(folder / f"{family}-{k}.json")
         save_result(made[-1], instance, solve(instance, method=method, effort=effort))
     return made

@@ -1,0 +1,130 @@
+"""Both checkers prove the same bounds by any tree and any prices of family `dmlrs`."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from itertools import product
+from typing import Any
+
+import pytest
+from dmlrs_brute import tiny
+from second_checker import LINK, NODE, answers, differences
+from sweeps import sweep
+
+from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.sources.presets import generate
+from optsched.files.envelope import save_instance
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
+
+KINDS = ("completion", "workers", "mode")
+
+
+def drawn_instance(draw: random.Random) -> DmlrsInstance:
+    """Return a small instance in one of the readings."""
+    locality = draw.choice(["job", "link"])
+    seed = draw.randrange(1000)
+    if draw.random() < 0.5:
+        return tiny(seed, locality)
+    ratio = draw.choice([1.0, 1.5, 4.0, 40.0])
+    made = generate(
+        "small", seed=seed, jobs=draw.randint(2, 6), machines=draw.randint(1, 5), ratio=ratio
+    )
+    return (
+        made if locality == "job" else DmlrsInstance.model_validate({**made.model_dump(), **LINK})
+    )
+
+
+def drawn_certificate(inst: DmlrsInstance, draw: random.Random) -> dict[str, Any]:
+    """Return a tree whose nodes have prices of all kinds here and there."""
+    bits = draw.choice([8, 20, 45, 70])
+    nodes: list[dict[str, Any]] = [{"node": "leaf"}]
+    leaves = [0]
+    for _ in range(draw.randrange(8)):
+        k = leaves.pop(draw.randrange(len(leaves)))
+        job = draw.randrange(len(inst.jobs))
+        kind = draw.choice(KINDS if inst.locality == "job" else KINDS[:2])
+        split = {
+            "node": kind,
+            "job": job,
+            "slot": draw.randrange(inst.jobs[job].arrival, inst.horizon),
+            "left": len(nodes),
+            "right": len(nodes) + 1,
+        }
+        if kind == "workers":
+            split["at"] = draw.randrange(inst.jobs[job].chunks)
+        nodes[k] = split
+        leaves += [len(nodes), len(nodes) + 1]
+        nodes += [{"node": "leaf"}, {"node": "leaf"}]
+    for k in range(len(nodes)):
+        if k == 0 or draw.random() < 0.3:
+            nodes[k]["prices"] = drawn_prices(inst, draw, bits)
+    if leaves and draw.random() < 0.2:
+        nodes[draw.choice(leaves)]["unpackable"] = draw.randrange(inst.horizon)
+    return {"instance_sha256": inst.digest(), "grid_bits": bits, "nodes": nodes}
+
+
+def drawn_prices(inst: DmlrsInstance, draw: random.Random, bits: int) -> dict[str, Any] | None:
+    """Return prices of what jobs may be able to pay."""
+    jobs, slots = len(inst.jobs), inst.horizon
+    classes, resources = len(inst.arrays.classes), len(inst.resources)
+    best = max(job.utility(0) for job in inst.jobs) * 2.0**bits
+
+    def entries(*shape: int, each: float) -> list[list[int]]:
+        share = draw.choice([0.2, 0.7, 1.0])
+        places = product(*map(range, shape))
+        return [[*p, int(draw.random() * each)] for p in places if draw.random() < share]
+
+    per_unit = best / 40 / max(1, int(inst.arrays.capacity.max()))
+    kind = draw.choice(["capacity", "units", "none", *["packings"] * (inst.locality == "job")])
+    if kind == "none":
+        return None
+    capacity = entries(slots, classes, resources, each=per_unit * draw.choice([1, 10]))
+    if kind == "capacity":
+        return {"kind": kind, "entries": capacity}
+    if kind == "units":
+        return {"kind": kind, "entries": entries(2, jobs, slots, classes, each=best / 4)}
+    most = max(job.chunks for job in inst.jobs)
+    return {
+        "kind": kind,
+        "together": entries(jobs, slots, most, each=best / 2),
+        "capacity": capacity,
+    }
+
+
+def result(inst: DmlrsInstance, certificate: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of a result that claims no number but that nobody is admitted."""
+    return {
+        "family": "dmlrs",
+        "sense": "max",
+        "instance_sha256": inst.digest(),
+        "method": "drawn",
+        "status": "feasible",
+        "value": 0.0,
+        "bound": None,
+        "gap": None,
+        "value_level": None,
+        "bound_level": None,
+        "schedule": {"jobs": [None] * len(inst.jobs)},
+        "certificate": certificate,
+        "seconds": 0.0,
+    }
+
+
+@pytest.mark.parametrize("number", sweep([60, 1500], quick=1))
+def test_any_tree_at_any_prices(number, tmp_path):
+    draw, files = random.Random(number), []
+    for k in range(number):
+        inst = drawn_instance(draw)
+        files.append(tmp_path / f"{k}.json")
+        save_instance(inst, files[-1])
+        content = json.loads(files[-1].read_text())
+        certificate = drawn_certificate(inst, draw)
+        content |= {"kind": "result", "optimum": result(inst, certificate)}
+        content["instance_sha256"] = inst.digest()
+        files[-1].write_text(json.dumps(content))
+    found = answers(files, tmp_path)
+    assert differences(files, found) == []
+    assert sum(part["accepted"] for (part,) in found.values()) > number / 2
