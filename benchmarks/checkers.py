@@ -170,7 +170,8 @@ BENCHMARK = Benchmark(
     title="Two checkers",
     question="Do two checkers in two languages, which share no code, accept the same files and "
     "prove the same bounds? The second was written from the documentation: `oasis` and the "
-    "program over time of `completion` before the first was read, the rest with it at hand.",
+    "program over time of `completion` before the first was read, the rest with it at hand, or "
+    "(`dmlrs`) from a page whose author had it at hand.",
     methods={
         "Python": "`optsched verify`",
         "JavaScript": "`optsched checker`, in Node and in Chromium",
