@@ -19,7 +19,7 @@ from optsched.problem import InputError
 SHARED = ("numbers", "text", "fields", "training", "tree", "knapsack", "result")
 FAMILIES = {
     "oasis": ("data", "judge", "payoffs", "loads", "bound"),
-    "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "bound"),
+    "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "program", "bound"),
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
     "completion": ("data", "judge", "placements", "choices", "conflicts", "program", "bound"),

@@ -5,6 +5,7 @@ FAMILIES.dmlrs = (() => {
   const { together, apart, linked } = dmlrsCosts;
   const { smallWork, useful, best } = dmlrsPayoffs;
   const { dearestPacking, unpackable } = dmlrsPackings;
+  const { checkProgram } = dmlrsProgram;
   const LARGE = 50000; // jobs times slots
   const PLACES = 2 ** 26;
   const ANY = 0;
@@ -16,6 +17,7 @@ FAMILIES.dmlrs = (() => {
     const { jobs } = inst;
     const T = inst.horizon;
     cert.nodes.forEach((node, k) => checkNode(inst, node, `node ${k}`));
+    if (cert.program !== null) return provedByProgram(inst, cert);
     const ends = jobs.map((_, i) => earliest(inst, i));
     const utility = (i, c) => earned(jobs[i].utility, c - jobs[i].arrival);
     const room = 2n ** 58n / (big(T) * big(Math.max(1, ...jobs.map((job) => job.chunks))));
@@ -38,6 +40,21 @@ FAMILIES.dmlrs = (() => {
     const result = toFloat(found ?? frac(0), 1);
     need(Number.isFinite(result), "the bound is beyond the largest float");
     return result;
+  }
+
+  // What the program over slots cannot exceed.
+  function provedByProgram(inst, cert) {
+    const [root] = cert.nodes;
+    need(!inst.isLinked, "the program over slots means nothing link by link");
+    walkTree(cert.nodes, () => {});
+    need(root.node === "leaf" && root.unpackable === null, "beside a program the only node is a plain leaf");
+    need(root.prices === null || root.prices.kind === "capacity", "beside a program there are prices of capacity, or none");
+    need(cert.program.conflicts.length <= 1000, "too many conflicts");
+    const { slots } = readPrices({ inst, sets: new Map() }, root.prices);
+    checkProgram(inst, cert, slots);
+    const bound = toFloat(powerOfTwo(cert.program.value, -cert.grid_bits), 1);
+    need(Number.isFinite(bound), "the bound is beyond the largest float");
+    return bound;
   }
 
   function checkNode(inst, node, where) {
