@@ -2,7 +2,8 @@
 
 It shares no code with the judges and checkers of this package. `oasis` and completion's program
 over time were written from the documentation before these were read, the rest with them at hand
-where it lacked details (`dmlrs`: from a page whose author had read them). What is done here is to put the files one after the other.
+where it lacked details (`dmlrs`: from a page whose author had read them). What is done here is to
+put the files one after the other.
 """
 
 from __future__ import annotations
