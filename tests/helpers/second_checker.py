@@ -29,13 +29,11 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 5, "branch-and-price", 300, {}),
     ),
     "dmlrs": (
-        ("small", 3, "branch-and-price", 1000, {"jobs": 10, "slots": 10}),  # together; unpackable
-        ("small", 2, "branch-and-price", 300, {"jobs": 10, "slots": 10}),  # one by one, with modes
+        ("small", 3, "branch-and-price", 1000, {"jobs": 10, "slots": 10}),  # together
         ("small", 2, "branch-and-price", 300, {"jobs": 8, "machines": 2, "ratio": 2.0}),
         ("small", 1, "colgen", 300, {"jobs": 10, "machines": 2}),
-        ("contended", 1, "colgen", 200, {"jobs": 15, "slots": 20, "machines": 3}),
-        ("contended", 1, "colgen", 200, {"jobs": 8, "slots": 20, "machines": 3, **LINK}),
         ("small", 2, "colgen", 300, {"jobs": 10, "machines": 2, **LINK}),
+        ("small", 0, "auto", 5000, {}),  # a program over slots
     ),
     "bot": (
         ("small", 1, "interior", 300, {}),

@@ -19,8 +19,12 @@ const dmlrsProgram = (() => {
     });
     for (const job of able) Object.assign(job, choicesOf(inst, job.i));
     for (const conflict of conflicts) checkConflict(inst, conflict);
-    const vectors = possibleVectors(inst, able, conflicts);
+    need(able.reduce((n, { choices }) => n * choices.length, 1) <= MOST.vectors, LONG);
     valued(inst, able, cert.grid_bits, slots);
+    const [most, chunks] = [able.map(({ choices }) => choices.length - 1), inst.jobs.map((job) => job.chunks)].map((list) => Math.max(0, ...list));
+    const richest = bigSum(able.map(({ worth }) => worth[0]));
+    need(richest * big(2 * (inst.horizon + most + chunks + 2)) <= 2n ** 61n, "the utilities of a program are too large");
+    const vectors = possibleVectors(inst, able, conflicts);
     follow(inst, able, vectors, value);
   }
 
@@ -70,7 +74,6 @@ const dmlrsProgram = (() => {
     const all = inst.resources.map((_, r) => bigSum(inst.classes.map((c) => c.units[r] * big(c.count))));
     const kept = [];
     const now = Array(able.length).fill(0);
-    let looked = 0;
     const dive = (k, left, rooms) => {
       if (k === able.length) {
         if (!kept.some((v) => v.every((x, j) => x >= now[j]))) kept.push([...now]);
@@ -78,8 +81,6 @@ const dmlrsProgram = (() => {
         return;
       }
       for (let x = able[k].choices.length - 1; x >= 0; x -= 1) {
-        looked += 1;
-        need(looked <= MOST.vectors, LONG);
         const choice = able[k].choices[x];
         const rest = left.map((most, r) => most - choice.load[r]);
         if (rest.some((most) => most < 0n)) continue;
