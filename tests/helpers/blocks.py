@@ -118,7 +118,7 @@ def play(blocks: list[Block], folder: Path) -> Iterator[tuple[Block, Said | None
             with redirect_stdout(out), redirect_stderr(out):
                 try:
                     exec(compile(block.body, f"line {block.line}", "exec"), names)
-                except Exception:
+                except Exception:  # a page's code may raise anything: it is reported, not swallowed
                     failed = traceback.format_exc()
             yield block, Said.of(out.getvalue(), failed)
 
