@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy.special import fdtrc
 
-from optsched.drawing import COLOURS, legend, new_figure
+from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.papers.bot.common import (
     DRAWN,
     FACTORS,
@@ -20,7 +20,6 @@ from optsched.papers.bot.common import (
     best_count,
     best_sets,
     factorial,
-    finish,
     platforms,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS
@@ -205,9 +204,8 @@ def draw(summary: Summary) -> Figure:
         places = [x + 3 * k for k in range(len(FACTORS)) for x in (-1, 1)]
         axis.set_xticks(places, ["low", "high"] * len(FACTORS), fontsize=7)
         axis.set_title(UNIT_NAMES[table["units"]], fontsize=9)
-        axis.set_xlabel("level of the step size")
+        finish(axis, "level of the step size", grid="y")
         axis.set_ylabel("mean c_v = SD / MEAN\n(no unit; 95 % interval over platforms)", fontsize=8)
-        finish(axis)
         times = table["best"]["best"]["times"]
         if times:
             below.hist(times, bins=15, color=COLOURS[0])

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.drawing import GRID, legend, new_figure
+from optsched.drawing import finish, legend, new_figure
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
@@ -168,16 +167,10 @@ def draw_shares(
     figure = new_figure(8.4, 3.8)
     axis = figure.subplots()
     bars(axis, groups, ticks)
+    finish(axis, grid="y")
     axis.set_ylabel(f"{y}\n(95 % interval)", fontsize=8)
-    finish(axis)
     legend(figure, axis)
     return figure
-
-
-def finish(axis: Axes) -> None:
-    """Add what all panels have."""
-    axis.set_axisbelow(True)
-    axis.grid(axis="y", color=GRID)
 
 
 def optimum(inst: BotInstance) -> tuple[float, BotSchedule]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, legend, new_figure
+from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.papers.bot.common import (
@@ -16,7 +16,6 @@ from optsched.papers.bot.common import (
     STEPS,
     UNIT_NAMES,
     UNITS,
-    finish,
     optimum,
     platform,
     platforms,
@@ -143,7 +142,7 @@ def draw(summary: Summary) -> Figure:
             axis.set_xlim(-0.5, len(SIZES))
             axis.set_ylim(0, ITERATIONS)
             axis.set_title(f"{algorithm}, {mix}", fontsize=9)
-            finish(axis)
+            finish(axis, grid="y")
         axes[row, 0].set_ylabel("iterations")
     for axis in axes[-1]:
         axis.set_xlabel("nodes")

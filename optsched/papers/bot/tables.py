@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, legend, new_figure
+from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.papers.bot.common import (
     DRAWN,
     FACTORS,
@@ -20,7 +20,6 @@ from optsched.papers.bot.common import (
     best_sets,
     draw_counts,
     factorial,
-    finish,
     platforms,
 )
 from optsched.papers.experiment import (
@@ -154,10 +153,9 @@ def draw_naive(summary: Summary) -> Figure:
         name = f"{units}, grid {grid}: {table['converged']} of {table['runs']} inside"
         axis.step(table["outside"], share, where="post", label=name, color=COLOURS[k])
     axis.set_xscale("log")
-    axis.set_xlabel("edge of the tube to the nearest of the last objectives, ln(tasks / s)")
-    axis.set_ylabel("share of runs")
     axis.set_title("naive, heterogeneous, 20 nodes", fontsize=9)
-    finish(axis)
+    x = "edge of the tube to the nearest of the last objectives, ln(tasks / s)"
+    finish(axis, x, "share of runs", grid="y")
     legend(figure, axis)
     return figure
 

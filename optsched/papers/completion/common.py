@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import GRID, colours_of, legend, new_figure
+from optsched.drawing import colours_of, finish, legend, new_figure
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.sources.presets import generate
@@ -235,10 +235,9 @@ def draw(summary: Summary, paper: Mapping[str, Sequence[float]] | None = None) -
         axis.plot(range(len(ends)), ends, "k_:", label=name, markersize=14, linewidth=0.8)
     swept = [point["x"] for point in summary["lines"][0]["points"]]
     axis.set_xticks(range(len(swept)), ["free" if x == FREE else f"{x:g}" for x in swept])
-    axis.set_xlabel(AXES[str(summary["x"])])
+    finish(axis, AXES[str(summary["x"])])
     axis.set_ylabel(f"{AXES[str(summary['y'])]}\n(mean, 95 % interval)", fontsize=8)
     axis.set_ylim(bottom=0)
     axis.ticklabel_format(axis="y", useMathText=True)
-    axis.grid(color=GRID)
     legend(figure, axis)
     return figure

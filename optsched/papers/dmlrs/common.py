@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from optsched.drawing import COLOURS
+from optsched.drawing import COLOURS, finish
 from optsched.optimum import solve
 from optsched.papers.experiment import OPEN, Row, Rows, Setting, line, mean_with_interval
 from optsched.problem import Instance
@@ -37,11 +37,11 @@ def means(rows: Rows, names: Sequence[str]) -> dict[str, Any]:
     return {name: mean_with_interval([row[name] for row in rows]) for name in names}
 
 
-def lines(axis: Axes, x: Sequence[float], points: Sequence[Any], names: Sequence[str]) -> None:
-    """Draw a line with its interval for every name."""
+def lines(axis: Axes, of: str, label: str, points: Sequence[Any], names: Sequence[str]) -> None:
+    """Draw a line of utilities with its interval for every name, against one of the points' own."""
     for k, name in enumerate(names):
         style = {"value": "--", "bound": ":", "colocate": "s:"}.get(name, "o-")
-        line(axis, x, [p[name] for p in points], COLOURS[k], LABELS[name], style)
+        x, y = [p[of] for p in points], [p[name] for p in points]
+        line(axis, x, y, COLOURS[k], LABELS[name], style)
     axis.set_ylim(bottom=0)
-    axis.grid(color="#EEEEEE")
-    axis.legend(frameon=False, fontsize=8)
+    finish(axis, label, "total utility (mean, 95 % interval)", legend=8)

@@ -91,10 +91,8 @@ def draw(summary: Summary) -> Figure:
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     first = next(iter(READINGS))
     points = [p for p in summary["points"] if p["reading"] == first]
-    lines(left, [p["jobs"] for p in points], points, NAMES)
+    lines(left, "jobs", f"number of jobs ({MACHINES} machines, {SLOTS} slots)", points, NAMES)
     left.set_title(first, fontsize=9)
-    left.set_xlabel(f"number of jobs ({MACHINES} machines, {SLOTS} slots)")
-    left.set_ylabel("total utility (mean, 95 % interval)")
     for x, reading in enumerate(READINGS):
         at = next(p for p in summary["points"] if (p["reading"], p["jobs"]) == (reading, AT))
         more = lead(at["pd-ors"]["values"], at["oasis"]["values"])

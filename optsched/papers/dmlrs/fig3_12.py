@@ -86,10 +86,8 @@ def draw(summary: Summary) -> Figure:
     """Draw a panel for each rate that is held."""
     figure = new_figure(9.6, 4.0)
     for axis, (held, points) in zip(figure.subplots(1, len(summary)), summary.items(), strict=True):
-        lines(axis, [p["ratio"] for p in points], points, NAMES)
+        lines(axis, "ratio", "inner rate / outer rate", points, NAMES)
         axis.set_title(HELD[held], fontsize=9)
-        axis.set_xlabel("inner rate / outer rate")
-        axis.set_ylabel("total utility (mean, 95 % interval)")
     return figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, finish, new_figure
 from optsched.papers.dmlrs.rounding import LOADS, MOST_ROUNDS
 from optsched.papers.experiment import Rows, Summary, grouped, line, mean_with_interval
 from optsched.papers.verdict import Estimate, Outcome, about, differences, effect, shown, within
@@ -78,13 +78,10 @@ def draw(summary: Summary) -> Figure:
         line(left, x, [p["success"] for p in mine], COLOURS[k], name)
         line(right, x, [p["rounds"] for p in mine], COLOURS[k], name)
     right.axhline(FEWEST, color="black", linestyle=":", label="the thesis: 570 at G = 1.006")
-    left.set_ylabel(f"share rounded within {MOST_ROUNDS} (95 % interval)")
-    right.set_ylabel(f"roundings (mean, at most {MOST_ROUNDS}; 95 % interval)")
     for axis in (left, right):
-        axis.set_xlabel("gain G")
         axis.set_ylim(bottom=0)
-        axis.grid(color="#EEEEEE")
-    right.legend(frameon=False, fontsize=8)
+    finish(left, "gain G", f"share rounded within {MOST_ROUNDS} (95 % interval)")
+    finish(right, "gain G", f"roundings (mean, at most {MOST_ROUNDS}; 95 % interval)", legend=8)
     return figure
 
 

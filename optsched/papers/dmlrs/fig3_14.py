@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, new_figure
+from optsched.drawing import COLOURS, finish, new_figure
 from optsched.papers.dmlrs.rounding import LOADS
 from optsched.papers.experiment import Rows, Summary, grouped, line, mean_with_interval
 from optsched.papers.verdict import Estimate, Outcome, shown, within
@@ -70,10 +70,7 @@ def draw(summary: Summary) -> Figure:
         axis.axhline(1.0, color="black", linewidth=0.8)
         axis.axhline(CLAIMED, color="black", linestyle=":", label="the thesis: 1.0025")
         axis.set_title(title, fontsize=9)
-        axis.set_xlabel("gain G")
-        axis.set_ylabel("cost / exact cost (mean, 95 % interval)")
-        axis.grid(color="#EEEEEE")
-        axis.legend(frameon=False, fontsize=8)
+        finish(axis, "gain G", "cost / exact cost (mean, 95 % interval)", legend=8)
     return figure
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
 
 from optsched.families.oasis.policies.estimate import Estimate, learn
 from optsched.families.oasis.policies.paper import Oasis
@@ -30,6 +33,7 @@ PRESETS = {  # the verdict is about the first
 SCHEMES = (ESTIMATED, LITERAL, "fifo", "drf", "rrh", "dorm")
 OTHERS = ("fifo", "drf", "rrh", "dorm")
 PAST = range(1000, 1010)  # seeds of the instances from which U and L are learnt
+LATE = "completion - target, slots"
 COMMON: tuple[Setting, ...] = (
     Setting(
         "U, L",
@@ -70,6 +74,23 @@ def policy(scheme: str, preset: str, sizes: dict[str, Any], **options: Any) -> P
     if scheme == ESTIMATED:
         return Oasis(estimate=learnt(preset, tuple(sizes.items())), **options)
     return get_family("oasis").policies[scheme](**options)
+
+
+def quantiles(late: Sequence[float]) -> list[float] | None:
+    """Return what a box shows: whiskers at 5 and 95 %, quartiles; None of nothing."""
+    return np.quantile(late, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist() if late else None
+
+
+def boxes(axis: Axes, shown: Mapping[Any, list[float] | None], colour: str, **how: Any) -> None:
+    """Draw a box of `quantiles` at every place that has any."""
+    known = {x: found for x, found in shown.items() if found is not None}
+    names = ("whislo", "q1", "med", "q3", "whishi")
+    parts: list[Any] = [
+        dict(zip(names, found, strict=True)) | {"fliers": []} for found in known.values()
+    ]
+    drawn = axis.bxp(parts, positions=[*known], patch_artist=True, manage_ticks=False, **how)
+    for box in drawn["boxes"]:
+        box.set_facecolor(colour)
 
 
 def listed(parts: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, legend
+from optsched.drawing import COLOURS, finish, legend
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -15,6 +15,7 @@ from optsched.papers.experiment import (
     Setting,
     Summary,
     fresh,
+    grid,
     grouped,
     line,
     mean_with_interval,
@@ -41,14 +42,8 @@ DORM = (50,)  # jobs up to which Dorm runs: its integer programs take minutes
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance and scheme."""
-    return [
-        {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme}
-        for preset in PRESETS
-        for n in JOBS
-        for seed in fresh(seeds)
-        for scheme in SCHEMES
-        if scheme != "dorm" or n in DORM
-    ]
+    every = grid(preset=PRESETS, jobs=JOBS, seed=fresh(seeds), scheme=SCHEMES)
+    return [cell for cell in every if cell["scheme"] != "dorm" or cell["jobs"] in DORM]
 
 
 def run(cell: Cell, _time_limit: float) -> Row:
@@ -142,9 +137,8 @@ def draw(summary: Summary) -> Figure:
             jobs = [p["jobs"] for p in points]
             line(axis, jobs, points, COLOURS[k], LABELS[scheme], style)
         axis.set_title(PRESETS[preset], fontsize=9)
-        axis.set_xlabel(f"number of jobs in {SLOTS} slots")
         axis.set_ylim(bottom=0)
-        axis.grid(color="#EEEEEE")
+        finish(axis, f"number of jobs in {SLOTS} slots")
     axes[0].set_ylabel("total utility (mean, 95 % interval)")
     legend(figure, axes[0])
     return figure

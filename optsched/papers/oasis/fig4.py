@@ -9,18 +9,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS
-from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, fresh, grouped
+from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, fresh, grid, grouped
 from optsched.papers.oasis.common import (
     COMMON,
     ESTIMATED,
     LABELS,
+    LATE,
     LITERAL,
     MACHINES,
     OTHERS,
     PRESETS,
     SCHEMES,
+    boxes,
     instance,
     policy,
+    quantiles,
 )
 from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, shown
 from optsched.simulation import simulate
@@ -34,13 +37,8 @@ MEASURES = {"off": "distance of the mean from the target", "spread": "standard d
 
 def cells(seeds: int) -> list[Cell]:
     """Return one cell per instance and scheme."""
-    return [
-        {"preset": preset, "seed": seed, "scheme": scheme}
-        for preset in PRESETS
-        for seed in fresh(seeds)
-        for scheme in SCHEMES
-        if scheme != "dorm"
-    ]
+    every = grid(preset=PRESETS, seed=fresh(seeds), scheme=SCHEMES)
+    return [cell for cell in every if cell["scheme"] != "dorm"]
 
 
 def workload(preset: str, seed: int) -> Any:
@@ -93,14 +91,13 @@ def _timeliness(late: list[list[float]]) -> dict[str, Any]:
         "completed": len(together),
         "off": [abs(float(np.mean(each))) if each else None for each in late],
         "spread": [float(np.std(each)) if len(each) > 1 else None for each in late],
-        "quantiles": None,
+        "quantiles": quantiles(together),
     }
     if together:
         found |= {
             "mean": float(np.mean(together)),
             "median": float(np.median(together)),
             "deviation": float(np.std(together)),
-            "quantiles": [float(q) for q in np.quantile(together, (0.05, 0.25, 0.5, 0.75, 0.95))],
         }
     return found
 
@@ -152,7 +149,7 @@ def draw(summary: Summary) -> Figure:
             for s, v in schemes.items()
         ]
         axis.set_xticks(range(len(schemes)), names, fontsize=8)
-        axis.set_ylabel("completion - target, slots")
+        axis.set_ylabel(LATE)
         axis.set_title(PRESETS[preset], fontsize=9)
     axes[0].legend(frameon=False)
     axes[-1].set_xlabel("scheme, and how many jobs of each kind it completed")
@@ -163,16 +160,11 @@ SHORT = {LITERAL: "OASiS,\ntrue U, L"}
 
 
 def _boxes(axis: Axes, side: int, kind: str, schemes: dict[str, Any]) -> None:
-    boxes, places = [], []
-    for x, found in enumerate(schemes.values()):
-        quantiles = found[kind]["quantiles"]
-        if quantiles is not None:
-            names = ("whislo", "q1", "med", "q3", "whishi")
-            boxes.append(dict(zip(names, quantiles, strict=True)) | {"fliers": []})
-            places.append(x + (-0.18, 0.18)[side])
-    drawn = axis.bxp(boxes, positions=places, widths=0.3, patch_artist=True, manage_ticks=False)
-    for box in drawn["boxes"]:
-        box.set_facecolor(COLOURS[side])
+    found = {
+        x + (-0.18, 0.18)[side]: by_kind[kind]["quantiles"]
+        for x, by_kind in enumerate(schemes.values())
+    }
+    boxes(axis, found, COLOURS[side], widths=0.3)
     axis.plot([], [], "s", color=COLOURS[side], label=kind)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from optsched.drawing import COLOURS, GRID, new_figure
+from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.policies.estimate import Estimate as Learnt
 from optsched.families.oasis.policies.estimate import learn
@@ -29,7 +29,17 @@ from optsched.papers.experiment import (
     mean_with_interval,
     whisker,
 )
-from optsched.papers.oasis.common import ESTIMATED, LABELS, LITERAL, OTHERS, PAST, SCHEMES
+from optsched.papers.oasis.common import (
+    ESTIMATED,
+    LABELS,
+    LATE,
+    LITERAL,
+    OTHERS,
+    PAST,
+    SCHEMES,
+    boxes,
+    quantiles,
+)
 from optsched.papers.verdict import Estimate, Outcome, differences, effect, lead, shown
 from optsched.problem import Policy, get_family
 from optsched.scheduling.jobs import MB_PER_GBIT
@@ -186,23 +196,12 @@ def draw(summary: Summary) -> Figure:
     for x, seen in enumerate(summary.values()):
         left.bar(x, seen["utility"]["mean"], color=COLOURS[0])
         whisker(left, x, seen["utility"])
-    boxes, places = [], []
-    for x, seen in enumerate(summary.values()):
-        if seen["late"]:
-            quantiles = np.quantile(seen["late"], (0.05, 0.25, 0.5, 0.75, 0.95)).tolist()
-            parts = ("whislo", "q1", "med", "q3", "whishi")
-            boxes.append(dict(zip(parts, quantiles, strict=True)) | {"fliers": []})
-            places.append(x)
-    drawn = right.bxp(boxes, positions=places, patch_artist=True, manage_ticks=False)
-    for box in drawn["boxes"]:
-        box.set_facecolor(COLOURS[0])
+    late = {x: quantiles(seen["late"]) for x, seen in enumerate(summary.values())}
+    boxes(right, late, COLOURS[0])
     right.axhline(0, color="black", linewidth=0.8)
-    left.set_ylabel("total utility (mean, 95 % interval)")
-    right.set_ylabel("completion - target, slots")
-    for axis in (left, right):
+    for axis, y in ((left, "total utility (mean, 95 % interval)"), (right, LATE)):
         axis.set_xticks(range(len(names)), names, fontsize=7)
-        axis.grid(axis="y", color=GRID)
-        axis.set_axisbelow(True)
+        finish(axis, y=y, grid="y")
     return figure
 
 
