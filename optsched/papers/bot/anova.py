@@ -11,7 +11,6 @@ from scipy.special import fdtrc
 
 from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.papers.bot.common import (
-    DRAWN,
     FACTORS,
     NAIVE_LEVELS,
     SETTINGS,
@@ -235,7 +234,7 @@ FIG_4 = Experiment(
         "the step size of the rates matters most, p < 0.0001, and its low level varies less; those "
         "of the prices have limited impact"
     ),
-    settings=(*SETTINGS, DRAWN, RESPONSE, Setting("step sizes", "all 16 sets", "Table 1, line 1")),
+    settings=(*SETTINGS, RESPONSE, Setting("step sizes", "all 16 sets", "Table 1, line 1")),
     seeds=30,
     cells=lambda seeds: platforms([(20, 5)], seeds),
     run=run_fig4,
@@ -249,7 +248,6 @@ FIG_6 = Experiment(
     claim="a set converges on 29 of 30 platforms; the step size of the rates no longer matters",
     settings=(
         *SETTINGS,
-        DRAWN,
         RESPONSE,
         STEPS,
         Setting(

@@ -46,12 +46,12 @@ SETTINGS: tuple[Setting, ...] = (
         'Sec. 6.5: "w = 13.81 GFLOP"; Sec. 6.2: "w_3 = 13.81 MFLOP". They contradict each other; '
         "the printed step sizes fit the first",
     ),
+    Setting("trees, masters", "seeds 0 to 29", f"{OPEN}: the platforms are not published"),
 )
 STEPS = Setting(
     "dual steps", "divided by gamma_rho (stable)",
     "Sec. 7.3 derives gamma_lambda gamma_rho sum < 1; (21), (22) divide by the sum only (printed)",
 )  # fmt: skip
-DRAWN = Setting("trees, masters", "seeds 0 to 29", f"{OPEN}: the platforms are not published")
 
 
 def platforms(sizes: Sequence[tuple[int, int]], seeds: int, **more: Any) -> list[Cell]:

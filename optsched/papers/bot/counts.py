@@ -10,7 +10,6 @@ from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.optimum import solve
 from optsched.papers.bot.common import (
-    DRAWN,
     ITERATIONS,
     SETTINGS,
     STEPS,
@@ -119,7 +118,6 @@ CLAIM = (
 SEEDS = 30
 SETTINGS = (
     *SETTINGS,
-    DRAWN,
     STEPS,
     Setting(
         "small platforms",

@@ -10,7 +10,6 @@ from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.papers.bot.common import (
-    DRAWN,
     ITERATIONS,
     SETTINGS,
     STEPS,
@@ -167,7 +166,6 @@ CLAIM = (
 SEEDS = 30
 SETTINGS = (
     *SETTINGS,
-    DRAWN,
     STEPS,
     Setting("step sizes, adaptive", "the best sets of Table 2", "Table 2"),
     Setting("step sizes, naive", "0.001, 0.001, 1e-13, 1e-15", "Sec. 6.5.3"),

@@ -13,7 +13,6 @@ from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
 from optsched.numbers.arrays import Floats
 from optsched.papers.bot.common import (
-    DRAWN,
     ITERATIONS,
     SETTINGS,
     STEPS,
@@ -175,7 +174,6 @@ CLAIM = (
 SEEDS = 30
 SETTINGS = (
     *SETTINGS,
-    DRAWN,
     STEPS,
     Setting("nodes", "100, degree at most 5", 'Sec. 9: "a platform of size 100"'),
     Setting("step sizes", "the best set of Table 2 for 100 nodes", "Table 2"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from optsched.papers.bot.common import (
-    DRAWN,
     SETTINGS,
     UNITS,
     best_sets,
@@ -85,7 +84,6 @@ CLAIM = "24 to 29 of 30 platforms converge with the best set of step sizes"
 SEEDS = 30
 SETTINGS = (
     *SETTINGS,
-    DRAWN,
     Setting(
         "waves, stable", "each update from what the waves have brought; dual steps / gamma_rho",
         "Sec. 7.3, Algorithm 1 (steps 1 and 2 of a wave)",

@@ -14,7 +14,6 @@ from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.policies.tuning import FACTORS, search_steps
 from optsched.papers.bot.common import (
-    DRAWN,
     ITERATIONS,
     SETTINGS,
     STEPS,
@@ -152,7 +151,6 @@ CLAIM = "step sizes found on some platforms of a size serve on nearly all others
 SEEDS = 30
 SETTINGS = (
     *SETTINGS,
-    DRAWN,
     STEPS,
     Setting("search", "on platforms 1000 to 1009, judged on 0 to 29", OPEN),
 )

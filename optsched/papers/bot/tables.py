@@ -8,7 +8,6 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.papers.bot.common import (
-    DRAWN,
     FACTORS,
     NAIVE_LEVELS,
     SETTINGS,
@@ -172,7 +171,7 @@ def _table(number: int, kind: tuple[str, str], found: str, run: Any, judge: Any)
         name=f"bot-tab{number}",
         title=f"Bags of tasks, Table {number}: the {kind[0]} algorithm on {kind[1]} applications",
         claim=f"with good step sizes {found} of 30 platforms converge within 1500 iterations",
-        settings=(*SETTINGS, DRAWN, LEVELS[number - 1], *((STEPS,) if number == 2 else ())),
+        settings=(*SETTINGS, LEVELS[number - 1], *((STEPS,) if number == 2 else ())),
         seeds=30,
         cells=lambda seeds: platforms(list(paper), seeds),
         run=run,
@@ -193,7 +192,6 @@ NAIVE = Experiment(
     ),
     settings=(
         *SETTINGS,
-        DRAWN,
         Setting(
             "grid as homogeneous",
             "levels of Table 1",

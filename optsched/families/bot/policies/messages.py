@@ -107,12 +107,6 @@ def exchange(
     for what is held: every node knows a total of its own.
     """
     size, node, up, arc, present, flop, sent, back, weights, speed, bandwidth = positions
-    algorithm, g_tilde, alpha, threshold = (
-        rules.algorithm,
-        rules.tilde,
-        rules.alpha,
-        rules.threshold,
-    )
     rho, tilde, lam, mu, _ = state
     totals, overload = series
     above, below, delay = down.known, upward.known, network.delay
@@ -130,19 +124,19 @@ def exchange(
             w, b, r, n = flop[k], sent[k], back[k], size[k]
             for i in range(n):
                 at, total = node[k, i], above[k, i, 0]
-                power = total**alpha
+                power = total**rules.alpha
                 if present[k, i]:
                     price = above[k, i, 1] + w * lam[at]
                     x, y = rho[k, i], tilde[k, i]
                     rho[k, i] = new_rate(rules, x, y, total, power, price, weights[k])
-                    tilde[k, i] = (1 - g_tilde) * y + g_tilde * x
-                    if algorithm == ADAPTIVE:
+                    tilde[k, i] = (1 - rules.tilde) * y + rules.tilde * x
+                    if rules.algorithm == ADAPTIVE:
                         tilde[k, i] = max(0.5 * y, tilde[k, i])
                 x = rho[k, i]
                 flow[i] = beyond[i] = x
                 number[i] = 0.0
                 load_node[at] += w * x
-                if x > threshold and present[k, i]:
+                if x > rules.threshold and present[k, i]:
                     number[i] = 1.0
                     scale_node[at] += w * w * (total * power)
             for i in range(n - 1, 0, -1):
@@ -153,7 +147,7 @@ def exchange(
                 number[p] += below[k, i, 1]
                 beyond[p] += beyond[i]
                 tail = above[k, p, 0]
-                bend, takers = tail * tail**alpha, below[k, i, 1]
+                bend, takers = tail * tail**rules.alpha, below[k, i, 1]
                 load_arc[a] += b * below[k, i, 0]
                 scale_arc[a] += b * b * bend * takers
                 true_arc[a] += b * beyond[i]
@@ -163,9 +157,9 @@ def exchange(
                     true_arc[a ^ 1] += r * beyond[i]
             totals[t, k] = flow[0]
         for n in range(nodes):
-            lam[n] = new_price(algorithm, rules.lam, lam[n], load_node[n] - speed[n], scale_node[n])
+            lam[n] = new_price(rules, rules.lam, lam[n], load_node[n] - speed[n], scale_node[n])
         for a in range(len(mu)):
-            mu[a] = new_price(algorithm, rules.mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
+            mu[a] = new_price(rules, rules.mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
         for k in range(apps):
             b, r = sent[k], back[k]
             above[k, 0, 0], above[k, 0, 1] = totals[t, k], 0.0

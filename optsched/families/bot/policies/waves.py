@@ -166,9 +166,9 @@ def new_rate(
 
 
 @kernel(error_model="numpy", inline="always")
-def new_price(algorithm: int, step: float, price: float, excess: float, scale: float) -> float:
+def new_price(rules: Rules, step: float, price: float, excess: float, scale: float) -> float:
     """Return lambda_n or mu_a of t + 1."""
-    if algorithm == NAIVE:
+    if rules.algorithm == NAIVE:
         return max(0.0, price + step * excess)
     if scale <= 0:
         return 0.5 * price
@@ -233,48 +233,42 @@ def iterate(
 ) -> None:
     """Run as many iterations as ``series`` has place for; ``state`` is changed."""
     size, node, _, _, present, flop, _, _, weights, speed, bandwidth = positions
-    algorithm, g_tilde, alpha, threshold = (
-        rules.algorithm,
-        rules.tilde,
-        rules.alpha,
-        rules.threshold,
-    )
     rho, tilde, lam, mu, held = state
     totals, overload = series
     _, _, route, load_node, scale_node, load_arc, scale_arc, total, bend, per_node, per_arc = (
         scratch
     )
     for k in range(len(size)):
-        bend[k] = held[k] * held[k] ** alpha
+        bend[k] = held[k] * held[k] ** rules.alpha
     descend(positions, mu, route)
     if rules.simultaneous:
-        gather(positions, rho, threshold, scratch)
+        gather(positions, rho, rules.threshold, scratch)
     for t in range(len(overload)):
         for k in range(len(size)):
             w, weight = flop[k], weights[k]
-            power = held[k] ** alpha
+            power = held[k] ** rules.alpha
             for i in range(size[k]):
                 if present[k, i]:
                     price = route[k, i] + w * lam[node[k, i]]
                     x, y = rho[k, i], tilde[k, i]
                     rho[k, i] = new_rate(rules, x, y, held[k], power, price, weight)
-                    tilde[k, i] = (1 - g_tilde) * y + g_tilde * x
-                    if algorithm == ADAPTIVE:
+                    tilde[k, i] = (1 - rules.tilde) * y + rules.tilde * x
+                    if rules.algorithm == ADAPTIVE:
                         tilde[k, i] = max(0.5 * y, tilde[k, i])
         if not rules.simultaneous:
-            gather(positions, rho, threshold, scratch)
+            gather(positions, rho, rules.threshold, scratch)
         for n in range(len(speed)):
-            lam[n] = new_price(algorithm, rules.lam, lam[n], load_node[n] - speed[n], scale_node[n])
+            lam[n] = new_price(rules, rules.lam, lam[n], load_node[n] - speed[n], scale_node[n])
         for a in range(len(mu)):
-            mu[a] = new_price(algorithm, rules.mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
+            mu[a] = new_price(rules, rules.mu, mu[a], load_arc[a] - bandwidth[a], scale_arc[a])
         for again in range(2 if rules.simultaneous else 0):  # for the next right sides
-            gather(positions, rho, threshold, scratch)
+            gather(positions, rho, rules.threshold, scratch)
             if again == 0:  # the sums are of these totals
                 for k in range(len(size)):
-                    bend[k] = total[k] * total[k] ** alpha
+                    bend[k] = total[k] * total[k] ** rules.alpha
         for k in range(len(size)):
             held[k] = totals[t, k] = total[k]
-            bend[k] = held[k] * held[k] ** alpha
+            bend[k] = held[k] * held[k] ** rules.alpha
         descend(positions, mu, route)
         largest = 0.0
         for n in range(len(speed)):
