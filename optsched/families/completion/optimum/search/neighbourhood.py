@@ -19,6 +19,8 @@ from optsched.families.completion.optimum.search.servers import (
     empty_servers,
     no_plans,
     occupy,
+    pieces_of,
+    schedule_of,
     tables_of,
     worth,
 )
@@ -162,20 +164,9 @@ class Neighbourhood:
 
     def pieces(self, plans: Plans) -> list[Piece]:
         """Return how every job runs."""
-        tables, ring = self.tables, self.jobs.types.ring
-        return [
-            Piece(
-                start=start,
-                duration=int(tables.duration[k]),
-                worker_type=int(tables.type_of[k]),
-                ps_type=None if ring else kind,
-                workers=tuple(zip(where[:parts], number[:parts], strict=True)),
-                ps=() if ring else ((host, ps),),
-            )
-            for k, start, kind, host, ps, parts, where, number in zip(
-                *(array.tolist() for array in plans), strict=True
-            )
-        ]
+        t, (mode, start, kind, *places) = self.tables, plans
+        ring = self.jobs.types.ring
+        return pieces_of(ring, t.duration[mode], t.type_of[mode], kind, start, *places)
 
     def plans_of(self, schedule: CompletionSchedule) -> Plans | None:
         """Return the plans of a schedule; None where a job has no mode that is known here.
@@ -207,8 +198,3 @@ class Neighbourhood:
             plans.where[i, : len(here)] = list(here)
             plans.number[i, : len(here)] = list(here.values())
         return plans
-
-
-def schedule_of(pieces: Sequence[Piece]) -> CompletionSchedule:
-    """Return the schedule in which every job runs in one piece."""
-    return CompletionSchedule(jobs=tuple((piece,) for piece in pieces))

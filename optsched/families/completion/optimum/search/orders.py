@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
+from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Types
 from optsched.families.completion.optimum.prices.offers import Offers
 from optsched.families.completion.optimum.search.dispatch import (
@@ -23,6 +23,7 @@ from optsched.families.completion.optimum.search.dispatch import (
     nothing_placed,
     placeable,
 )
+from optsched.families.completion.optimum.search.servers import pieces_of, schedule_of
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
@@ -155,26 +156,9 @@ class Orders:
 
     def schedule(self, placed: Placed) -> CompletionSchedule:
         """Return the schedule in which all jobs run so."""
-        o, ring = self.offers, self.platform.ring
-        ways = placed.way
+        o, ways = self.offers, placed.way
         columns = (o.duration[ways], o.worker_type[ways], o.kind[ways], *placed[1:])
-        return CompletionSchedule(
-            jobs=tuple(
-                (
-                    Piece(
-                        start=start,
-                        duration=duration,
-                        worker_type=kind,
-                        ps_type=None if ring else ps_kind,
-                        workers=tuple(zip(where[:parts], number[:parts], strict=True)),
-                        ps=() if ring else ((host, ps),),
-                    ),
-                )
-                for duration, kind, ps_kind, start, host, ps, parts, where, number in zip(
-                    *(column.tolist() for column in columns), strict=True
-                )
-            )
-        )
+        return schedule_of(pieces_of(self.platform.ring, *columns))
 
 
 @kernel

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
 
+from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.oracle.servers import MOST_ROOM, prefix_sums, rooms
 from optsched.numbers.arrays import Floats, Ints, Small
@@ -59,6 +61,32 @@ class Plans(NamedTuple):
     parts: Ints  # (J,) how many servers hold workers
     where: Ints  # (J, N) these
     number: Ints  # (J, N) workers there
+
+
+def pieces_of(ring: bool, *columns: Ints) -> list[Piece]:
+    """Return how all jobs run, each in one piece.
+
+    ``columns`` have a row per job: duration, types of its workers and its PS, start, and then as in
+    `Plans` from ``host`` on.
+    """
+    return [
+        Piece(
+            start=start,
+            duration=duration,
+            worker_type=worker_type,
+            ps_type=None if ring else kind,
+            workers=tuple(zip(where[:parts], number[:parts], strict=True)),
+            ps=() if ring else ((host, ps),),
+        )
+        for duration, worker_type, kind, start, host, ps, parts, where, number in zip(
+            *(column.tolist() for column in columns), strict=True
+        )
+    ]
+
+
+def schedule_of(pieces: Sequence[Piece]) -> CompletionSchedule:
+    """Return the schedule in which every job runs in one piece."""
+    return CompletionSchedule(jobs=tuple((piece,) for piece in pieces))
 
 
 class Copies(NamedTuple):
