@@ -7,7 +7,7 @@ feasible on single machines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -97,6 +97,21 @@ def planned_jobs(
             ps=tuple((t, h, n) for side, t, h, n in rows if side == 1),
         )
     return tuple(found)
+
+
+def placed_jobs(
+    placed: Iterable[tuple[Sequence[Any], Sequence[Any]]],
+    runs: Container[int],
+    kind: Callable[..., Job],
+) -> tuple[Job | None, ...]:
+    """Return where every job runs, as ``kind`` (workers, ps); None for one that is not in ``runs``.
+
+    ``placed`` has the entries of its workers and of its PS.
+    """
+    return tuple(
+        kind(workers=tuple(workers), ps=tuple(ps)) if i in runs else None
+        for i, (workers, ps) in enumerate(placed)
+    )
 
 
 def over_slots(capacity: Floats, slots: int) -> Floats:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
+from optsched.scheduling.board import placed_jobs
 from optsched.scheduling.declared import compact_method, rounded, sorted_entries
 
 
@@ -31,12 +32,8 @@ def schedule_of(inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
                 ps[i, t, h] += inst.needs[i].ps_inner[n]
     placed, served = sorted_entries(workers), sorted_entries(ps)
     runs = {i for (i, _), v in model.v.items() if rounded(v)}
-    return DmlrsSchedule(
-        jobs=tuple(
-            JobSchedule(workers=tuple(placed[i]), ps=tuple(served[i])) if i in runs else None
-            for i in range(len(inst.jobs))
-        )
-    )
+    sides = ((placed[i], served[i]) for i in range(len(inst.jobs)))
+    return DmlrsSchedule(jobs=placed_jobs(sides, runs, JobSchedule))
 
 
 def _load() -> Callable[[DmlrsInstance], Any]:

@@ -24,6 +24,7 @@ from optsched.families.dmlrs.optimum.prices.workers import UnitBlocks
 from optsched.families.dmlrs.optimum.tree.nodes import ANY, INNER_ONLY, OUTER_ONLY, Mode
 from optsched.families.dmlrs.optimum.tree.placing import Placed, Wish, pack
 from optsched.numbers.arrays import Ints
+from optsched.scheduling.board import placed_jobs
 
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that something else is split
 
@@ -65,12 +66,7 @@ class Branching(SlotBranching, NodeBlocks):
                 placed[i][0].extend((t, h, w) for h, w, _ in spots if w)
                 placed[i][1].extend((t, h, s) for h, _, s in spots if s)
         runs = {i for i, _, _, _ in used}
-        return DmlrsSchedule(
-            jobs=tuple(
-                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in runs else None
-                for i, (w, s) in enumerate(placed)
-            )
-        )
+        return DmlrsSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
 
     def wishes(self, used: Used, t: int) -> tuple[Wish, ...]:
         """Return what the jobs want in slot ``t``, where all schedules of a job agree."""

@@ -17,6 +17,7 @@ from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.search.rows import Rows
 from optsched.families.oasis.optimum.tree.branching import UnitTree, pack
 from optsched.numbers.arrays import Floats
+from optsched.scheduling.board import placed_jobs
 
 
 class ByClass(Rows):
@@ -105,9 +106,4 @@ class ByClass(Rows):
                     return None
                 for h, i in zip(*np.nonzero(hosted), strict=True):
                     placed[i][side].append((t, int(h), int(hosted[h, i])))
-        return OasisSchedule(
-            jobs=tuple(
-                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in due else None
-                for i, (w, s) in enumerate(placed)
-            )
-        )
+        return OasisSchedule(jobs=placed_jobs(placed, due, JobSchedule))

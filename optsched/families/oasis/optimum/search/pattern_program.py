@@ -18,6 +18,7 @@ from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.search.rows import Key, Rows
 from optsched.families.oasis.optimum.tree.nodes import Host
 from optsched.numbers.arrays import Ints
+from optsched.scheduling.board import placed_jobs
 
 
 class PatternProgram(Rows):
@@ -144,11 +145,5 @@ class PatternProgram(Rows):
                     if number:
                         wanted[place] -= number
                         placed[i][host.side].append((host.slot, machine, number))
-        return OasisSchedule(
-            jobs=tuple(
-                JobSchedule(workers=tuple(sorted(placed[i][0])), ps=tuple(sorted(placed[i][1])))
-                if i in in_time
-                else None
-                for i in range(problem.jobs)
-            )
-        )
+        ordered = ((sorted(workers), sorted(ps)) for workers, ps in placed)
+        return OasisSchedule(jobs=placed_jobs(ordered, in_time, JobSchedule))

@@ -22,6 +22,7 @@ from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Ints
+from optsched.scheduling.board import placed_jobs
 
 PACKING_SECONDS = 5.0  # for one slot; a failure only means that a machine is split
 
@@ -62,12 +63,7 @@ class UnitTree(SlotBranching, UnitBlocks):
                 for h, i in zip(*np.nonzero(hosted), strict=True):
                     placed[i][side].append((t, int(h), int(hosted[h, i])))
         runs = {i for i, _, _, _ in used}
-        return OasisSchedule(
-            jobs=tuple(
-                JobSchedule(workers=tuple(w), ps=tuple(s)) if i in runs else None
-                for i, (w, s) in enumerate(placed)
-            )
-        )
+        return OasisSchedule(jobs=placed_jobs(placed, runs, JobSchedule))
 
     def splits(self, relaxation: Relaxation) -> list[Split]:
         """Return splits of completion slots, else of worker numbers, else of a machine's number."""
