@@ -19,6 +19,7 @@ from optsched.papers.shares import Share, bars
 from optsched.papers.verdict import Finding, counted
 
 ITERATIONS = 1500
+SEEDS = 30
 UNITS = ("sec6.5", "sec6.2")  # the verdicts are about the first
 UNIT_NAMES = {
     "sec6.5": "here, 13.81 GFLOP a task (Sec. 6.5)",

@@ -115,7 +115,6 @@ CLAIM = (
     "with the step sizes of 20 nodes, 7 of 480 runs on 40 nodes converge; with gamma_rho = 0.01, "
     "232 of 240; on nine small platforms the naive algorithm is in the tube within 200 iterations"
 )
-SEEDS = 30
 SETTINGS = (
     *SETTINGS,
     STEPS,

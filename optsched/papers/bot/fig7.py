@@ -163,7 +163,6 @@ CLAIM = (
     "the naive one never converges for heterogeneous applications, and takes longer for "
     "homogeneous ones"
 )
-SEEDS = 30
 SETTINGS = (
     *SETTINGS,
     STEPS,

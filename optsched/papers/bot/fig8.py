@@ -171,7 +171,6 @@ CLAIM = (
     "all nodes that compute leave (about 15 %); the optimum falls, and the objective is back at it "
     "after about 50 iterations"
 )
-SEEDS = 30
 SETTINGS = (
     *SETTINGS,
     STEPS,

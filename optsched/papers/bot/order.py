@@ -81,7 +81,6 @@ def draw(summary: Summary) -> Figure:
 
 TITLE = "Bags of tasks, (20) to (22): the order of updates and the dual steps, beside Table 2"
 CLAIM = "24 to 29 of 30 platforms converge with the best set of step sizes"
-SEEDS = 30
 SETTINGS = (
     *SETTINGS,
     Setting(

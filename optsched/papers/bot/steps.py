@@ -148,7 +148,6 @@ def draw(summary: Summary) -> Figure:
 
 TITLE = "Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, judged on other platforms"
 CLAIM = "step sizes found on some platforms of a size serve on nearly all others of that size"
-SEEDS = 30
 SETTINGS = (
     *SETTINGS,
     STEPS,

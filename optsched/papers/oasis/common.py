@@ -81,6 +81,12 @@ def quantiles(late: Sequence[float]) -> list[float] | None:
     return np.quantile(late, (0.05, 0.25, 0.5, 0.75, 0.95)).tolist() if late else None
 
 
+def known_mean(each: Sequence[float | None]) -> float:
+    """Return the mean of what is known; infinity of nothing."""
+    known = [x for x in each if x is not None]
+    return float(np.mean(known)) if known else float("inf")
+
+
 def boxes(axis: Axes, shown: Mapping[Any, list[float] | None], colour: str, **how: Any) -> None:
     """Draw a box of `quantiles` at every place that has any."""
     known = {x: found for x, found in shown.items() if found is not None}

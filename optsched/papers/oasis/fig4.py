@@ -22,6 +22,7 @@ from optsched.papers.oasis.common import (
     SCHEMES,
     boxes,
     instance,
+    known_mean,
     policy,
     quantiles,
 )
@@ -117,12 +118,8 @@ def judge(summary: Summary) -> Outcome:
 def _best(schemes: Any, kind: str, measure: str) -> Finding:
     """Judge OASiS beside the other scheme with the smallest mean over instances."""
     claim = f"{kind} jobs, {MEASURES[measure]}: OASiS less the best other"
-
-    def mean(scheme: str) -> float:
-        known = [x for x in schemes[scheme][kind][measure] if x is not None]
-        return float(np.mean(known)) if known else float("inf")
-
-    rival = min((s for s in OTHERS if s in schemes), key=mean)
+    others = [s for s in OTHERS if s in schemes]
+    rival = min(others, key=lambda s: known_mean(schemes[s][kind][measure]))
     more = differences(*(schemes[s][kind][measure] for s in (ESTIMATED, rival)))
     found = Estimate.of(more) if more else None
     return effect(f"{claim}, {LABELS[rival]}", found, sign=-1, unit="slots")

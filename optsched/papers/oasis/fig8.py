@@ -38,6 +38,7 @@ from optsched.papers.oasis.common import (
     PAST,
     SCHEMES,
     boxes,
+    known_mean,
     quantiles,
 )
 from optsched.papers.verdict import Estimate, Outcome, differences, effect, lead, shown
@@ -157,7 +158,7 @@ def judge(summary: Summary) -> Outcome:
     """Compare with the paper: as in Figs. 3 and 4, OASiS earns most and is nearest to targets."""
     mine = summary[ESTIMATED]
     best = max(OTHERS, key=lambda s: float(summary[s]["utility"]["mean"]))
-    near = min(OTHERS, key=lambda s: _mean(summary[s]["off"]))
+    near = min(OTHERS, key=lambda s: known_mean(summary[s]["off"]))
     pairs = differences(mine["off"], summary[near]["off"])
     off = Estimate.of(pairs) if pairs else None
     found = [
@@ -177,11 +178,6 @@ def judge(summary: Summary) -> Outcome:
         claim = f"{LABELS[scheme]}: mean of completion less target"
         found.append(shown(claim, mean, unit="slots", note=note))
     return Outcome(tuple(found), ("the testbed is simulated: workers run as the model says",))
-
-
-def _mean(each: list[float | None]) -> float:
-    known = [x for x in each if x is not None]
-    return float(np.mean(known)) if known else float("inf")
 
 
 def _lead(summary: Summary, ours: str, theirs: str) -> Estimate | None:
