@@ -16,12 +16,12 @@ import numpy as np
 from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import CLOSED
-from optsched.families.completion.instance import CompletionInstance, Piece
+from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.families.completion.oracle.schedule import best_schedule, placement
 from optsched.families.completion.policies.max_weight import jain, max_weight
 from optsched.numbers.arrays import Floats
-from optsched.papers.completion.weight_optimum import best_weight, weight_of
+from optsched.papers.completion.weight_optimum import BestWeight, best_weight, weight_of
 from optsched.process import clock
 
 NO_PRICES_TO_SPEAK_OF = 2.0  # lambda at which hardly anybody is rejected
@@ -68,19 +68,11 @@ class WeightBlocks(ServerBlocks):
 
 
 @dataclass(frozen=True)
-class MostWeight:
-    """What is known of the most weight that can end by tau."""
+class MostWeight(BestWeight):
+    """What prices say as well, and what each method finds."""
 
-    value: float  # of the best schedule known
-    bound: float  # no schedule has more
     bound_by: str  # "prices", or "cp-sat", whose word it is
     by_method: Mapping[str, float]
-    schedule: Mapping[int, Piece]
-
-    @property
-    def optimal(self) -> bool:
-        """Whether nothing better is left."""
-        return self.bound <= self.value * (1 + CLOSED)
 
     def ratio(self, name: str) -> float:
         """Return how far a method is from the bound, at most."""
@@ -145,4 +137,4 @@ def most_weight(
             value, schedule = optimum.value, dict(optimum.schedule)
         if optimum.bound < bound:
             bound, by = optimum.bound, "cp-sat"
-    return MostWeight(value, bound, by, values, schedule)
+    return MostWeight(value, bound, schedule, by, values)
