@@ -120,6 +120,15 @@ class Progress:
             self.value, self.schedule = verdict.value, schedule
             self._record()
 
+    def offer(self, schedule: Schedule | None, *, sure: bool = False) -> None:
+        """Report a schedule, if there is one; where it is not ``sure``, the judge may refuse it."""
+        if schedule is not None:
+            verdict = self.family.verify(self.instance, schedule)
+            if verdict.value is not None:
+                self.incumbent(verdict.value, schedule)
+            elif sure:
+                raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
+
     def _behind(self, value: float) -> bool:
         """Return whether no schedule of this value is better, whatever it looks like."""
         assert self.value is not None  # the caller has seen to it

@@ -6,6 +6,7 @@ import ctypes
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -39,11 +40,7 @@ def solve_compact(
     """
 
     def report(_objective: float) -> None:
-        schedule = read()
-        verdict = progress.family.verify(progress.instance, schedule)
-        # the solver's tolerance is wider than the judge's, who has the last word
-        if verdict.value is not None:
-            progress.incumbent(verdict.value, schedule)
+        progress.offer(read())  # the solver's tolerance is wider than that of the judge
 
     def close(outcome: PyomoOutcome) -> None:
         if outcome.objective is not None:
@@ -69,7 +66,8 @@ def solve_compact(
 
 
 def compact_method(
-    load: Callable[[], Callable[[Any], Any]],
+    module: str,
+    name: str,
     schedule_of: Callable[[Any, Any], Any],
     variables: Callable[[Any], float],
 ) -> Callable[..., None]:
@@ -77,9 +75,9 @@ def compact_method(
 
     Parameters
     ----------
-    load : callable
-        Imports what makes a model of an instance; never in the thread that may be ended, since half
-        a library would stay behind.
+    module, name : str
+        Where the function is that makes a model of an instance. It is imported when it is asked,
+        for Pyomo loads slowly; never in the thread that may be ended, where half of it would stay.
     schedule_of : callable
         (instance, model) -> the schedule that its present values mean.
     variables : callable
@@ -90,7 +88,7 @@ def compact_method(
         """Solve the compact program by HiGHS."""
         if not affordable(progress, variables(inst)):
             return
-        program = load()
+        program = getattr(import_module(module), name)
         model = unless_stopped(lambda: program(inst), progress)
         if model is not None:
             read = partial(schedule_of, inst, model)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule
@@ -36,10 +35,4 @@ def schedule_of(inst: DmlrsInstance, model: Any) -> DmlrsSchedule:
     return DmlrsSchedule(jobs=placed_jobs(sides, runs, JobSchedule))
 
 
-def _load() -> Callable[[DmlrsInstance], Any]:
-    from optsched.models.dmlrs import dmlrs_ilp  # here, since Pyomo takes a while to import
-
-    return dmlrs_ilp
-
-
-compact = compact_method(_load, schedule_of, variables)
+compact = compact_method("optsched.models.dmlrs", "dmlrs_ilp", schedule_of, variables)

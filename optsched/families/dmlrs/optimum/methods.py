@@ -235,7 +235,7 @@ def _branch(search: _Search) -> None:
 
 def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
-    inst, progress = search.inst, search.progress
+    progress = search.progress
 
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
@@ -244,11 +244,7 @@ def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
         progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
     def relaxed(relaxation: Relaxation) -> None:
-        schedule = problem.schedule(relaxation)
-        if schedule is not None:
-            verdict = progress.family.verify(inst, schedule)
-            if verdict.value is not None:
-                progress.incumbent(verdict.value, schedule)
+        progress.offer(problem.schedule(relaxation))
 
     tree = BranchAndPrice(
         problem,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
@@ -37,10 +36,4 @@ def _placed(variables: Any) -> dict[int, Entries]:
     return sorted_entries({(i, t, h): rounded(x) for (i, h, t), x in variables.items()})
 
 
-def _load() -> Callable[[OasisInstance], Any]:
-    from optsched.models.oasis import oasis_ilp  # here, since Pyomo takes a while to import
-
-    return oasis_ilp
-
-
-compact = compact_method(_load, schedule_of, variables)
+compact = compact_method("optsched.models.oasis", "oasis_ilp", schedule_of, variables)

@@ -22,7 +22,7 @@ from optsched.engine.colgen import Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
-from optsched.families.oasis.instance import OasisInstance, OasisSchedule
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.certify import (
     certify_capacity,
     certify_parts,
@@ -259,8 +259,8 @@ def _branch(search: _Search) -> None:
 
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
-    inst, progress = search.inst, search.progress
-    problem = UnitTree(inst, progress.limits)
+    progress = search.progress
+    problem = UnitTree(search.inst, progress.limits)
     spent = searched = 0.0
     turn = PATTERN_SECONDS[0]
     tried: set[tuple[tuple[int, int], ...]] = set()
@@ -272,25 +272,19 @@ def _branch(search: _Search) -> None:
     def proved(tree: Tree) -> None:
         progress.proved(tree.bound(), lambda: certify_tree(problem, tree))
 
-    def report(schedule: OasisSchedule | None) -> None:
-        if schedule is not None:
-            verdict = progress.family.verify(inst, schedule)
-            if verdict.value is not None:
-                progress.incumbent(verdict.value, schedule)
-
     def stop() -> bool:
         for found in repairs.found():
-            report(found)
+            progress.offer(found)
         return progress.stop()
 
     def relaxed(relaxation: Relaxation) -> None:
         nonlocal spent, searched, turn
-        report(problem.schedule(relaxation))
+        progress.offer(problem.schedule(relaxation))
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
             repairs.add(completions)
         for found in repairs.work():
-            report(found)
+            progress.offer(found)
         for limits in repairs.proved():
             problem.limit(limits)
         if searched + 2 * search.short < SEARCH_SHARE * progress.seconds():
@@ -303,7 +297,9 @@ def _branch(search: _Search) -> None:
         began = progress.seconds()
         program = PatternProgram(problem, tree.master.columns, completions if tried else None)
         tried.add(key)
-        report(program.solve(limits=progress.limits(turn), threads=beside, seed=search.seed))
+        progress.offer(
+            program.solve(limits=progress.limits(turn), threads=beside, seed=search.seed)
+        )
         spent += progress.seconds() - began
         turn = min(2 * turn, PATTERN_SECONDS[1])
 
@@ -313,7 +309,7 @@ def _branch(search: _Search) -> None:
     with Repairs(problem, progress, target, seed=search.seed, beside=search.threads > 1) as repairs:
         tree.run()
     for found in repairs.found():  # since the tree looked last
-        report(found)
+        progress.offer(found)
 
 
 def _sized(method: Method) -> Method:
