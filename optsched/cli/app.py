@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from optsched.cli.commands import campaign, computing, looking, making, reporting
+from optsched.cli.commands import campaign, computing, looking, making, reporting, weighing
 from optsched.cli.options import paragraphs
 from optsched.problem import InputError, PolicyError
 from optsched.process.talk import say
@@ -40,7 +40,7 @@ app = typer.Typer(
 )
 for command in (
     *(making.generate, making.trace, looking.show),
-    *(computing.solve, computing.run, computing.ratio),
+    *(computing.solve, computing.run, computing.ratio, weighing.weight),
     *(looking.verify, reporting.checker, making.export, reporting.report),
     *(computing.reproduce, looking.info),
 ):

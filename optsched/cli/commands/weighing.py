@@ -1,0 +1,93 @@
+"""`optsched weight`: the most weight that ends by a deadline, the paper's second problem."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from optsched.cli.commands.ending import ending_well, leave, report
+from optsched.cli.options import Json, takes_input
+from optsched.problem import InputError
+
+if TYPE_CHECKING:
+    from optsched.papers.completion.weight_bound import MostWeight
+    from optsched.problem import Instance
+
+
+@takes_input
+def weight(
+    instance: "Instance",
+    by: Annotated[
+        int, typer.Option(min=1, metavar="SLOT", help="Who has ended before this slot counts.")
+    ],
+    weight_bound: Annotated[
+        float | None,
+        typer.Option(
+            "--weight-bound",
+            min=1,
+            help="F, the most weight for its resources that prices allow for; default: the "
+            "instance's own.",
+        ),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option(min=0, help="Seconds of the prices, and of CP-SAT after them.")
+    ] = 5.0,
+    as_json: Json = False,
+) -> None:
+    """Schedule the most weight by a deadline, all jobs present (family completion).
+
+    Compares A_maxweight, its order by density, and the greedy of Jain et al. with the best schedule
+    known and a bound on all. The bound by prices is computed in floating point, and that of CP-SAT
+    is its word: no certificate is written.
+
+    Example:  optsched weight jobs.json --by 64
+    """
+    from optsched.families.completion.instance import CompletionInstance
+
+    if not isinstance(instance, CompletionInstance):
+        raise InputError(
+            f"an instance of family {instance.family} has no weights by a deadline, expected one "
+            "of family completion"
+        )
+    from optsched.cli.ticker import Ticker
+    from optsched.families.completion.policies import paper
+    from optsched.papers.completion.weight_bound import most_weight
+
+    with ending_well(), Ticker(f"scheduling the most weight by slot {by}"):
+        f = paper.weight_bound(instance) if weight_bound is None else weight_bound
+        lam = paper.price_base(instance, f)
+        found = most_weight(instance, by, lam, seconds=time_limit, exact=time_limit)
+    found_by = {"by": by, "weight_bound": f, **_said(found)}
+    report(found_by, None, as_json)
+    if not as_json:
+        _show(found, len(instance.jobs))
+    leave(found=True)
+
+
+def _said(found: "MostWeight") -> dict[str, Any]:
+    """Return what is known, as it is stored."""
+    return {
+        "weight": found.value,
+        "bound": found.bound,
+        "bound_by": found.bound_by,
+        "optimal": found.optimal,
+        "methods": {
+            name: {"weight": x, "ratio": [found.value / x if x else None, found.ratio(name)]}
+            for name, x in found.by_method.items()
+        },
+        "schedule": {job: piece.model_dump() for job, piece in sorted(found.schedule.items())},
+    }
+
+
+def _show(found: "MostWeight", jobs: int) -> None:
+    from rich.table import Table
+
+    from optsched.cli.console import out
+
+    whose = "CP-SAT's word" if found.bound_by == "cp-sat" else "by prices"
+    word = "is the most (claimed)" if found.optimal else f"found; at most {found.bound:.6g}"
+    out().print(f"weight {found.value:.6g} {word}, {whose}; {len(found.schedule)} of {jobs} jobs")
+    table = Table("method", "weight", "ratio")
+    for name, x in found.by_method.items():
+        ends = f"{found.value / x:.4g} .. {found.ratio(name):.4g}" if x else "inf"
+        table.add_row(name, f"{x:.6g}", ends)
+    out().print(table)
