@@ -183,11 +183,16 @@ def compare(
         policies=tuple(rows),
         failed=tuple(failed[place] for place in sorted(failed)),
         runs=tuple(shown),
+        outside={kept.name: kept.schedule for kept, _ in outside},
     )
 
 
 def rate(
-    instance: Instance, runs: Sequence[Run], optimum: Optimum, references: Mapping[str, Optimum]
+    instance: Instance,
+    runs: Sequence[Run],
+    optimum: Optimum,
+    references: Mapping[str, Optimum],
+    schedules: Mapping[str, Schedule] | None = None,
 ) -> RatioReport:
     """Compare runs that are over with an optimum that is known; all must have been checked.
 
@@ -198,17 +203,30 @@ def rate(
     optimum : Optimum
     references : mapping
         What else the policies are compared with.
+    schedules : mapping, optional
+        From outside, by name.
+
+    Raises
+    ------
+    InputError
+        One of the schedules breaks the model.
     """
     family = family_of(instance)
-    optimum, improved_by = _with_known(family, instance, optimum, _known(family, instance, runs))
+    outside = [_outside(family, instance, *named) for named in (schedules or {}).items()]
+    others = _known(family, instance, runs) + [kept for kept, _ in outside]
+    optimum, improved_by = _with_known(family, instance, optimum, others)
     scale = Scale(family, instance, optimum, references)
     return RatioReport(
         facts=facts_of(scale, runs),
         optimum=optimum,
         improved_by=improved_by,
         references=dict(references),
-        policies=tuple(map(scale.judged, runs)),
+        policies=(
+            *map(scale.judged, runs),
+            *(scale.judged_outside(kept.name, verdict) for kept, verdict in outside),
+        ),
         runs=tuple(runs),
+        outside={kept.name: kept.schedule for kept, _ in outside},
     )
 
 

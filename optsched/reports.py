@@ -13,7 +13,7 @@ from pydantic import Field
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum
-from optsched.problem import Extended, Family, Frozen, InputError, Signed, Verdict
+from optsched.problem import Extended, Family, Frozen, InputError, Schedule, Signed, Verdict
 from optsched.simulation import Run
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
@@ -115,6 +115,13 @@ class RatioReport(Frozen):
     policies: tuple[Judged, ...]
     failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
     runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
+    outside: dict[str, Schedule] = Field(
+        default={}, description="schedules from outside, by the names of their rows"
+    )
+
+    def schedules(self) -> dict[str, Schedule]:
+        """Return the schedule behind each row, by its name."""
+        return {run.policy: run.schedule for run in self.runs} | self.outside
 
     def __repr__(self) -> str:
         rows = ", ".join(f"{row.name} {row.ratio.ends}" for row in self.policies)

@@ -21,6 +21,7 @@ from optsched.optimum import Optimum
 from optsched.problem import InputError, families, family_of, get_family
 from optsched.ratios import compare
 from optsched.results.result import recheck, save_result, save_run
+from optsched.results.reuse import load_report
 
 FAMILIES = ["bipartite", "bot", "completion", "dmlrs", "oasis"]
 
@@ -82,6 +83,29 @@ def test_what_was_solved_is_derived_again(name, solved, tmp_path):
     assert found.value == pytest.approx(optimum.value, rel=1e-9)
     assert found.bound == pytest.approx(optimum.certified_bound, rel=1e-9)
     assert found.gap == pytest.approx(optimum.certified_gap, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_schedule_from_outside_is_kept_and_judged_again(name, solved, tmp_path):
+    inst, optimum = solved(name)
+    run = simulate(inst, next(p for p in families()[name].policies if p != "antman"))
+    made = compare(inst, [], optimum=optimum, references={}, schedule={"ours": run.schedule})
+    path = tmp_path / "result.json"
+    save_result(path, inst, made.optimum, [run], made.references, made.outside)
+    ours = recheck(path)[-1]
+    assert (ours.what, ours.accepted) == ("schedule 'ours'", True)
+    again = load_report(path, inst)
+    assert again.policies[-1] == made.policies[-1]
+    assert again.schedules()["ours"] == made.outside["ours"]
+
+
+def test_a_schedule_from_outside_that_breaks_the_model_is_rejected(tmp_path):
+    inst = tiny(1.0)
+    two = {"jobs": [{"workers": [[0, 0, 2]], "ps": [[0, 0, 1]]}]}
+    schedule = family_of(inst).schedule(**two)
+    path = tmp_path / "result.json"
+    save_result(path, inst, solve(inst), schedules={"ours": schedule})
+    assert "schedule 'ours': rejected" in str(recheck(path)[-1])
 
 
 @pytest.mark.parametrize("name", FAMILIES)

@@ -57,9 +57,8 @@ def schedules_of(report: RatioReport) -> dict[str, Schedule]:
     """Return what there is to draw, the best with hindsight first."""
     best = report.optimum.schedule
     found = {} if best is None else {HINDSIGHT: best}
-    for run in report.runs:
-        taken = run.policy == HINDSIGHT
-        found[f"policy {HINDSIGHT}" if taken else run.policy] = run.schedule
+    for name, schedule in report.schedules().items():
+        found[f"policy {HINDSIGHT}" if name == HINDSIGHT else name] = schedule
     return found
 
 

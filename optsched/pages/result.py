@@ -126,7 +126,7 @@ def _row(row: Judged, regrets: Sequence[str], *, jobs: bool) -> list[Cell]:
 def _pictures(
     instance: Instance, optimum: Optimum, report: RatioReport | None, asked: Sequence[str]
 ) -> list[Block]:
-    runs = {} if report is None else {run.policy: run.schedule for run in report.runs}
+    runs = {} if report is None else report.schedules()
     for name in asked:
         if name not in runs:
             known = ", ".join(runs) or "none: there are no runs in it"

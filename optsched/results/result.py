@@ -1,6 +1,6 @@
 """Result files: written with their instance, so that anybody can check them alone.
 
-result      {"instance", "optimum"} and, from `ratio`, {"references", "runs"}
+result      {"instance", "optimum"} and, from `ratio`, {"references", "runs", "schedules"}
 run         {"instance", "run"}
 schedule    {"schedule"}, made by anybody
 """
@@ -45,13 +45,19 @@ def save_result(
     optimum: Optimum,
     runs: Sequence[Run] = (),
     references: Mapping[str, Optimum] | None = None,
+    schedules: Mapping[str, Schedule] | None = None,
 ) -> None:
-    """Write an optimum, and the runs and other references compared with it, beside its instance."""
+    """Write an optimum, and what was compared with it, beside its instance.
+
+    That is the runs, other references, and schedules from outside by name.
+    """
     content: dict[str, Any] = {"optimum": optimum.model_dump(mode="json")}
     if references:
         content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
     if runs:
         content["runs"] = [run.model_dump(mode="json") for run in runs]
+    if schedules:
+        content["schedules"] = {n: s.model_dump(mode="json") for n, s in schedules.items()}
     _save(path, "result", instance, content)
 
 
@@ -189,8 +195,9 @@ def recheck(path: Path) -> list[Recheck]:
     Returns
     -------
     list of Recheck
-        One per optimum and per run in the file. It holds what was derived here; a number that
-        contradicts it is a complaint, and what cannot be derived is named as not checked.
+        One per optimum, per run and per schedule from outside in the file. It holds what was
+        derived here; a number that contradicts it is a complaint, and what cannot be derived is
+        named as not checked.
 
     Raises
     ------
@@ -208,6 +215,8 @@ def recheck(path: Path) -> list[Recheck]:
         for name, other in references_in(content, path, family).items():
             found.append(recheck_optimum(family, instance, other, name))
         found += [recheck_run(family, instance, run) for run in runs_in(content, path, family)]
+        for name, schedule in schedules_in(content, path, family).items():
+            found.append(recheck_outside(family, instance, name, schedule))
     if content.get("instance_sha256") != instance.digest():
         complaint = (
             f"the instance is not the one that was solved: its SHA-256 is {instance.digest()}"
@@ -235,6 +244,32 @@ def runs_in(content: Mapping[str, Any], path: Path, family: Family) -> list[Run]
         raise InputError(f'{path}: "runs" is no list')
     named = {f"runs[{i}]": run for i, run in enumerate(raw)}
     return [part_of(Run, named, name, path, family.name) for name in named]
+
+
+def schedules_in(content: Mapping[str, Any], path: Path, family: Family) -> dict[str, Schedule]:
+    """Return the schedules from outside in a result, by name."""
+    raw = content.get("schedules", {})
+    if not isinstance(raw, dict):
+        raise InputError(f'{path}: "schedules" is no object')
+    named = {name: f"schedules.{name}" for name in raw}
+    return {
+        name: part_of(family.schedule, {where: raw[name]}, where, path)
+        for name, where in named.items()
+    }
+
+
+def recheck_outside(family: Family, instance: Instance, name: str, schedule: Schedule) -> Recheck:
+    """Judge a schedule from outside by the rules of the model; no value is said of it."""
+    verdict = family.verify(instance, schedule)
+    return Recheck(
+        family=family.name,
+        what=f"schedule {name!r}",
+        value=verdict.value,
+        bound=None,
+        value_level=None if verdict.value is None else Level.CERTIFIED,
+        bound_level=None,
+        complaints=tuple(map(str, verdict.violations)) if verdict.value is None else (),
+    )
 
 
 def recheck_run(family: Family, instance: Instance, run: Run) -> Recheck:

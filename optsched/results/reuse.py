@@ -22,10 +22,12 @@ from optsched.results.result import (
     must_be_of,
     part_of,
     recheck_optimum,
+    recheck_outside,
     recheck_run,
     references_in,
     runs_in,
     schedule_in,
+    schedules_in,
 )
 
 
@@ -87,16 +89,20 @@ def load_report(path: Path, instance: Instance) -> RatioReport | None:
     content = read_json(path, "result")
     family = family_of(instance)
     runs = runs_in(content, path, family)
+    schedules = schedules_in(content, path, family)
     if not runs:
         return None
     optimum, references = _known(content, path, instance)
     for run in runs:
         _must_hold(recheck_run(family, instance, run), path)
+    for name, schedule in schedules.items():
+        _must_hold(recheck_outside(family, instance, name, schedule), path)
     return rate(
         instance,
         [run.model_copy(update={"guarantee": None}) for run in runs],
         optimum,
         references,
+        schedules,
     )
 
 

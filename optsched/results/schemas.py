@@ -46,6 +46,7 @@ def model(kind: str, family: str = "oasis") -> type[BaseModel]:
             "instance": (made.instance, ...),
             "optimum": (optimum, ...),
             "runs": (tuple[run, ...], ()),
+            "schedules": (dict[str, made.schedule], {}),  # type: ignore[name-defined]
         },
     }
     head: dict[str, Any] = {

@@ -263,7 +263,8 @@ def ratio(
             kept.keep(instance, limits, made.optimum, made.references)
         try:
             if output:
-                save_result(output, instance, made.optimum, made.runs, made.references)
+                parts = (made.runs, made.references, made.outside)
+                save_result(output, instance, made.optimum, *parts)
         finally:
             if as_json:
                 report(made.summary(), None, as_json)

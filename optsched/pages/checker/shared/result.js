@@ -95,6 +95,13 @@ function checkFile({ kind, family, content, instance, said, digest, size }) {
     return [place, Object.assign(kindOf.read(raw, place), { length }), scope];
   });
   const found = read.map(([place, part, scope]) => ("policy" in part ? checkRun(family, instance, part, place) : checkOptimum(family, instance, part, place, scope)));
+  const outside = content.get("schedules") ?? new Map();
+  need(outside instanceof Map, '"schedules" is no object');
+  for (const [name, raw] of outside) {
+    const schedule = family.schedule.read(raw, `schedules.${name}`);
+    const verdict = family.judge(instance, schedule, { unfinished: false });
+    found.push({ place: `schedules.${name}`, what: `schedule '${name}'`, value: verdict.value, bound: null, gap: null, complaints: verdict.violations, schedule });
+  }
   if (said !== digest) found[0].complaints.unshift(`the instance is not the one that was solved: its SHA-256 is ${digest}`);
   return found;
 }
