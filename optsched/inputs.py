@@ -51,7 +51,8 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     if source.name.endswith(".json"):
         return {}
     family = family_of(instance)
-    found = family.recorded(*_meant(source, family, window), instance)
+    with talk.hushed():  # what there is to say of the list was said when it became an instance
+        found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
         return {}
     schedule, told = found

@@ -10,6 +10,7 @@ from concurrent.futures import Executor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from optsched.campaigns.axes import Case, Cell, canonical
 from optsched.campaigns.cells import Task
@@ -87,6 +88,13 @@ def _patience(plan: Plan, task: Task) -> float:
     return plan.limits.cell_seconds + (asked.time_limit or 0.0) + SLOW * (asked.effort or 0.0)
 
 
+def _without_new_files(plan: Plan, known: Plan) -> dict[str, Any]:
+    """Return what the plan says, without digests of files that the known one does not name."""
+    content = plan.content()
+    named = {n: d for n, d in content["digests"].items() if n in known.digests}
+    return content | {"digests": named}
+
+
 def agree(store: Store, plan: Plan) -> None:
     """Put the plan into the store, or see that it has the same one, or a part of it.
 
@@ -98,7 +106,7 @@ def agree(store: Store, plan: Plan) -> None:
     said = store.facts().get("plan")
     if said is not None:
         known = stored_plan(said, store.path)
-        differs = difference(known.content(), plan.content())
+        differs = difference(known.content(), _without_new_files(plan, known))
         if differs is not None and not known.keys() <= plan.keys():
             raise InputError(
                 f"{store.path}: holds another plan: {differs}; expected the same one, with more "

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 from optsched.problem import InputError
+from optsched.process import talk
 from optsched.traces.columns import (
     BEGIN,
     DEMAND,
@@ -118,6 +119,11 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         raise InputError(
             f"{path}: none of {dropped} jobs has a known running time and number of tasks, "
             "expected at least one"
+        )
+    if dropped:
+        talk.remark(
+            f"{path}: {dropped} of {len(known)} jobs are left out, since their running time or "
+            "number of tasks is not known"
         )
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:

@@ -49,9 +49,15 @@ def take_window(table: pd.DataFrame, jobs: int, start: float | str, min_tasks: i
     if len(window) < jobs:
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs}; start earlier or take fewer (--jobs)"
+            f"tasks, expected {jobs}; {or_fewer(len(window))}"
         )
     return window
+
+
+def or_fewer(there: int) -> str:
+    """Say what to do where a list has fewer jobs than asked for."""
+    fewer = f"take fewer (--jobs {there})" if there else "take fewer (--jobs)"
+    return f"{fewer} or start earlier, if there are earlier ones"
 
 
 def from_start(

@@ -152,6 +152,8 @@ def test_another_plan_is_refused_and_named():
         campaign(small(2, reference={"time_limit": 3}), "store")
     with pytest.raises(InputError, match=r"another plan: instances\[0\].seeds is \[0\]"):
         campaign(small(1), "store")
+    with pytest.raises(InputError, match=r"another plan: policies\[0\].name is"):
+        campaign(small(2, ("poison:Counts",)), "store")
 
 
 def test_an_instance_that_comes_a_second_time_is_solved_once():

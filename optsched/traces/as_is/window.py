@@ -21,7 +21,7 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import MachineClass
 from optsched.problem import InputError, Window
 from optsched.traces.opening import Tables, read_tables, seconds
-from optsched.traces.windows import HOUR, classes_of, from_start, work_of
+from optsched.traces.windows import HOUR, classes_of, from_start, or_fewer, work_of
 
 MOST_PLACES = 10**7  # jobs times slots
 KINDS = {"gpu": ("gpu", "GPU"), "cpu": ("cpu", "core"), "memory_gb": ("memory", "GB")}
@@ -148,7 +148,7 @@ def as_it_is(
     elif len(window) < (jobs or USUAL):
         raise InputError(
             f"from start {start} on the trace has {len(window)} jobs of at least {min_tasks} "
-            f"tasks, expected {jobs or USUAL}; start earlier, take fewer (--jobs), or name --slots"
+            f"tasks, expected {jobs or USUAL}; name --slots, {or_fewer(len(window))}"
         )
     if jobs is not None or slots is None:
         window = window.iloc[: jobs or USUAL]
