@@ -97,6 +97,17 @@ def differences(ours: Sequence[float | None], theirs: Sequence[float | None]) ->
     return [a - b for a, b in pairs if a is not None and b is not None]
 
 
+def fewer(pairs: Sequence[float], of: Sequence[object], why: str) -> str:
+    """Say why there are fewer pairs than instances; "" if there are as many.
+
+    >>> fewer([1.0, 2.0], range(3), "where both have one")
+    '2 of 3 instances: where both have one'
+    >>> fewer([1.0, 2.0], range(2), "where both have one")
+    ''
+    """
+    return "" if len(pairs) == len(of) else f"{len(pairs)} of {len(of)} instances: {why}"
+
+
 Number = float | tuple[float, float] | None
 
 

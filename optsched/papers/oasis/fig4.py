@@ -26,7 +26,7 @@ from optsched.papers.oasis.common import (
     policy,
     quantiles,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, shown
+from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, fewer, shown
 from optsched.simulation import simulate
 
 SLOTS = 100
@@ -34,6 +34,10 @@ EACH = 100  # jobs of each kind
 CRITICAL = 4.0  # decay from which a job is time-critical
 KINDS = ("time-sensitive", "time-critical")
 MEASURES = {"off": "distance of the mean from the target", "spread": "standard deviation"}
+FEW_PAIRS = {
+    "off": "where both complete such a job",
+    "spread": "where both complete two such jobs",
+}
 
 
 def cells(seeds: int) -> list[Cell]:
@@ -120,9 +124,11 @@ def _best(schemes: Any, kind: str, measure: str) -> Finding:
     claim = f"{kind} jobs, {MEASURES[measure]}: OASiS less the best other"
     others = [s for s in OTHERS if s in schemes]
     rival = min(others, key=lambda s: known_mean(schemes[s][kind][measure]))
-    more = differences(*(schemes[s][kind][measure] for s in (ESTIMATED, rival)))
+    both = [schemes[s][kind][measure] for s in (ESTIMATED, rival)]
+    more = differences(*both)
     found = Estimate.of(more) if more else None
-    return effect(f"{claim}, {LABELS[rival]}", found, sign=-1, unit="slots")
+    note = fewer(more, both[0], FEW_PAIRS[measure])
+    return effect(f"{claim}, {LABELS[rival]}", found, sign=-1, unit="slots", note=note)
 
 
 def _one(claim: str, seen: Any) -> Finding:

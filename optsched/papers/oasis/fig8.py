@@ -41,7 +41,7 @@ from optsched.papers.oasis.common import (
     known_mean,
     quantiles,
 )
-from optsched.papers.verdict import Estimate, Outcome, differences, effect, lead, shown
+from optsched.papers.verdict import Estimate, Outcome, differences, effect, fewer, lead, shown
 from optsched.problem import Policy, get_family
 from optsched.scheduling.jobs import MB_PER_GBIT
 from optsched.simulation import simulate
@@ -166,6 +166,7 @@ def judge(summary: Summary) -> Outcome:
         effect(
             f"distance of the mean completion from the target: OASiS less {LABELS[near]}",
             off, sign=-1, unit="slots",
+            note=fewer(pairs, mine["off"], "where both complete a job"),
         ),
     ]  # fmt: skip
     for scheme in (LITERAL, *OTHERS):
