@@ -1,0 +1,20 @@
+"""The grids of the baselines: defaults are the policies' own, and scores are parts of the best."""
+
+import inspect
+
+import baseline_grids as grids
+import numpy as np
+
+
+def test_defaults_are_those_of_the_policies():
+    for key, (policy, grid) in grids.GRIDS.items():
+        parameters = inspect.signature(policy).parameters
+        assert grids.DEFAULTS[key] == {name: parameters[name].default for name in grid}, key
+        assert grids.DEFAULTS[key] in grids.settings(key), key
+
+
+def test_scores_are_parts_of_the_best_of_an_instance():
+    found = grids.scores([[1.0, 2.0], [4.0, 1.0], [0.0, 0.0]], less=False)
+    np.testing.assert_array_equal(found, [[0.5, 1.0], [1.0, 0.25]])
+    found = grids.scores([[1.0, 2.0], [4.0, 1.0]], less=True)
+    np.testing.assert_array_equal(found, [[1.0, 0.25], [0.5, 1.0]])
