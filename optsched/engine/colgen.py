@@ -223,6 +223,7 @@ def generate_columns(
     center: Floats | None = None,
     tolerance: Callable[[float], float] = lambda value: 1e-7,  # noqa: ARG005
     smoothing: float = SMOOTHING,
+    points: Sequence[float] = (),
 ) -> Relaxation:
     """Solve the relaxation by column generation; every iteration gives a valid bound.
 
@@ -239,37 +240,42 @@ def generate_columns(
         Relative distance of bound and master at which it has converged, given the master's value.
     smoothing : float
         0 asks the oracles at the master's own prices.
+    points : sequence of float
+        Where the master costs more than the oracles: instead of once, they are asked at several
+        points, at these shares of the way from the best prices to the master's.
 
     Returns
     -------
     Relaxation
     """
     best = Relaxation(np.inf, np.zeros(master.rows))
-    distance = 1.0
+    distance, known = 1.0, -np.inf  # the greatest value of a master bounds from below, too
     if center is not None:
         pricing = problem.price(center, np.full(master.blocks, -np.inf))
         best.bound, best.prices = lagrangian(problem, center, pricing.best), center
         master.add(pricing.columns)
     while True:
-        if np.isfinite(best.bound) and np.isfinite(best.value):
-            distance = max(0.0, best.bound - best.value) / max(1.0, abs(best.value))
+        if np.isfinite(best.bound) and np.isfinite(known):
+            distance = max(0.0, best.bound - known) / max(1.0, abs(known))
         best.value, prices, duals, best.x = master.solve(distance)
         best.columns = master.columns
+        known = max(known, best.value)
         near = tolerance(best.value) * max(1.0, abs(best.value)) if np.isfinite(best.value) else 0
         if best.bound - best.value <= near:
             best.converged = True
             return best
-        weight = smoothing if np.isfinite(best.bound) else 0.0
-        while True:
-            asked = weight * best.prices + (1 - weight) * prices
+        weights = [smoothing] if not points else [1 - share for share in points]
+        weights = weights if np.isfinite(best.bound) else [0.0]
+        center, added = best.prices, 0
+        for weight in weights:
+            asked = weight * center + (1 - weight) * prices
             pricing = problem.price(asked, duals if weight == 0 else np.full(duals.size, -np.inf))
             bound = lagrangian(problem, asked, pricing.best)
             if bound < best.bound:
                 best.bound, best.prices = bound, asked
-            added = master.add([c for c in pricing.columns if _improves(c, prices, duals)])
-            if added or weight == 0:
-                break
-            weight = 0.0 if weight < 0.3 else weight / 2  # a misprice: ask closer to the master
+            added += master.add([c for c in pricing.columns if _improves(c, prices, duals)])
+            if weight == weights[-1] and not added and weight > 0:  # a misprice
+                weights.append(0.0 if weight < 0.3 else weight / 2)  # closer to the master
         if not added and weight == 0 and not master.refine():
             best.converged = True
             return best

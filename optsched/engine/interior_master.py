@@ -2,19 +2,22 @@
 
 Its duals are central, which makes column generation converge where the vertices of a simplex jump
 about. Three things keep it small: a row takes part once the columns fill it, columns that are far
-from paying leave, and no solution is more accurate than the bound is good.
+from paying leave, and no solution is more accurate than the bound is good. It begins inside, near
+where the last program ended: columns shrink until all fit, and blocks become worth enough.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array, hstack, vstack
 
 from optsched import solvers
 from optsched.engine.colgen import Column, Decomposition, key
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Floats, Ints
+from optsched.solvers.interior import Point, Program, interior_point
 
 FILLED = 0.98  # part of a row's capacity from which on the row takes part
 HOLLOW = 0.9  # part of a row's capacity below which it leaves, if its price is idle too
@@ -22,8 +25,11 @@ OVERFULL = 0.3  # of a capacity: more in a row that took no part, and the progra
 ACCURACY = 0.1  # of the distance of bound and master
 LOOSEST, TIGHTEST = 1e-2, 1e-6  # relative accuracies of the interior point
 SERVES = 1e-6  # of the value: rows and blocks whose price is worth less are idle
-KEEP, MOST = 3, 4  # columns for every row and block that is not idle: kept, and reason to choose
+KEEP, MOST = 4, 5.5  # columns for every row and block that is not idle: kept, and reason to choose
 FEW = 500  # columns that are always kept
+FIRST = 0.02  # of what a row is worth: the products of slacks and duals in the very beginning
+NOTHING = 0.01  # of these products: a column of which there is less counts as new
+RISE = 3.0  # times these: so much more than its best column a block is worth in the beginning
 
 
 class InteriorMaster:
@@ -53,6 +59,7 @@ class InteriorMaster:
         self.sound = True  # the last program was solved
         self.overfull = False  # in its solution, a row that took no part was
         self.last: tuple[float, Floats, Floats] | None = None  # value, prices, duals
+        self.begin: _Beginning | None = None
 
     def add(self, columns: Sequence[Column]) -> int:
         """Add the columns that are new; return how many."""
@@ -79,7 +86,8 @@ class InteriorMaster:
         """Return (value, prices of the rows, duals of the blocks, x of the columns).
 
         ``distance`` is that of bound and master so far, relatively. The value is that of a
-        solution of the whole restricted program, -inf while a row that takes no part is overfull.
+        solution of the whole restricted program; -inf while a row that takes no part is overfull,
+        if blocks ask for equality.
         """
         self._choose()
         self._extend()
@@ -97,7 +105,11 @@ class InteriorMaster:
         self.joined &= ~idle
         self.last = value, prices, duals
         self.overfull = worst > TIGHTEST
-        return (-np.inf if self.overfull else value), prices, duals, x
+        if not self.equality.any() and x.size:
+            value = self._within(x)
+        elif self.overfull:
+            value = -np.inf
+        return value, prices, duals, x
 
     def _filled(self, x: Floats) -> Floats:
         """Return what the columns use of every row, in parts of its capacity."""
@@ -125,6 +137,9 @@ class InteriorMaster:
         self.columns = [self.columns[k] for k in best] + self.columns[known:]
         self.known = {key(c) for c in self.columns}
         self.usage = self.usage[:, best]
+        if self.begin is not None:
+            asks = int(self.equality.sum())
+            self.begin.x = self.begin.x[np.concatenate([np.arange(asks), asks + best])]
 
     def _extend(self) -> None:
         """Take the new columns into the matrix."""
@@ -137,42 +152,126 @@ class InteriorMaster:
         part = csc_array((amounts, rows, starts), shape=(self.rows, len(fresh)))
         self.usage = hstack([self.usage, part], format="csc")
 
+    def _members(self, block: Ints) -> coo_array:
+        """Return the rows of the blocks, for columns of these blocks."""
+        entries = (np.ones(block.size), (block, np.arange(block.size)))
+        return coo_array(entries, shape=(self.blocks, block.size))
+
+    def _within(self, x: Floats) -> float:
+        """Return what a solution is worth once its columns fit; no block asks for equality."""
+        block = np.array([c.block for c in self.columns], np.int64)
+        matrix = vstack([self.usage, self._members(block)], format="csc")
+        room = np.concatenate([self.room, self.copies])
+        value = np.array([c.value for c in self.columns])
+        return float(value @ (x * shrink(matrix, x, room)))
+
     def _run(self, distance: float) -> tuple[float, Floats, Floats, Floats]:
         rows = np.flatnonzero(self.joined)
         asks = np.flatnonzero(self.equality)  # their stand-ins come first
         block = np.concatenate([asks, np.array([c.block for c in self.columns], np.int64)])
-        members = coo_array(
-            (np.ones(block.size), (block, np.arange(block.size))), shape=(self.blocks, block.size)
-        )
+        if not block.size:
+            return 0.0, np.zeros(self.rows), np.zeros(self.blocks), np.zeros(0)
+        members = self._members(block)
         usage = hstack([csc_array((rows.size, asks.size)), self.usage[rows]])
-        upper = np.concatenate([self.room[rows], self.copies])
-        lower = np.full(upper.size, -np.inf)
-        lower[rows.size + asks] = self.copies[asks]
-        cost = np.concatenate([np.full(asks.size, self.penalty), [-c.value for c in self.columns]])
+        matrix = csc_array(vstack([usage, members], format="csc"))
+        matrix.sort_indices()
+        limit = np.concatenate([self.room[rows], self.copies])
+        equal = np.concatenate([np.zeros(rows.size, bool), self.equality])
+        value = np.concatenate(
+            [np.full(asks.size, -self.penalty), np.array([c.value for c in self.columns])]
+        )
+        program = Program(value, matrix, limit, equal)
 
         self.accuracy = float(np.clip(ACCURACY * distance, TIGHTEST, self.loosest))
-        matrix = vstack([usage, members], format="csc")
+        self.vertices |= bool((limit[~equal] <= 0).any())  # nothing is inside
+        if not self.vertices:
+            x, duals = self._central(program, rows, block)
+            self.vertices = not (np.isfinite(x).all() and np.isfinite(duals).all())
         if self.vertices:
-            x, duals = self._vertex(cost, matrix, lower, upper)
-        else:
-            x, duals, self.sound = solvers.interior_point(
-                cost, matrix, lower, upper, accuracy=self.accuracy, threads=self.threads
-            )
-            if not (np.isfinite(x).all() and np.isfinite(duals).all()):
-                self.vertices = True
-                x, duals = self._vertex(cost, matrix, lower, upper)
+            x, duals = self._vertex(program)
         prices = np.zeros(self.rows)
-        prices[rows] = np.maximum(-duals[: rows.size], 0.0) / self.scale[rows]
-        return -float(cost @ x), prices, -duals[rows.size :], x[asks.size :]
+        prices[rows] = np.maximum(duals[: rows.size], 0.0) / self.scale[rows]
+        return float(value @ x), prices, duals[rows.size :], x[asks.size :]
 
-    def _vertex(
-        self, cost: Floats, matrix: csc_array, lower: Floats, upper: Floats
-    ) -> tuple[Floats, Floats]:
+    def _central(self, program: Program, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
+        """Return solution and duals by the interior point, from where the last program ended."""
+        begin = self.begin or _first(program, self.rows, rows, block)
+        start = begin.inside(program, rows, block)
+        found, earlier, self.sound = interior_point(program, start, self.accuracy)
+        worth = np.zeros(self.rows)
+        worth[rows] = earlier.duals[: rows.size]
+        spread = (earlier.x @ earlier.reduced + earlier.slack @ earlier.duals) / (
+            block.size + int((~program.equal).sum())
+        )
+        self.begin = _Beginning(earlier.x, worth, earlier.duals[rows.size :], float(spread))
+        return found.x, found.duals
+
+    def _vertex(self, program: Program) -> tuple[Floats, Floats]:
         """Return solution and duals of the rows by the simplex."""
         h = solvers.highs(threads=self.threads)
         h.setOptionValue("solver", "simplex")
         h.setOptionValue("presolve", "off")
-        n = cost.size
-        solvers.load(h, cost, matrix, lower, upper, np.zeros(n), np.full(n, np.inf))
+        value, matrix, limit, equal = program
+        lower = np.where(equal, limit, -np.inf)
+        n = value.size
+        solvers.load(h, -value, matrix, lower, limit, np.zeros(n), np.full(n, np.inf))
         solvers.rerun(h)
-        return np.array(h.getSolution().col_value), solvers.row_duals(h)
+        return np.array(h.getSolution().col_value), -solvers.row_duals(h)
+
+
+@dataclass
+class _Beginning:
+    """Where the interior point begins: a central point of the last program."""
+
+    x: Floats  # of the stand-ins and the first columns
+    worth: Floats  # (rows,) duals, 0 of rows that took no part
+    duals: Floats  # (blocks,)
+    spread: float  # what slack and dual of a row, or a column, have for product, on the average
+
+    def inside(self, program: Program, rows: Ints, block: Ints) -> Point:
+        """Return a point inside a program with new columns and other rows.
+
+        Every column shrinks until it fits into its fullest row; duals of blocks rise until no
+        column is worth more than it costs.
+        """
+        value, matrix, limit, equal = program
+        least, spread = NOTHING * self.spread, self.spread
+        worth = np.maximum(self.worth[rows], spread)
+        known = np.append(self.x, np.zeros(block.size - self.x.size))
+        payoff = value - matrix.T @ np.append(worth, np.zeros(self.duals.size))
+        top = np.full(self.duals.size, -np.inf)
+        np.maximum.at(top, block, payoff)
+        top = np.where(np.isfinite(top), top, 0.0)
+        duals = np.maximum(top + RISE * spread, self.duals)
+        duals = np.where(equal[rows.size :], duals, np.maximum(duals, spread))
+        reduced = duals[block] - payoff
+        x = np.where(known > least, known, np.minimum(least, spread / reduced))
+        every = np.concatenate([worth, duals])
+        tight = np.where(equal, 0.0, np.minimum(0.5, 0.3 * spread / np.where(equal, 1.0, every)))
+        x = x * shrink(matrix, x, limit * (1 - tight))
+        x[: int(equal.sum())] += (limit - matrix @ x)[equal]  # stand-ins take the place
+        slack = np.where(equal, 0.0, limit - matrix @ x)
+        return Point(x, every, slack, reduced)
+
+
+def shrink(matrix: csc_array, x: Floats, room: Floats) -> Floats:
+    """Return by what every column must be multiplied so that all rows have room; (n,).
+
+    Every column has a nonzero.
+    """
+    fits = np.minimum(1.0, room / np.maximum(matrix @ x, 1e-300))
+    return np.asarray(np.minimum.reduceat(fits[matrix.indices], matrix.indptr[:-1]), float)
+
+
+def _first(program: Program, every: int, rows: Ints, block: Ints) -> _Beginning:
+    """Return where to begin without a program before: all rows are worth the same."""
+    value, _, limit, equal = program
+    copies, asks = limit[rows.size :], int(equal.sum())
+    number = np.maximum(1, np.bincount(block, minlength=copies.size))
+    most = np.zeros(copies.size)
+    np.maximum.at(most, block[asks:], np.abs(value[asks:]))
+    worth = np.zeros(every)
+    worth[rows] = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size
+    least = np.where(equal[rows.size :], -np.inf, 0.0)
+    each = worth[rows].mean() if rows.size else 1.0
+    return _Beginning((0.5 * copies / number)[block], worth, least, FIRST * float(each))

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from optsched.solvers.common import Interrupted, Status
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_dot, cp_program, cp_solver, run_cp
-from optsched.solvers.convex import Central, ConvexOutcome, interior_point, solve_cvxpy
+from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
 from optsched.solvers.linear import (
     MipLimits,
     MipResult,
@@ -37,7 +37,6 @@ from optsched.solvers.linear import (
 from optsched.solvers.modelling import PyomoOutcome, silent_pyomo, solve_pyomo
 
 __all__ = [
-    "Central",
     "ConvexOutcome",
     "Interrupted",
     "MipLimits",
@@ -50,7 +49,6 @@ __all__ = [
     "cp_program",
     "cp_solver",
     "highs",
-    "interior_point",
     "load",
     "rerun",
     "row_duals",

@@ -46,6 +46,7 @@ from optsched.problem import Method
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
+POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are asked, between best and master's prices
 FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
 QUICK = 0.3  # of the first search where a tree comes at once
 PATTERN_SHARE = 0.4  # of the time may go into pattern programs
@@ -148,7 +149,7 @@ class _Search:
             stop=stop,
             center=self.prices,
             tolerance=lambda _: CONVERGED,
-            smoothing=0.8,
+            points=POINTS,
         )
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
         return relaxation.converged
