@@ -20,8 +20,8 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.interior import Point, Program, interior_point
 
 FILLED = 0.98  # part of a row's capacity from which on the row takes part
-HOLLOW = 0.9  # part of a row's capacity below which it leaves, if its price is idle too
-OVERFULL = 0.3  # of a capacity: more in a row that took no part, and the program is solved again
+HOLLOW = 0.8  # part of a row's capacity below which it leaves, if its price is idle too
+OVERFULL = 0.03  # of a capacity: more in a row that took no part, and the program is solved again
 ACCURACY = 0.1  # of the distance of bound and master
 LOOSEST, TIGHTEST = 1e-2, 1e-6  # relative accuracies of the interior point
 SERVES = 1e-6  # of the value: rows and blocks whose price is worth less are idle
@@ -41,9 +41,13 @@ class InteriorMaster:
     ----------
     problem : Decomposition
     threads : int
+    prices : array of shape (rows,), optional
+        To begin from: rows that have one take part at once.
     """
 
-    def __init__(self, problem: Decomposition, *, threads: int = 1) -> None:
+    def __init__(
+        self, problem: Decomposition, *, threads: int = 1, prices: Floats | None = None
+    ) -> None:
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.scale = np.where(problem.rhs > 0, problem.rhs, 1.0)
         self.room = problem.rhs / self.scale  # 1, or 0 where there is no capacity
@@ -53,12 +57,14 @@ class InteriorMaster:
         self.columns: list[Column] = []
         self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.usage = csc_array((self.rows, 0))  # of the first columns, in parts of the capacity
-        self.joined = np.zeros(self.rows, bool)  # rows that take part
+        worth = np.zeros(self.rows) if prices is None else prices * problem.rhs
+        self.joined = worth > SERVES * worth.sum()  # rows that take part
         self.vertices = False  # whether a simplex solves it, where the interior point fails
         self.loosest = self.accuracy = LOOSEST
         self.sound = True  # the last program was solved
         self.overfull = False  # in its solution, a row that took no part was
         self.last: tuple[float, Floats, Floats] | None = None  # value, prices, duals
+        self.worth = worth  # before there is a first solution
         self.begin: _Beginning | None = None
 
     def add(self, columns: Sequence[Column]) -> int:
@@ -195,7 +201,7 @@ class InteriorMaster:
 
     def _central(self, program: Program, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
         """Return solution and duals by the interior point, from where the last program ended."""
-        begin = self.begin or _first(program, self.rows, rows, block)
+        begin = self.begin or _first(program, self.worth, rows, block)
         start = begin.inside(program, rows, block)
         found, earlier, self.sound = interior_point(program, start, self.accuracy)
         worth = np.zeros(self.rows)
@@ -263,15 +269,17 @@ def shrink(matrix: csc_array, x: Floats, room: Floats) -> Floats:
     return np.asarray(np.minimum.reduceat(fits[matrix.indices], matrix.indptr[:-1]), float)
 
 
-def _first(program: Program, every: int, rows: Ints, block: Ints) -> _Beginning:
-    """Return where to begin without a program before: all rows are worth the same."""
+def _first(program: Program, guess: Floats, rows: Ints, block: Ints) -> _Beginning:
+    """Return where to begin without a program before, at a guess of what rows are worth."""
     value, _, limit, equal = program
     copies, asks = limit[rows.size :], int(equal.sum())
     number = np.maximum(1, np.bincount(block, minlength=copies.size))
     most = np.zeros(copies.size)
     np.maximum.at(most, block[asks:], np.abs(value[asks:]))
-    worth = np.zeros(every)
-    worth[rows] = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size
+    each = float(guess[rows].mean()) if rows.size else 0.0
+    if each <= 0:
+        each = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size
+    worth = np.zeros(guess.size)
+    worth[rows] = np.maximum(guess[rows], FIRST * each) if guess.any() else each
     least = np.where(equal[rows.size :], -np.inf, 0.0)
-    each = worth[rows].mean() if rows.size else 1.0
-    return _Beginning((0.5 * copies / number)[block], worth, least, FIRST * float(each))
+    return _Beginning((0.5 * copies / number)[block], worth, least, FIRST * each)

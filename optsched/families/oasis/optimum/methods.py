@@ -17,8 +17,9 @@ from threading import Event
 
 import numpy as np
 
+from optsched.engine.ascent import Ascent, Level
 from optsched.engine.branch import BranchAndPrice, Tree
-from optsched.engine.colgen import Relaxation, generate_columns, lagrangian
+from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
@@ -33,7 +34,7 @@ from optsched.families.oasis.optimum.cpsat import cpsat
 from optsched.families.oasis.optimum.declared import compact
 from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.opening import in_units
-from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
+from optsched.families.oasis.optimum.prices.capacity import SIDES, Around, CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
 from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
@@ -42,11 +43,13 @@ from optsched.families.oasis.optimum.search.repairs import Repairs
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
+from optsched.numbers.streams import Streams
 from optsched.problem import Method
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are asked, between best and master's prices
+STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.Level`
 FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
 QUICK = 0.3  # of the first search where a tree comes at once
 PATTERN_SHARE = 0.4  # of the time may go into pattern programs
@@ -132,6 +135,16 @@ class _Search:
             for bound in tree.grow(rest, stop):
                 self.progress.proved(bound, lambda: certify_parts(self.inst, tree.root))
 
+    def first_columns(self) -> list[Column]:
+        """Return schedules at prices around the best ones, which small steps may improve."""
+        around = Around(self.capacity)
+        ascent = Ascent(around, Streams(self.seed)("columns"), self.progress.stop, self.prove)
+        if self.prices is not None:
+            ascent.bound, ascent.prices = self.bound, self.prices
+            rows = np.arange(self.prices.size)
+            ascent.descend(Level(rows, first=STEPS[0], last=STEPS[1], gain=STEP_GAIN))
+        return around.columns
+
     def generate(self, seconds: float) -> bool:
         """Improve the prices by column generation; return whether it has converged."""
         span = self.progress.span(seconds)
@@ -142,7 +155,8 @@ class _Search:
             return self.progress.stop() or span.over()
 
         if self.master is None:
-            self.master = InteriorMaster(self.capacity, threads=self.threads)
+            self.master = InteriorMaster(self.capacity, threads=self.threads, prices=self.prices)
+            self.master.add(self.first_columns())
         relaxation = generate_columns(
             self.capacity,
             self.master,

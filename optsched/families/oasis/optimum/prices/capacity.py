@@ -101,12 +101,13 @@ class CapacityBlocks:
             out.append(spread)
         return out[0], out[1]
 
-    def price(self, prices: Floats, duals: Floats) -> Pricing:
-        """Ask the oracle for every job; see `colgen.Decomposition`."""
+    def price(self, prices: Floats, duals: Floats, chosen: Ints | None = None) -> Pricing:
+        """Ask the oracle for every job, or the chosen ones; see `colgen.Decomposition`."""
         workers, ps = self.machines(prices)
         best = np.zeros(self.jobs)
         columns = []
-        for i, request in enumerate(self.requests):
+        for i in range(self.jobs) if chosen is None else chosen.tolist():
+            request = self.requests[i]
             cutoff = max(0.0, float(duals[i]))
             found = self.oracle.best(request, workers, ps, cutoff)
             effort.steps(self.steps(request))
@@ -140,3 +141,20 @@ class CapacityBlocks:
             usage.append((mine[:, 3, None] * demand[used][None, :]).ravel())
         value = float(request.utility[completion])
         return Column(i, value, np.concatenate(rows), np.concatenate(usage), (completion, amount))
+
+
+class Around:
+    """The blocks as those of `engine.ascent`, with all schedules that were found on the way."""
+
+    def __init__(self, problem: CapacityBlocks) -> None:
+        self.problem, self.rhs, self.blocks = problem, problem.rhs, problem.jobs
+        self.columns: list[Column] = []
+
+    def sweep(self, prices: Floats, chosen: Ints, exact: bool) -> tuple[float, Floats]:  # noqa: ARG002
+        """Return the sum of the payoffs of some jobs, and what their schedules use; (rows,)."""
+        pricing = self.problem.price(prices, np.zeros(self.blocks), chosen)
+        usage = np.zeros(prices.size)
+        for column in pricing.columns:
+            usage[column.rows] += column.usage
+        self.columns += pricing.columns
+        return float(pricing.best[chosen].sum()), usage
