@@ -20,7 +20,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.interior import Point, Program, interior_point
 
 FILLED = 0.98  # part of a row's capacity from which on the row takes part
-HOLLOW = 0.8  # part of a row's capacity below which it leaves, if its price is idle too
+HOLLOW = 0.6  # part of a row's capacity below which it leaves, if its price is idle too
 OVERFULL = 0.03  # of a capacity: more in a row that took no part, and the program is solved again
 ACCURACY = 0.1  # of the distance of bound and master
 LOOSEST, TIGHTEST = 1e-2, 1e-6  # relative accuracies of the interior point
@@ -66,6 +66,7 @@ class InteriorMaster:
         self.last: tuple[float, Floats, Floats] | None = None  # value, prices, duals
         self.worth = worth  # before there is a first solution
         self.begin: _Beginning | None = None
+        self.nearest = np.zeros(0)  # the best payoff of each of the first columns, less its block's
 
     def add(self, columns: Sequence[Column]) -> int:
         """Add the columns that are new; return how many."""
@@ -110,6 +111,9 @@ class InteriorMaster:
         idle = (filled < HOLLOW * self.room) & (prices * self.scale <= SERVES * abs(value))
         self.joined &= ~idle
         self.last = value, prices, duals
+        payoff = self._payoff(prices, duals)
+        payoff[: self.nearest.size] = np.maximum(payoff[: self.nearest.size], self.nearest)
+        self.nearest = payoff
         self.overfull = worst > TIGHTEST
         if not self.equality.any() and x.size:
             value = self._within(x)
@@ -126,7 +130,7 @@ class InteriorMaster:
         self.joined |= filled > FILLED * self.room
 
     def _choose(self) -> None:
-        """Drop the columns that are farthest from paying, if there are many."""
+        """Drop the columns that have been farthest from paying since the last choice, if many."""
         if self.last is None:
             return
         value, prices, duals = self.last
@@ -136,16 +140,21 @@ class InteriorMaster:
         known = self.usage.shape[1]
         if known <= max(FEW, MOST * busy):
             return
-        value_of = np.array([c.value for c in self.columns[:known]])
-        block = np.array([c.block for c in self.columns[:known]])
-        payoff = value_of - self.usage.T @ (prices * self.scale) - duals[block]
-        best = np.sort(np.argsort(-payoff, kind="stable")[: max(FEW, KEEP * busy)])
+        best = np.sort(np.argsort(-self.nearest, kind="stable")[: max(FEW, KEEP * busy)])
         self.columns = [self.columns[k] for k in best] + self.columns[known:]
         self.known = {key(c) for c in self.columns}
         self.usage = self.usage[:, best]
+        self.nearest = self._payoff(prices, duals)  # since this choice
         if self.begin is not None:
             asks = int(self.equality.sum())
             self.begin.x = self.begin.x[np.concatenate([np.arange(asks), asks + best])]
+
+    def _payoff(self, prices: Floats, duals: Floats) -> Floats:
+        """Return the payoffs of the first columns, less what their blocks are worth."""
+        some = self.columns[: self.usage.shape[1]]
+        value = np.array([c.value for c in some])
+        block = np.array([c.block for c in some], np.int64)
+        return np.asarray(value - self.usage.T @ (prices * self.scale) - duals[block], float)
 
     def _extend(self) -> None:
         """Take the new columns into the matrix."""
