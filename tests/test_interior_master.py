@@ -10,6 +10,7 @@ from patience import LONG
 from optsched.engine import interior_master
 from optsched.engine.colgen import Master, generate_columns
 from optsched.engine.interior_master import InteriorMaster
+from optsched.process import effort
 
 
 def settled(master):
@@ -42,6 +43,36 @@ def test_both_masters_agree_on_the_same_columns(seed, equality):
     assert (copies <= problem.copies * (1 + 1e-6)).all()
     assert (prices >= 0).all()
     assert prices @ problem.rhs + duals @ problem.copies == pytest.approx(value, rel=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_value_is_never_too_great_while_rows_are_left_out(seed):
+    problem = Listed(seed, rows=30, blocks=6)
+    best = Master(problem)
+    best.add(problem.columns)
+    whole = best.solve()[0]
+    prices = np.where(np.arange(30) < 3, 0.1, 0.0)
+    master = InteriorMaster(problem, prices=prices)
+    assert np.flatnonzero(master.joined).tolist() == [0, 1, 2]
+    master.add(problem.columns)
+    values = [master.solve(distance)[0] for distance in (1e-2, 1e-4, 1e-6)]
+    assert 0 < values[0] <= whole
+    assert max(values) <= whole
+    assert values[-1] == pytest.approx(whole, rel=1e-5)
+
+
+def test_it_begins_where_the_last_program_ended():
+    problem = Listed(5, rows=12, blocks=9, each=60)
+
+    def work(master, columns, distance):
+        master.add(columns)
+        before = effort.done()
+        master.solve(distance)
+        return effort.done() - before
+
+    warm, cold = InteriorMaster(problem), InteriorMaster(problem)
+    work(warm, problem.columns[:-5], 1e-2)
+    assert work(warm, problem.columns, 1e-2) < work(cold, problem.columns, 1e-2)
 
 
 def test_rows_that_nobody_fills_take_no_part():
