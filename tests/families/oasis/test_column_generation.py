@@ -31,9 +31,9 @@ def test_schedules_around_prices_are_those_of_the_oracle():
     assert len(around.columns) >= len(mine)
 
 
-@pytest.mark.parametrize(("preset", "seed"), [("paper", 0), ("earnable", 3)])
+@pytest.mark.parametrize(("preset", "seed"), [("paper", 1), ("earnable", 3)])
 def test_it_converges_to_the_program_of_the_simplex(preset, seed):
-    inst = generate(preset, seed=seed, jobs=15, slots=20, machines=8)
+    inst = generate(preset, seed=seed, jobs=8, slots=12, machines=4)
     blocks = CapacityBlocks(inst)
     whole = generate_columns(
         blocks, Master(blocks), stop=lambda _: False, tolerance=lambda _: 1e-9, smoothing=0.5
