@@ -67,6 +67,18 @@ def test_a_policy_that_is_asked_for_is_drawn(made, call, tmp_path):
     assert not (tmp_path / "q.html").exists()
 
 
+def test_a_schedule_from_outside_has_a_row_and_pictures(made, call, tmp_path):
+    path, instance, _ = made
+    known = load_report(path, instance)
+    ours = {"our own": known.optimum.schedule}
+    save_result(tmp_path / "o.json", instance, known.optimum, known.runs, schedules=ours)
+    status, _, _ = call("report", tmp_path / "o.json", "-o", tmp_path / "o.html", "-p", "our own")
+    assert status == 0
+    page = Page(tmp_path / "o.html")
+    assert "our own" in page.words
+    assert all("beside that of our own" in p["alt"] for p in page.of("img"))
+
+
 def test_an_optimum_alone_has_a_page(made, tmp_path):
     path, instance, _ = made
     save_result(tmp_path / "s.json", instance, load_report(path, instance).optimum)
