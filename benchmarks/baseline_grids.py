@@ -50,8 +50,8 @@ DEFAULTS: Mapping[tuple[str, str], Row] = {
     ("completion", "fifo"): {"workers": 15, "fewest": None},
     ("completion", "antman"): {"share": 0.5, "patience": 20},
     ("bipartite", "fairness"): {"among": "jobs"},
-    ("bipartite", "binpacking"): {"share": 0.5},
-    ("bipartite", "spreading"): {"share": 0.5},
+    ("bipartite", "binpacking"): {"share": 1.0},
+    ("bipartite", "spreading"): {"share": 1.0},
 }
 INSTANCES: Mapping[str, Mapping[str, Any]] = {
     "dmlrs": {"preset": "contended", "jobs": 50},

@@ -80,10 +80,8 @@ class Published(OgaSched):
 
 MADE: Mapping[str, Callable[[], Policy]] = {
     PUBLISHED: Published,
-    "binpacking": lambda: BinPacking(share=1.0),
-    "spreading": lambda: Spreading(share=1.0),
-    "binpacking-half": BinPacking,
-    "spreading-half": Spreading,
+    "binpacking-half": lambda: BinPacking(share=0.5),
+    "spreading-half": lambda: Spreading(share=0.5),
 }
 
 

@@ -29,10 +29,10 @@ BASELINES = {
     "drf": Drf,
     "fairness_arrived": Fairness,
     "fairness_printed": lambda: Fairness("all"),
-    "binpacking": BinPacking,
-    "spreading": Spreading,
-    "binpacking_fit": lambda: BinPacking(whole=True),
-    "spreading_fit": lambda: Spreading(whole=True),
+    "binpacking": lambda: BinPacking(share=0.5),
+    "spreading": lambda: Spreading(share=0.5),
+    "binpacking_fit": lambda: BinPacking(share=0.5, whole=True),
+    "spreading_fit": lambda: Spreading(share=0.5, whole=True),
 }
 
 
@@ -127,8 +127,11 @@ def test_packing_and_spreading_choose_other_machines():
         arrivals=((1, 1),),
     )
     # one task per port; the second goes where the first is, or elsewhere
-    np.testing.assert_allclose(played(inst, BinPacking())[0], [[2, 2, 0, 0]])
-    np.testing.assert_allclose(played(inst, Spreading())[0], [[2, 0, 0, 2]])
+    np.testing.assert_allclose(played(inst, BinPacking(0.5))[0], [[2, 2, 0, 0]])
+    np.testing.assert_allclose(played(inst, Spreading(0.5))[0], [[2, 0, 0, 2]])
+    # by default a task for every machine: both are one policy
+    for policy in (BinPacking(), Spreading()):
+        np.testing.assert_allclose(played(inst, policy)[0], [[2, 2, 2, 2]])
 
 
 def test_scores_are_means_over_the_resources_that_a_machine_has():
@@ -145,8 +148,8 @@ def test_scores_are_means_over_the_resources_that_a_machine_has():
         ),
         arrivals=((1, 1, 1),),
     )
-    np.testing.assert_allclose(played(inst, BinPacking())[0], [[2, 0, 2, 0, 3, 1, 0, 0]])
-    np.testing.assert_allclose(played(inst, Spreading())[0], [[2, 1, 2, 0, 3, 0, 0, 0]])
+    np.testing.assert_allclose(played(inst, BinPacking(0.5))[0], [[2, 0, 2, 0, 3, 1, 0, 0]])
+    np.testing.assert_allclose(played(inst, Spreading(0.5))[0], [[2, 1, 2, 0, 3, 0, 0, 0]])
 
 
 @pytest.mark.parametrize("name", POLICIES)

@@ -1,10 +1,11 @@
 """BinPacking and Spreading: tasks of a job, one by one, on the fullest or emptiest machines.
 
-Since a request limits each channel alone, the order of machines would never matter if a port took
-all it can get on each. So a job is a number of tasks, by default one for half of its machines,
-rounded up, and every task asks for a_l^k on a machine of its own. Ports are served by index. A
-machine is scored by the mean of used / capacity over the resources that it has, when the task is
-placed; one with nothing left of what the port asks is passed over; ties go to the lowest index.
+A job is a number of tasks: one for every machine of its port, as the paper leaves all channels open
+to it, or for a share of them, rounded up. Every task asks for a_l^k on a machine of its own. With a
+task for every machine the order of machines changes nothing, since a request limits each channel
+alone: both are then one policy. Ports are served by index. A machine is scored by the mean of used /
+capacity over the resources that it has, when the task is placed; one with nothing left of what the
+port asks is passed over; ties go to the lowest index.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class BinPacking(Baseline):
     Parameters
     ----------
     share : float
-        Tasks of a job / machines of its port, rounded up.
+        Tasks of a job / machines of its port, rounded up. Below 1 the order of machines matters.
     whole : bool
         Whether a task is placed only where it fits completely.
     """
@@ -57,7 +58,7 @@ class BinPacking(Baseline):
     name = "binpacking"
     fullest = True
 
-    def __init__(self, share: float = 0.5, *, whole: bool = False) -> None:
+    def __init__(self, share: float = 1.0, *, whole: bool = False) -> None:
         super().__init__()
         if not 0 < share <= 1:
             raise InputError(f"share is {share}, expected above 0 and at most 1")
