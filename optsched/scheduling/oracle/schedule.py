@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,8 +95,9 @@ class Oracle:
         Ties: payoffs within 1e-9 relative are equal, and the earliest completion wins; then the
         least work in the last slot, then in the slot before it, and so on.
         """
-        close(job.utility)
-        payoff, completion, cost = best_schedule(job, workers, ps, float(cutoff), self.scratch)
+        if job.utility.flags.writeable:
+            close(job.utility)
+        payoff, completion, cost = best_schedule(job, workers, ps, cutoff, self.scratch)
         if completion < 0:
             return None
         return Best(payoff, completion, cost, self.scratch.amount.copy())
@@ -190,7 +191,6 @@ def open_slot(t: int, job: Request, workers: Machines, ps: Machines, scratch: Sc
     return d - 1
 
 
-@kernel(nogil=True)
 def best_schedule(
     job: Request, workers: Machines, ps: Machines, cutoff: float, scratch: Scratch
 ) -> tuple[float, int, float]:
@@ -198,6 +198,18 @@ def best_schedule(
 
     ``scratch.amount`` receives the units of work by slot.
     """
+    found: tuple[float, int, float] = _best((*job, *workers, *ps, float(cutoff), *scratch))
+    return found
+
+
+@kernel(nogil=True)
+def _best(told: tuple[Any, ...]) -> tuple[float, int, float]:
+    """Do what `best_schedule` says; ``told`` is all that it is told, in one plain tuple.
+
+    Numba looks at one plain tuple in less than half the time that five others take.
+    """
+    job, workers, ps = Request(*told[:7]), Machines(*told[7:11]), Machines(*told[11:15])
+    cutoff, scratch = told[15], Scratch(*told[16:])
     arrival, work, units, utility = job.arrival, job.work, job.units, job.utility
     table, cost, most, amount = scratch.table, scratch.cost, scratch.most, scratch.amount
     slopes, lengths, promise = scratch.slopes, scratch.lengths, scratch.promise

@@ -6,6 +6,8 @@ which each of them would compile anew.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from optsched.families.dmlrs.oracle.request import Hosts, Offers, Request, Scratch, Window
@@ -19,7 +21,6 @@ from optsched.scheduling.oracle.slots import plain_int
 INNER_ONLY, OUTER_ONLY = 1, 2
 
 
-@kernel(error_model="numpy")
 def open_slots(
     job: Request,
     machines: Machines,
@@ -49,6 +50,20 @@ def open_slots(
     certain : float
         A payoff that is known to be possible, or the cutoff.
     """
+    rest = float(cutoff), amount, entries
+    found: tuple[int, float] = _open_slots((*job, *machines, *window, *rest, *offers, *scratch))
+    return found
+
+
+@kernel(error_model="numpy")
+def _open_slots(told: tuple[Any, ...]) -> tuple[int, float]:
+    """Do what `open_slots` says; ``told`` is all that it is told, in one plain tuple.
+
+    Numba looks at one plain tuple in less than half the time that it takes for each apart.
+    """
+    job, machines, window = Request(*told[:12]), Machines(*told[12:16]), Window(*told[16:21])
+    cutoff, amount, entries = told[21:24]
+    offers, scratch = Offers(*told[24:32]), Scratch(*told[32:])
     limits, most_together = window.limits, window.most_together
     parts, numbers = scratch.parts, scratch.numbers
     limited, placing = limits.shape[1] > 0, entries.shape[0] > 0
