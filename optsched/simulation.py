@@ -237,10 +237,10 @@ def _run(
     for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
         interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
-        began = clock.now()
         with _explained(ours, place, passed):
+            began = clock.now()
             decision = policy.step(event)
-        took = clock.now() - began
+            took = clock.now() - began
         seconds, slowest = seconds + took, max(slowest, took)
         try:
             taken = decision if sealed else family.wire.take(decision)

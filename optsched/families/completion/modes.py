@@ -71,21 +71,39 @@ def _group(durations: Ints, ring: bool) -> Modes:
 
     PS types alike share a mode.
     """
-    best = np.full((*durations.shape[:3], durations.shape[3] + 1), NEVER)  # with fewer workers
-    best[..., 1:] = durations
-    if ring:
-        best[:, :, 0, 1] = NEVER  # two servers need two workers
-    quicker = best[..., 1:] < np.minimum.accumulate(best, axis=3)[..., :-1]
-    m, p, q, n = np.nonzero(quicker)
-    d = durations[m, p, q, n]
-    order = np.lexsort((p, q, n, m, d))
-    rows = np.stack((d, m, n + 1, q), axis=1)[order]
-    if not len(rows):
-        return Modes(*(np.empty(0, np.int64) for _ in Modes._fields))
-    first = np.flatnonzero((np.diff(rows, axis=0, prepend=-1) != 0).any(axis=1))
-    mask = np.bitwise_or.reduceat(np.left_shift(1, p[order]), first)
-    d, m, n, q = np.ascontiguousarray(rows[first].T)
+    rows = np.empty((5, durations.size), np.int64)
+    rows = rows[:, : _fewest(durations, ring, rows)]
+    d, m, n, q, mask = rows.take(np.lexsort(rows[3::-1]), axis=1)
     return Modes(m, q, n, d, mask)
+
+
+@kernel
+def _fewest(durations: Ints, ring: bool, out: Ints) -> int:
+    """Write (duration, worker type, number, q, mask) of modes to ``out`` (5, ...); return how many.
+
+    ``durations`` (M, P, 2, D) are in slots, for all types, q and 1 to D workers.
+    """
+    types, kinds, _, most = durations.shape
+    size = 0
+    best = np.empty(kinds, np.int64)  # slots, with fewer workers
+    for m in range(types):
+        for q in range(2):
+            best[:] = NEVER
+            for n in range(2 if ring and q == 0 else 1, most + 1):  # two servers: two workers
+                begin = size
+                for p in range(kinds):
+                    d = durations[m, p, q, n - 1]
+                    if d >= best[p]:
+                        continue
+                    best[p] = d
+                    k = begin
+                    while k < size and out[0, k] != d:
+                        k += 1
+                    if k == size:
+                        size += 1
+                        out[0, k], out[1, k], out[2, k], out[3, k], out[4, k] = d, m, n, q, 0
+                    out[4, k] |= 1 << p
+    return size
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +189,9 @@ def placeable(types: Types, modes: Modes, capacity: Ints, count: Ints) -> Ints:
                     s = needed[m, p, n - g]
                     for r in range(resources):
                         fits &= g * e[m, r] + s * z[p, r] <= capacity[c, r]
-                    possible |= fits
+                    if fits:
+                        possible = True
+                        break
                 if possible:
                     break
             if possible:

@@ -37,26 +37,46 @@ class State(NamedTuple):
 
     def occupy(self, types: Types, start: int, end: int, hosts: Ints, load: Ints) -> None:
         """Take ``load`` (H, R) from some servers; give it back if it is negative."""
-        free, room, total, top = self
-        now = free[0, start:end, hosts] - load[hosts, None]  # (hosts, slots of the window, R)
-        free[0, start:end, hosts] = now
-        for m, e in enumerate(types.worker_demand):
-            fits = rooms(now, e)
-            total[0, start:end, m] += (fits - room[0, start:end, m, hosts]).sum(axis=0)
-            room[0, start:end, m, hosts] = fits
-        top[0, start:end] = room[0, start:end].max(axis=2, initial=0)
-        for level in range(1, len(free)):
-            half = 1 << (level - 1)
-            first, last = max(0, start - 2 * half + 1), min(end, free.shape[1] - 2 * half + 1)
-            if first >= last:
-                continue
-            near, far = slice(first, last), slice(first + half, last + half)
-            for array in (free, room.swapaxes(2, 3)):  # (K, S, H, ...)
-                array[level, near, hosts] = np.minimum(
-                    array[level - 1, near, hosts], array[level - 1, far, hosts]
-                )
-            for array in (total, top):
-                array[level, near] = np.minimum(array[level - 1, near], array[level - 1, far])
+        _occupy(tuple(self), types.worker_demand, start, end, hosts, load)
+
+
+@kernel
+def _occupy(
+    state: tuple[Any, ...], demand: Ints, start: int, end: int, hosts: Ints, load: Ints
+) -> None:
+    """Take ``load`` (H, R) units from the servers ``hosts`` in the slots from start to before end.
+
+    ``demand`` (M, R) is in units, ``state`` a plain `State`.
+    """
+    free, room, total, top = state
+    for t in range(start, end):
+        for h in hosts:
+            for r in range(demand.shape[1]):
+                free[0, t, h, r] -= load[h, r]
+        for m in range(demand.shape[0]):
+            for h in hosts:
+                fits = MOST_ROOM
+                for r in range(demand.shape[1]):
+                    if demand[m, r] > 0:
+                        fits = min(fits, free[0, t, h, r] // demand[m, r])
+                total[0, t, m] += fits - room[0, t, m, h]
+                room[0, t, m, h] = fits
+            high = 0
+            for h in range(room.shape[3]):
+                high = max(high, int(room[0, t, m, h]))
+            top[0, t, m] = high
+    for k in range(1, free.shape[0]):
+        half = 1 << (k - 1)
+        for t in range(max(0, start - 2 * half + 1), min(end, free.shape[1] - 2 * half + 1)):
+            far = t + half
+            for h in hosts:
+                for r in range(demand.shape[1]):
+                    free[k, t, h, r] = min(free[k - 1, t, h, r], free[k - 1, far, h, r])
+                for m in range(demand.shape[0]):
+                    room[k, t, m, h] = min(room[k - 1, t, m, h], room[k - 1, far, m, h])
+            for m in range(demand.shape[0]):
+                total[k, t, m] = min(total[k - 1, t, m], total[k - 1, far, m])
+                top[k, t, m] = min(top[k - 1, t, m], top[k - 1, far, m])
 
 
 def rooms(free: Ints, e: Ints) -> Ints:
