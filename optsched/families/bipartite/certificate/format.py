@@ -88,7 +88,7 @@ class BipartiteCertificate(Frozen):
             prices=tuple(
                 Prices.model_construct(
                     share=tuple(shares_on_grid(share, BITS).ravel().tolist()),
-                    nu=tuple(int(x) for x in np.rint(np.ldexp(nu, bits)).tolist()),
+                    nu=tuple(_whole(np.rint(np.ldexp(nu, bits)))),
                 )
                 for share, nu in sets
             ),
@@ -103,6 +103,12 @@ def _bits(capacity: Floats, prices: Sequence[Floats]) -> int:
         return 0
     _, exponent = math.frexp(float(capacity.sum()) * len(prices) / rents)
     return exponent
+
+
+def _whole(numbers: Floats) -> list[int]:
+    """Return whole numbers as such; numpy is the quicker where they fit."""
+    small: bool = numbers.max(initial=0.0) < 2.0**62
+    return numbers.astype(np.int64).tolist() if small else list(map(int, numbers.tolist()))
 
 
 def characters(certificate: BipartiteCertificate) -> int:

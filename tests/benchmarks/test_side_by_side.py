@@ -1,0 +1,65 @@
+"""Versions side by side: what is asked of them, and what is said of their answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import side_by_side
+import side_tasks
+
+CHECKOUT = Path(__file__).parents[2]
+SAMPLE = {
+    "oracle oasis classes": ("small", {}),
+    "oracle dmlrs distinct": ("small", {}),
+    "oracle completion classes": ("small", {}),
+    "policy bot adaptive": ("small", {}),
+    "small bot auto": ("small", {}),
+}
+
+
+class InProcess:
+    """A side that runs tasks here, and of which one may be wrong."""
+
+    wrong = ""
+
+    def __init__(self, _python, checkout, folder, _stack):
+        self.folder, self.late = folder, checkout.name == "other"
+
+    def run(self, task):
+        answer = side_tasks.task(task, self.folder)()
+        if self.late and task == self.wrong:
+            answer["values"][0] *= 1.001
+        return answer | {"seconds": 1.0 + self.late}
+
+
+def run(folder, *more):
+    argv = ["--other", str(folder / "other"), "--repeats", "1", "--processes", "1", *more]
+    side_by_side.main([*argv, "--results", str(folder)])
+    return json.loads((folder / "side_by_side.json").read_text())
+
+
+@pytest.mark.parametrize("wrong", ["", "oracle oasis classes"])
+def test_times_and_results_stand_side_by_side(tmp_path, monkeypatch, wrong):
+    monkeypatch.setattr(side_by_side, "TASKS", SAMPLE)
+    monkeypatch.setattr(side_by_side, "Side", InProcess)
+    monkeypatch.setattr(InProcess, "wrong", wrong)
+    content = run(tmp_path)
+    assert [line[:3] for line in content["table"]["lines"]] == [task.split() for task in SAMPLE]
+    assert all(line[5] == "0.500" for line in content["table"]["lines"])
+    measured = {target["what"]: target["measured"] for target in content["targets"]}
+    assert measured == {
+        "oracle, the largest ratio of times": 0.5,
+        "policy, the largest ratio of times": 0.5,
+        "results that differ": len({wrong} - {""}),
+    }
+
+
+@pytest.mark.exhaustive
+def test_each_version_answers_in_a_process_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(side_by_side, "TASKS", SAMPLE)
+    (tmp_path / "other").symlink_to(CHECKOUT)
+    content = run(tmp_path, "--tasks", "policy")
+    (line,) = content["table"]["lines"]
+    assert line[-1] == "same"
