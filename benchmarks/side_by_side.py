@@ -107,19 +107,21 @@ class Side:
 def compared(sides: dict[str, list[Side]], task: str, repeats: int) -> Row:
     """Run a task in turns; return the least seconds of each side, and whether results agree."""
     used = {name: side[:1] if task.startswith(PROVED) else side for name, side in sides.items()}
-    first = {name: [side.run(task) for side in of][-1] for name, of in used.items()}
-    seconds = dict.fromkeys(sides, math.inf)
+    for side in (side for all_of in used.values() for side in all_of):
+        side.run(task)
+    seconds, last = dict.fromkeys(sides, math.inf), dict[str, Row]()
     spent = 0.0
     for _ in range(repeats):
         for name, all_of in used.items():
-            took = [side.run(task)["seconds"] for side in all_of]
+            runs = [side.run(task) for side in all_of]
+            took, last[name] = [run["seconds"] for run in runs], runs[-1]
             seconds[name] = min(seconds[name], *took)
             spent += sum(took)
         if spent > LONG:
             break
-    proved = {name: run.get("gap", 0.0) for name, run in first.items()}
+    proved = {name: run.get("gap", 0.0) for name, run in last.items()}
     closed = {name: gap is not None and gap <= CLOSED for name, gap in proved.items()}
-    values = [run["values"] for run in first.values()]
+    values = [run["values"] for run in last.values()]
     same = len(values[0]) == len(values[1]) and all(map(_alike, *values))
     return {**seconds, "closed": closed, "gaps": proved, "different": not same}
 
