@@ -139,7 +139,7 @@ def test_the_tree_finds_the_optimum_whatever_the_rates(seed):
     assert best * (1 - 1e-12) <= bound <= best * (1 + 1e-6)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2, 4])
+@pytest.mark.parametrize("seed", [0, 1, 2, 5])
 def test_rates_far_apart(seed):
     inst = generate("paper", seed=seed, jobs=5, slots=6, machines=3, g_unit="Mbit")
     ours = solve(inst, method="branch-and-price", time_limit=120)

@@ -44,9 +44,10 @@ class State(NamedTuple):
 def _occupy(
     state: tuple[Any, ...], demand: Ints, start: int, end: int, hosts: Ints, load: Ints
 ) -> None:
-    """Take ``load`` (H, R) units from the servers ``hosts`` in the slots from start to before end.
+    """Take ``load`` (H, R) from some servers in the slots from ``start`` to before ``end``.
 
-    ``demand`` (M, R) is in units, ``state`` a plain `State`.
+    ``hosts`` (servers,) are which; ``demand`` (M, R) of a worker and ``load`` are in units;
+    ``state`` is a plain `State`.
     """
     free, room, total, top = state
     for t in range(start, end):
