@@ -19,6 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
 
+from optsched.numbers.boxes import Box
 from optsched.numbers.nearness import agree as agree
 from optsched.numbers.nearness import relative as relative
 from optsched.numbers.streams import Streams
@@ -337,6 +338,8 @@ class Family:
     )
     # what the word `sample` stands for: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)
+    # (preset, **sizes) -> what a hunt may make of an instance; None: it cannot be hunted in
+    box: Callable[..., Box] | None = None
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     program: Callable[[Any], Any] | None = None  # the declarative model, of Pyomo or CVXPY

@@ -18,7 +18,15 @@ from typing import Annotated
 import typer
 from typer.main import get_command
 
-from optsched.cli.commands import campaign, computing, looking, making, reporting, weighing
+from optsched.cli.commands import (
+    campaign,
+    computing,
+    hunting,
+    looking,
+    making,
+    reporting,
+    weighing,
+)
 from optsched.cli.options import paragraphs
 from optsched.problem import InputError, PolicyError
 from optsched.process.talk import say
@@ -42,7 +50,7 @@ for command in (
     *(making.generate, making.trace, looking.show),
     *(computing.solve, computing.run, computing.ratio, weighing.weight),
     *(looking.verify, reporting.checker, making.export, reporting.report),
-    *(computing.reproduce, looking.info),
+    *(hunting.hunt, computing.reproduce, looking.info),
 ):
     app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")

@@ -2,14 +2,14 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from optsched.files.disk import writable
-from optsched.problem import Window, family_names
+from optsched.problem import InputError, Window, family_names, get_family
 from optsched.process import talk
 
 
@@ -188,3 +188,20 @@ def load_statistics(modules: Sequence[str] | None) -> None:
 
     for module in modules or ():
         import_beside(module, f"statistics {module!r}")
+
+
+def sizes_given(family: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the sizes that were given.
+
+    Raises
+    ------
+    InputError
+        One of them means nothing for the family.
+    """
+    given = {name: n for name, n in sizes.items() if n is not None}
+    known = get_family(family).sizes
+    for name in given:
+        if name not in known:
+            expected = ", ".join(f"--{size}" for size in known) or "none of these"
+            raise InputError(f"--{name} means nothing for family {family}, expected {expected}")
+    return given

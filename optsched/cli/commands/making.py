@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from optsched.cli.commands.ending import report
-from optsched.cli.options import FAMILY_HELP, MOST, MOST_SLOTS, Json, Seed, takes_input, talks
+from optsched.cli.options import (
+    FAMILY_HELP,
+    MOST,
+    MOST_SLOTS,
+    Json,
+    Seed,
+    sizes_given,
+    takes_input,
+    talks,
+)
 from optsched.files.disk import writable
 from optsched.problem import InputError, Window, family_of, get_family
 from optsched.process import talk
@@ -58,11 +67,7 @@ def generate(
     made = get_family(family)
     sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
     sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}
-    given = {name: n for name, n in sizes.items() if n is not None}
-    for name in given:
-        if name not in made.sizes:
-            known = ", ".join(f"--{size}" for size in made.sizes) or "none of these"
-            raise InputError(f"--{name} means nothing for family {family}, expected {known}")
+    given = sizes_given(family, sizes)
     from optsched.files.envelope import valid
 
     target = writable(output)

@@ -27,6 +27,7 @@ FAMILY = Family(
     presets=tuple(PRESETS),
     sizes=("ports", "machines", "slots"),
     generate=generate,
+    box=later("optsched.families.bipartite.sources.box", "box"),
     open_trace=later("optsched.families.bipartite.sources.traces", "open_trace"),
     samples={"source": "pods.csv", "machines": "pod-nodes.csv"},
     verify=verify,

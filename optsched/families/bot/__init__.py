@@ -29,6 +29,7 @@ FAMILY = Family(
     presets=PRESETS,
     sizes=("nodes", "applications"),
     generate=generate,
+    box=later("optsched.families.bot.sources.box", "box"),
     open_trace=later("optsched.families.bot.sources.traces", "open_trace"),
     samples={"source": "platform.csv", "profiles": ("applications.csv",)},
     verify=verify,

@@ -47,6 +47,7 @@ FAMILY = Family(
     presets=("paper", "mid", "small"),
     sizes=("jobs", "slots", "machines", "load"),
     generate=generate,
+    box=later("optsched.families.completion.sources.box", "box"),
     open_trace=later("optsched.families.completion.sources.traces", "open_trace"),
     samples={"source": "jobs.csv"},
     verify=verify,

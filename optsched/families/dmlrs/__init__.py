@@ -44,6 +44,7 @@ FAMILY = Family(
     presets=("paper", "contended", "small"),
     sizes=("jobs", "slots", "machines", "load"),
     generate=generate,
+    box=later("optsched.families.dmlrs.sources.box", "box"),
     open_trace=later("optsched.families.dmlrs.sources.traces", "open_trace"),
     recorded=later("optsched.families.dmlrs.sources.traces", "recorded"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},

@@ -37,6 +37,7 @@ FAMILY = Family(
     presets=("paper", "earnable", "small"),
     sizes=("jobs", "slots", "machines", "load"),
     generate=generate,
+    box=later("optsched.families.oasis.sources.box", "box"),
     open_trace=later("optsched.families.oasis.sources.traces", "open_trace"),
     recorded=later("optsched.families.oasis.sources.traces", "recorded"),
     samples={"source": "jobs.csv", "machines": "machines.csv"},

@@ -1,0 +1,131 @@
+"""`optsched hunt`: the worst instance for a policy."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from optsched.cli.commands.ending import ending_well, leave, report, report_pictures
+from optsched.cli.options import (
+    FAMILY_HELP,
+    MOST,
+    MOST_SLOTS,
+    POLICY_HELP,
+    Json,
+    Pictures,
+    Sealed,
+    Seed,
+    Statistics,
+    load_statistics,
+    sizes_given,
+    talks,
+)
+from optsched.files.disk import writable, writable_folder
+from optsched.problem import get_family
+from optsched.process import lastwords, talk
+
+
+@talks
+def hunt(
+    policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
+    output: Annotated[
+        Path,
+        typer.Option("-o", "--output", help="Result to write; beside it stands the notebook."),
+    ],
+    family: Annotated[str, typer.Option(help=FAMILY_HELP)] = "oasis",
+    box: Annotated[
+        str | None, typer.Option(help="Preset whose ranges count; by default the family's first.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, max=MOST, help="Most jobs.")] = None,
+    slots: Annotated[int | None, typer.Option(min=1, max=MOST_SLOTS, help="Slots.")] = None,
+    machines: Annotated[int | None, typer.Option(min=1, max=MOST, help="Machines.")] = None,
+    ports: Annotated[int | None, typer.Option(min=1, max=MOST, help="Ports (bipartite).")] = None,
+    nodes: Annotated[int | None, typer.Option(min=1, max=MOST, help="Nodes (bot).")] = None,
+    applications: Annotated[
+        int | None, typer.Option(min=1, max=MOST, help="Most applications (bot).")
+    ] = None,
+    evaluations: Annotated[
+        int, typer.Option(min=1, help="Instances that each search may try.")
+    ] = 300,
+    searches: Annotated[int, typer.Option(min=1, max=MOST, help="Searches, a seed each.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 1,
+    share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of all utility that the optimum reaches at least."),
+    ] = 0.2,
+    earns: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="Share of all utility that the policy reaches at least, and not 0."
+        ),
+    ] = 0.001,
+    effort: Annotated[
+        float, typer.Option(min=0, help="Units of search for a good schedule, per instance.")
+    ] = 5.0,
+    time_limit: Annotated[
+        float, typer.Option(min=0, help="Seconds for the optimum of the worst instance.")
+    ] = 60.0,
+    seed: Seed = 0,
+    sealed: Sealed = False,
+    statistics: Statistics = None,
+    as_json: Json = False,
+    plot: Pictures = None,
+) -> None:
+    """Look for an instance on which a policy is much worse than the best with hindsight.
+
+    The search tries what the preset could draw, with fewer jobs too. All utility is what the jobs
+    would bring if each were alone. A schedule proves the low end of every ratio. The worst instance
+    is shrunk until no job can be left out without losing 1 %, its optimum is closed, and it is
+    written with its schedules and its proof, for `verify`, `show` and `report`.
+
+    Ctrl-C writes the best so far. The same command goes on, and one with more evaluations too.
+    Exit status 1: no instance counts.
+
+    Example:  optsched hunt --family oasis --policy oasis --box small -o worst.json
+    """
+    from optsched.cli.ticker import Ticker
+    from optsched.files.envelope import valid
+    from optsched.hunts.evaluation import Terms
+    from optsched.hunts.hunt import hunt as look
+
+    sizes = {"jobs": jobs, "slots": slots, "machines": machines, "ports": ports}
+    sizes |= {"nodes": nodes, "applications": applications}
+    with valid("hunt"):
+        terms = Terms(
+            family=family,
+            policy=policy,
+            preset=box or get_family(family).presets[0],
+            sizes=sizes_given(family, sizes),
+            sealed=sealed,
+            share=share,
+            earns=earns,
+            effort=effort,
+        )
+    target = writable(output)
+    folder = plot and writable_folder(plot)
+    load_statistics(statistics)
+    with ending_well():
+        lastwords.finish_what_is_begun()
+        with Ticker(f"hunting {policy}") as ticker:
+            found = look(
+                terms,
+                evaluations=evaluations,
+                searches=searches,
+                seed=seed,
+                time_limit=time_limit,
+                workers=workers,
+                path=target,
+                tell=ticker.say,
+            )
+    if as_json:
+        report(found.summary(), None, as_json)
+    else:
+        for line in found.lines():
+            print(talk.printable(line))
+    if found.trophy is not None:
+        talk.remark(f"{target} written")
+    if folder is not None and found.trophy is not None and found.report is not None:
+        from optsched.cli import plots
+
+        report_pictures(plots.save_report(found.trophy.instance, found.report, folder))
+    leave(found=found.trophy is not None)

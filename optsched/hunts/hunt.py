@@ -1,0 +1,238 @@
+"""The front door of a hunt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optsched.campaigns.axes import digest_of, file_of_policy
+from optsched.campaigns.crews.crew import Crew, Here
+from optsched.campaigns.crews.pool import Pool
+from optsched.campaigns.crews.queue import steer
+from optsched.files.provenance import all_versions
+from optsched.hunts.evaluation import Judge, Terms, TheoremError, Trophy
+from optsched.hunts.legs import Legs
+from optsched.hunts.notebook import Notebook
+from optsched.hunts.shrink import shrink
+from optsched.numbers import settings
+from optsched.policies.plugins import get_policy, known_or_refused
+from optsched.problem import Family, InputError, Policy, get_family
+from optsched.process import interrupts
+from optsched.ratios import compare
+from optsched.reports import Judged, RatioReport
+from optsched.results.result import save_result
+
+EVALUATIONS = 300
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """What a hunt has found."""
+
+    terms: Terms
+    evaluations: int
+    failed: int  # evaluations in which the policy failed
+    complaint: str  # of the first of them
+    ended: bool  # by Ctrl-C, before all was done
+    trophy: Trophy | None  # the worst instance; None: nothing counts
+    when: int = 0  # the evaluation that has found it
+    jobs: int = 0  # that it had before it was shrunk
+    report: RatioReport | None = None  # the policy beside the closed optimum; None: it was ended
+
+    @property
+    def row(self) -> Judged | None:
+        """The policy's row in the report."""
+        return None if self.report is None else self.report.policies[0]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the object that ``--json`` prints."""
+        found = self.trophy
+        row = self.row
+        return {
+            "family": self.terms.family,
+            "policy": self.terms.policy,
+            "terms": self.terms.model_dump(mode="json"),
+            "evaluations": self.evaluations,
+            "failed": self.failed,
+            "ended": self.ended,
+            "evaluation": None if found is None else self.when,
+            "instance_sha256": None if found is None else found.instance.digest(),
+            "low": None if found is None else found.found.low,
+            "share": None if found is None else found.found.share,
+            "earned": None if found is None else found.found.earned,
+            "jobs_before": self.jobs or None,
+            "ratio": None if row is None else row.ratio.model_dump(mode="json"),
+            "guarantee": None if row is None else row.ratio.guarantee,
+        }
+
+    def lines(self) -> list[str]:
+        """Return what was found, in words."""
+        said = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
+        if self.failed:
+            said.append(f"the policy failed in {self.failed} of them: {self.complaint}")
+        found, family = self.trophy, get_family(self.terms.family)
+        if found is None:
+            return [
+                *said,
+                "no instance counts: all have an optimum or a policy that earns too little",
+            ]
+        row = self.row
+        ratio = f"at least {found.found.low:.4g}" if row is None else str(row.ratio)
+        size = family.headline(found.instance)
+        said.append(f"worst instance: ratio {ratio}, {size}, found by evaluation {self.when}")
+        said.append(
+            f"of all utility the best schedule reaches {found.found.share:.3g}, "
+            f"the policy {found.found.earned:.3g}"
+        )
+        if row is not None:
+            promised = row.ratio.guarantee
+            said.append(
+                "theory: nothing is proved of this policy on this instance"
+                if promised is None
+                else f"theory: at most {promised:.4g} on this instance"
+            )
+        return said
+
+    @property
+    def _box(self) -> str:
+        sizes = "".join(f" {name}={n}" for name, n in self.terms.sizes.items())
+        return f"{self.terms.family} {self.terms.preset}{sizes}"
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+@interrupts.remembered()
+def hunt(
+    terms: Terms,
+    *,
+    evaluations: int = EVALUATIONS,
+    searches: int = 1,
+    seed: int = 0,
+    time_limit: float = 60.0,
+    workers: int = 1,
+    path: Path | str | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> Hunt:
+    """Look for an instance on which a policy is much worse than the best with hindsight.
+
+    Parameters
+    ----------
+    terms : Terms
+        Family, policy and box, and which instances count.
+    evaluations : int
+        Of each search.
+    searches, seed : int
+        How many searches, and the seed of the first one.
+    time_limit : float
+        Seconds for the optimum of the instance that was found.
+    workers : int
+        Processes.
+    path : path, optional
+        The result file to be written. Beside it stands a notebook, from which the same hunt, or one
+        of more evaluations, goes on.
+    tell : callable, optional
+        Called with words that say how far it is.
+
+    Returns
+    -------
+    Hunt
+        After Ctrl-C, the best so far.
+
+    Raises
+    ------
+    InputError
+        Unknown family, policy or preset, a family that declares no box, or another hunt's notebook.
+    TheoremError
+        A ratio exceeds what theory guarantees for its instance; that is in the file.
+    """
+    made = get_family(terms.family)
+    terms = _settled(made, terms)
+    settings.whole(evaluations=evaluations, searches=searches, workers=workers)
+    settings.whole(0, seed=seed)
+    target = None if path is None else Path(path)
+    notebook = Notebook(target and notes_beside(target), terms, all_versions())
+    legs = Legs(range(seed, seed + searches), evaluations, notebook)
+    crew: Crew = Here() if workers == 1 else Pool(min(workers, searches))
+    say = tell or (lambda _text: None)
+    try:
+        with suppress(KeyboardInterrupt):
+            steer(legs, crew, lambda _progress: say(str(legs)))
+    except TheoremError:
+        if target is not None and legs.best is not None:
+            legs.best.save(target)
+        raise
+    finally:
+        crew.close()
+    return _finished(made, legs, notebook, target, time_limit, say)
+
+
+def notes_beside(target: Path) -> Path:
+    """Return where the notebook of a result stands.
+
+    >>> notes_beside(Path("found/worst.json")).name
+    'worst.hunt.json'
+    """
+    return target.with_name(f"{target.name.removesuffix('.json')}.hunt.json")
+
+
+def _settled(family: Family, terms: Terms) -> Terms:
+    """Return the terms with the digest of an own policy.
+
+    Raises
+    ------
+    InputError
+        The family declares no box, or has no such policy, preset or size.
+    """
+    if family.box is None:
+        raise InputError(f"family {family.name} declares no box, expected one that does")
+    settings.one_of("box", terms.preset, family.presets)
+    for name in terms.sizes:
+        settings.one_of("size", name, family.sizes)
+    known_or_refused(family, terms.policy)
+    file = file_of_policy(terms.policy, Path.cwd())
+    digest = None if file is None else digest_of(file)
+    return terms.model_copy(update={"policy_sha256": digest})
+
+
+def _finished(
+    family: Family,
+    legs: Legs,
+    notebook: Notebook,
+    target: Path | None,
+    time_limit: float,
+    say: Callable[[str], None],
+) -> Hunt:
+    """Shrink what was found, close it, and save it."""
+    terms, best = notebook.terms, legs.best
+    failed = [row.failed for row in notebook.rows.values() if row.failed]
+    shared: dict[str, Any] = {"terms": terms, "evaluations": legs.done, "failed": len(failed)}
+    shared |= {"complaint": failed[0] if failed else "", "when": legs.when}
+    if best is None:
+        return Hunt(**shared, ended=interrupts.asked() is not None, trophy=None)
+    if target is not None:
+        best.save(target)
+    assert family.box is not None  # asked for before
+    box = family.box(terms.preset, **terms.sizes)
+    shared["jobs"] = len(getattr(best.instance, box.jobs.name))
+    report = None
+    with suppress(KeyboardInterrupt):
+        interrupts.raise_if_asked()
+        best = shrink(Judge(family, terms), box, best, say)
+        say("looking for the optimum of the worst instance")
+        if target is not None:
+            best.save(target)
+        if best.excess:
+            raise TheoremError(best.excess)
+        chosen: str | Policy = terms.policy
+        if terms.parameters:
+            chosen = get_policy(family, terms.policy, **terms.parameters)
+        report = compare(
+            best.instance, [chosen], start=best.optimum, sealed=terms.sealed, time_limit=time_limit
+        )
+        if target is not None:
+            save_result(target, best.instance, report.optimum, report.runs, report.references)
+    return Hunt(**shared, ended=interrupts.asked() is not None, trophy=best, report=report)
