@@ -338,8 +338,7 @@ class Family:
     )
     # what the word `sample` stands for: "source", fields of Window
     samples: Mapping[str, Any] = field(default_factory=dict)
-    # (preset, **sizes) -> what a hunt may make of an instance; None: it cannot be hunted in
-    box: Callable[..., Box] | None = None
+    box: Callable[..., Box] | None = None  # (preset, **sizes) -> what hunts may try; None: nothing
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     program: Callable[[Any], Any] | None = None  # the declarative model, of Pyomo or CVXPY
