@@ -19,7 +19,8 @@ from pydantic import Field, model_validator
 
 from optsched.engine.progress import CLOSED
 from optsched.numbers.arrays import Floats
-from optsched.problem import Extended, Frozen, InputError, Sense
+from optsched.numbers.infinite import Extended
+from optsched.problem import Frozen, InputError, Sense
 
 LEVEL = 0.05  # of error
 RESAMPLES = 1999

@@ -13,8 +13,8 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.engine.known import Known, asked, begin
 from optsched.engine.progress import CLOSED, Point, Progress
+from optsched.numbers.infinite import Extended
 from optsched.problem import (
-    Extended,
     Family,
     Frozen,
     Implementation,

@@ -8,18 +8,18 @@ without a patch.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, PlainSerializer
+from pydantic import BaseModel, ConfigDict, Field
 
 from optsched.numbers.boxes import Box
+from optsched.numbers.infinite import Signed
 from optsched.numbers.nearness import agree as agree
 from optsched.numbers.nearness import relative as relative
 from optsched.numbers.streams import Streams
@@ -27,22 +27,6 @@ from optsched.numbers.streams import Streams
 Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
-
-
-Signed = Annotated[
-    float,
-    Field(allow_inf_nan=True),
-    PlainSerializer(lambda x: str(x) if math.isinf(x) else x, when_used="json"),
-]
-"""A number that may be infinite; the infinities are the strings "inf" and "-inf" in JSON."""
-
-
-Extended = Annotated[
-    float,
-    Field(ge=0, allow_inf_nan=True),
-    PlainSerializer(lambda x: "inf" if x == math.inf else x, when_used="json"),
-]
-"""A number >= 0 that may be infinite; infinity is the string "inf" in JSON."""
 
 
 class InputError(ValueError):

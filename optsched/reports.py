@@ -12,8 +12,9 @@ from pydantic import Field
 
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio
+from optsched.numbers.infinite import Extended, Signed
 from optsched.optimum import Optimum
-from optsched.problem import Extended, Family, Frozen, InputError, Schedule, Signed, Verdict
+from optsched.problem import Family, Frozen, InputError, Schedule, Verdict
 from optsched.simulation import Run
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe

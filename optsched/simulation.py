@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.numbers.infinite import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
 from optsched.policies.plugins import checked_policy, get_policy
@@ -29,7 +30,6 @@ from optsched.problem import (
     Prior,
     Recorder,
     Schedule,
-    Signed,
     Verdict,
     completed,
     family_of,

@@ -24,7 +24,8 @@ from pydantic import Field
 from optsched.campaigns.ratings import Sample
 from optsched.intervals import LEVEL, mean_interval
 from optsched.numbers.arrays import Floats
-from optsched.problem import Extended, Frozen
+from optsched.numbers.infinite import Extended
+from optsched.problem import Frozen
 
 SAME = 1e-9  # policies whose ratios differ by less have done the same
 

@@ -14,16 +14,9 @@ from pydantic import Field
 from optsched.campaigns.axes import Contender
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, quotient
+from optsched.numbers.infinite import Extended
 from optsched.optimum import Optimum, solve
-from optsched.problem import (
-    Extended,
-    Family,
-    Frozen,
-    InputError,
-    Instance,
-    Level,
-    PolicyError,
-)
+from optsched.problem import Family, Frozen, InputError, Instance, Level, PolicyError
 from optsched.results.result import save_result
 from optsched.simulation import Run
 

@@ -16,16 +16,15 @@ from pydantic import Field
 
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import checked, family_in, instance_of, read_json, short, write_json
+from optsched.numbers.infinite import Extended, Signed
 from optsched.optimum import Optimum, refuted, shown_gap
 from optsched.problem import (
-    Extended,
     Family,
     Frozen,
     InputError,
     Instance,
     Level,
     Schedule,
-    Signed,
     Status,
     Verdict,
     agree,
