@@ -42,8 +42,11 @@ def test_policy_of_the_tutorial_runs():
 
 @pytest.mark.parametrize("name", families())
 def test_example_of_the_page_on_a_family_runs(name, capsys):
-    exec(blocks(f"{name}.md")[0], {})
-    assert f"{name}: " in capsys.readouterr().out
+    for block in blocks(f"{name}.md"):
+        exec(block, {})
+        if f"{name}: " in capsys.readouterr().out:
+            return
+    pytest.fail(f"no example prints what {name} is")
 
 
 def test_page_on_families_names_every_field_and_member():
