@@ -91,4 +91,33 @@ def crumb(hand: Hand, data: Data, _found: Evaluation) -> Data | None:
     return data
 
 
-AIMED: tuple[Move, ...] = (push, forget, victims, crumb)
+def block(hand: Hand, data: Data, found: Evaluation) -> Data | None:
+    """Let a job that the policy prefers come first and be longer, and those that it harms denser.
+
+    Where nobody is harmed, any job is taken to be preferred, and all others to be harmed.
+    """
+    part = hand.box.jobs
+    entries = data[part.name]
+    late = harm(found, len(entries))
+    if late is None or len(entries) < 2 or not (part.length or part.width):
+        return None
+    first = hand.one([k for k, slots in enumerate(late) if slots <= 0] or range(len(entries)))
+    harmed = [k for k, slots in enumerate(late) if slots > 0 and k != first]
+    harmed = harmed or [k for k in range(len(entries)) if k != first]
+    if hand.chance(0.7):
+        hand.stretch(entries[first], part.length, 1)
+        hand.late(entries[first], -hand.one((0, 1, 2)))
+    if hand.chance(0.3):
+        hand.stretch(entries[first], part.width, hand.one((-1, 1)))
+    if hand.chance(0.7):
+        like = copied(entries[hand.one(harmed)])
+        hand.stretch(like, part.length, -1)
+        hand.stretch(like, part.width, 1)
+        for k in harmed if hand.chance(0.7) else [hand.one(harmed)]:
+            entries[k] = copied(like)
+            hand.late(entries[k], hand.one((0, 0, 1, 2)))
+    entries.insert(0, entries.pop(first))
+    return data
+
+
+AIMED: tuple[Move, ...] = (push, forget, victims, crumb, block)

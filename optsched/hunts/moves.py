@@ -6,14 +6,14 @@ nothing. What it makes is put right, or refused, by the box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from numpy.random import Generator
 
 from optsched.hunts.evaluation import Evaluation
-from optsched.numbers.boxes import Box, Data, Part, Path, Range, Whole, copied, put, value_at
+from optsched.numbers.boxes import Box, Data, Part, Path, Range, Real, Whole, copied, put, value_at
 
 LARGEST_SEED = 2**31
 JOBS = 0.6  # share of changes that are made to jobs, where other lists vary too
@@ -68,6 +68,19 @@ class Hand:
         values = self.box.jobs.fields[time]
         assert isinstance(values, Whole)  # slots are counted
         put([entry], 0, time, values.clip(value_at(entry, time) + slots))
+
+    def stretch(self, entry: Any, signs: Mapping[Path, int], way: int) -> None:
+        """Take some fields some way towards one of their ends."""
+        for path, sign in signs.items():
+            values = self.box.jobs.fields[path]
+            assert isinstance(values, Whole | Real)  # they grow and fall
+            if self.chance(0.5):
+                continue
+            value, end = value_at(entry, path), values.ends()[sign * way > 0]
+            share = 1.0 if self.chance(0.5) else float(self.rng.random())
+            reached = value + share * (end - value)
+            whole = isinstance(values, Whole)
+            put([entry], 0, path, values.clip(round(reached) if whole else reached))
 
     def put_in(self, entries: list[Any], entry: Any) -> None:
         """Put in an entry somewhere: of jobs that arrive together, the first is served first."""

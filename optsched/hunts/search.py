@@ -27,6 +27,8 @@ STARVING = 4  # that would be good if the policy earned a little
 PATIENCE = 120  # evaluations without a better instance, until it begins anew
 TRIES = 60  # of a child that is none, or is known
 MORE = 0.45  # chance of one more move
+WON, LOST = 4.0, 0.1  # what a move is worth that has made a better child, or another one
+NEW, NEW_AIMED = 0.5, 1.2  # and what one is that was not tried yet
 LEARN = 0.15  # weight of the last child in what is thought of a move
 
 Ask = Callable[[Instance, Data], Evaluation]
@@ -50,7 +52,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.seed, 0x40B7])
-        self._worth = np.full(len(self._moves), 0.5)
+        self._worth = np.array([NEW_AIMED if move in AIMED else NEW for move in self._moves])
 
     def steps(self) -> Iterator[Known]:
         """Yield every instance that is evaluated, without end."""
@@ -99,19 +101,24 @@ class Search:
         for _ in range(TRIES):
             parent = self._parent()
             hand = Hand(self.box, self._rng, self._elite)
-            used: list[int] = []
+            used = self._chosen(hand)
             data: Data | None = copied(parent.data)
-            while data is not None and (not used or hand.chance(MORE)):
-                chances = self._worth / self._worth.sum()
-                move = int(self._rng.choice(len(self._moves), p=chances))
-                # where the policy and the best differ is known of the parent alone
-                found = parent.found if not used else Evaluation(low=1, share=0, earned=0)
-                data = self._moves[move](hand, data, found)
-                used.append(move)
+            found = parent.found
+            for move in used:
+                data = None if data is None else self._moves[move](hand, data, found)
+                found = Evaluation(low=1, share=0, earned=0)  # it is known of the parent alone
             fresh = self._fresh(data)
             if fresh is not None:
                 return self._take(*fresh, parent=parent, used=used)
         return self._take(*self._drawn(), parent=None)
+
+    def _chosen(self, hand: Hand) -> list[int]:
+        """Return the moves of a child; those that look at what came of its parent come first."""
+        chances = self._worth / self._worth.sum()
+        chosen = [int(self._rng.choice(len(self._moves), p=chances))]
+        while hand.chance(MORE):
+            chosen.append(int(self._rng.choice(len(self._moves), p=chances)))
+        return sorted(chosen, key=lambda move: self._moves[move] not in AIMED)
 
     def _parent(self) -> Known:
         """Return an instance that is to have a child: the better, the more often."""
@@ -130,7 +137,7 @@ class Search:
         if parent is not None:
             won = known.height > parent.height + 1e-3
             for move in used or ():
-                self._worth[move] += LEARN * ((1.5 if won else 0.1) - self._worth[move])
+                self._worth[move] += LEARN * ((WON if won else LOST) - self._worth[move])
         self._keep(self._elite, known, known.height, ELITE)
         if not found.admitted(self.terms):
             promise = found.promise(self.terms)

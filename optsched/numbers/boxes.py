@@ -192,6 +192,10 @@ class Part:
     most: int = 1
     time: Path | None = None  # the field that says when an entry comes
     worth: Path | None = None  # the field that says how much an entry counts
+    # fields that make an entry longer, and that make it need more at a time: 1 as they grow, -1 as
+    # they fall
+    length: Mapping[Path, int] = field(default_factory=dict)
+    width: Mapping[Path, int] = field(default_factory=dict)
     numbers: bool = False  # an entry is a slot: numbers of jobs that come in it, by place
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from optsched.hunts.aimed import AIMED
+from optsched.hunts.aimed import AIMED, block
 from optsched.hunts.evaluation import Evaluation
 from optsched.hunts.moves import PLAIN, STRUCTURAL, Hand, Known
-from optsched.numbers.boxes import Either, OneOf, Real, Some, Whole, copied, members, put
+from optsched.numbers.boxes import Either, OneOf, Real, Some, Whole, copied, members, put, value_at
 from optsched.problem import get_family
 
 SIZES = {
@@ -97,3 +97,18 @@ def test_ranges_hold_what_they_give(values):
         seen.add(str(value))
     assert all(map(values.holds, values.ends()))
     assert len(seen) > 1
+
+
+def test_a_preferred_job_is_made_long_and_others_dense():
+    box = box_of("dmlrs")
+    part, found = box.jobs, Evaluation(low=2, share=1, earned=0.5, mine=(9, 3), best=(1, 3))
+    data = box.draw(1)
+    data["jobs"] = data["jobs"][:2]
+    ways = set()
+    for seed in range(40):
+        first, other = block(Hand(box, np.random.default_rng(seed)), copied(data), found)["jobs"]
+        for now, before, signs in ((first, 1, part.length), (other, 0, part.width)):
+            for path, sign in signs.items():
+                way = value_at(now, path) - value_at(data["jobs"][before], path)
+                ways.add((before, np.sign(sign * way)))
+    assert ways == {(0, 0), (0, 1), (1, 0), (1, 1)}

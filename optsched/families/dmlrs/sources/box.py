@@ -9,6 +9,8 @@ from optsched.families.dmlrs.sources.presets import PRESETS, generate
 from optsched.numbers.boxes import Box, Data, Part, Path, Range, Real, Whole
 
 RATIO = 40.0  # of inner and outer rate, as `generate` has it
+LONGER = ("epochs", "batches_per_chunk", "batch_time", "gradient_mb")
+DEMANDS = ("worker_demand", "ps_demand")
 
 
 def box(preset: str, **sizes: Any) -> Box:
@@ -27,7 +29,7 @@ def box(preset: str, **sizes: Any) -> Box:
     for name in ("epochs", "chunks", "batches_per_chunk"):
         low, high = getattr(s, name)
         fields[name,] = Whole(int(low), int(high))
-    for side in ("worker_demand", "ps_demand"):
+    for side in DEMANDS:
         for r, (low, high) in enumerate(s.demand):
             fields[side, r] = Whole(int(low), int(high))
 
@@ -49,6 +51,14 @@ def box(preset: str, **sizes: Any) -> Box:
         made = generate(preset, seed=seed, **sizes).model_dump(mode="json")
         return made | {"drawn": [], "source": "", "redrawn": 0}
 
-    jobs = Part("jobs", fields, most=len(first.jobs), time=("arrival",))
+    length: dict[Path, int] = {(name,): 1 for name in LONGER}
+    jobs = Part(
+        "jobs",
+        fields,
+        most=len(first.jobs),
+        time=("arrival",),
+        length=length | {("inner_bandwidth",): -1},
+        width={path: 1 for path in fields if path[0] in DEMANDS} | {("ps_bandwidth",): -1},
+    )
     fixed = ("slot_seconds", "horizon", "resources", "units", "machines", "locality")
     return Box("dmlrs", preset, draw, jobs, (), settle, fixed)
