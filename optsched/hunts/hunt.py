@@ -121,7 +121,7 @@ def hunt(
 
     Parameters
     ----------
-    terms : Terms
+    terms : optsched.hunts.evaluation.Terms
         Family, policy and box, and which instances count.
     evaluations : int
         Of each search.
@@ -146,7 +146,7 @@ def hunt(
     ------
     InputError
         Unknown family, policy or preset, a family that declares no box, or another hunt's notebook.
-    TheoremError
+    optsched.hunts.evaluation.TheoremError
         A ratio exceeds what theory guarantees for its instance; that is in the file.
     """
     made = get_family(terms.family)
