@@ -29,6 +29,7 @@ KEEP, MOST = 4, 5.5  # columns for every row and block that is not idle: kept, a
 FEW = 500  # columns that are always kept
 FIRST = 0.02  # of what a row is worth: the products of slacks and duals in the very beginning
 NOTHING = 0.01  # of these products: a column of which there is less counts as new
+MOST_ROWS = 5000  # of which the interior point holds all products: beyond, a simplex solves it
 RISE = 3.0  # times these: so much more than its best column a block is worth in the beginning
 
 
@@ -199,10 +200,12 @@ class InteriorMaster:
 
         self.accuracy = float(np.clip(ACCURACY * distance, TIGHTEST, self.loosest))
         self.vertices |= bool((limit[~equal] <= 0).any())  # nothing is inside
+        self.vertices |= limit.size > MOST_ROWS
         if not self.vertices:
             x, duals = self._central(program, rows, block)
             self.vertices = not (np.isfinite(x).all() and np.isfinite(duals).all())
         if self.vertices:
+            self.begin = None
             x, duals = self._vertex(program)
         prices = np.zeros(self.rows)
         prices[rows] = np.maximum(duals[: rows.size], 0.0) / self.scale[rows]
