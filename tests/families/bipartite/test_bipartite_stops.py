@@ -9,12 +9,12 @@ import pytest
 from optsched.families.bipartite import FAMILY
 from optsched.families.bipartite.certificate.format import check
 from optsched.families.bipartite.online import verify
-from optsched.families.bipartite.optimum.background import supervised
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.interior import maximize
 from optsched.families.bipartite.policies.projection import Live
 from optsched.families.bipartite.sources.presets import generate
 from optsched.optimum import solve
+from optsched.process.background import supervised
 
 
 class Signal:

@@ -11,6 +11,8 @@ from optsched.families.bot.fairness import log_mean_rate, measure
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.loads import filled
+from optsched.families.bot.optimum import methods
+from optsched.families.bot.optimum.interior import method as interior
 from optsched.families.bot.optimum.interior.method import solve_tree
 from optsched.families.bot.sources.presets import generate
 from optsched.families.bot.verify import verify
@@ -193,6 +195,21 @@ def test_the_interior_method_asks_whether_to_stop():
     three = solve_tree(inst, 1e-12, limit=3)
     assert stopped.iterations == three.iterations == 3
     np.testing.assert_array_equal(stopped.rho, three.rho)  # the last point has been looked at
+
+
+def test_slow_progress_is_progress(monkeypatch):
+    # 40 applications: less than a tenth per step for four steps; with 200 it was so for 26
+    inst = generate("heterogeneous", applications=40, nodes=60, seed=0)
+    monkeypatch.setattr(interior, "STALL", -3)  # three steps that do not even add up to a tenth
+    assert solve_tree(inst, 1e-8).log_gap <= 1e-8
+
+
+def test_what_memory_does_not_hold_is_left_to_others(monkeypatch):
+    inst = generate("heterogeneous", seed=4, nodes=30)
+    monkeypatch.setattr(methods, "MOST_NUMBERS", 100)
+    with pytest.raises(InputError, match="at most 50; expected method conic or auto"):
+        optsched.solve(inst, method="interior")
+    assert optsched.solve(inst).status == "optimal"
 
 
 def test_the_interior_method_needs_few_steps():

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from optsched.families.bipartite.certificate.format import BITS
 from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
-from optsched.families.bipartite.optimum.background import NEVER, supervised
 from optsched.families.bipartite.optimum.interior import maximize
 from optsched.families.bipartite.optimum.opening import gains_of
 from optsched.families.bipartite.policies.projection import Live
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
+from optsched.process.background import NEVER, supervised
 
 DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
 DUST = 1e-13  # of the value: amounts that gain less all together are left out

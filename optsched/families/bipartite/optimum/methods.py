@@ -25,13 +25,13 @@ from optsched.families.bipartite.certificate.format import (
     most_characters,
 )
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
-from optsched.families.bipartite.optimum.background import supervised
 from optsched.families.bipartite.optimum.decision import Solved, Solver
 from optsched.families.bipartite.optimum.opening import always
 from optsched.families.bipartite.verify import Judge
 from optsched.numbers.arrays import Flags, Ints
 from optsched.problem import Implementation, Method
 from optsched.process import effort
+from optsched.process.background import supervised
 
 if TYPE_CHECKING:
     from optsched.families.bipartite.optimum.declared import Conic

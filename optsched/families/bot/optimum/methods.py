@@ -5,7 +5,7 @@
 - `conic`: the program of any utility; max-min level by level;
 - `simplex`: linear programs (`simplex`), for any utility;
 - `auto`: `interior` where it applies (for max-min `simplex`), and as long as the gap is open and
-  time is left the others in turn.
+  time is left the others in turn, conic ones only for programs that they can read in seconds.
 
 Whatever found the rates, they are scaled to what is feasible and judged; whatever found the prices,
 the bound is what they prove.
@@ -13,7 +13,9 @@ the bound is what they prove.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
 
 from optsched.engine.progress import Progress
 from optsched.families.bot.certificate.format import Prices
@@ -23,11 +25,16 @@ from optsched.families.bot.optimum.interior.method import solve_tree
 from optsched.families.bot.optimum.reports import report, settle
 from optsched.families.bot.optimum.simplex import simplex
 from optsched.families.bot.shares import equal_shares
+from optsched.numbers.arrays import Ints
 from optsched.problem import InputError, Method
+from optsched.process.background import supervised
 from optsched.solvers import solve_cvxpy
 
 SAFETY = 0.05  # of the gap that is asked for, aimed at by the interior-point method
 FINEST = 1e-11  # relative gap below which rounding rules
+PATIENCE = 0.2  # seconds that a conic solver gets to end when time is up
+MOST_NUMBERS = 250_000_000  # that the interior-point method holds: 2 GB
+MOST_PAIRS = 20_000  # of applications and nodes, up to which `auto` asks conic solvers
 TIGHT = 1e-5  # an application whose share of the price of a level is above this is settled
 
 
@@ -41,7 +48,8 @@ def interior(inst: BotInstance, progress: Progress, *, threads: int, seed: int) 
     """
     if not _fits_interior(inst):
         raise InputError(
-            "method interior needs a tree and a finite alpha, expected method conic or auto"
+            "method interior needs a tree, a finite alpha, and nodes times the square of the "
+            f"applications of at most {MOST_NUMBERS // 2:,}; expected method conic or auto"
         )
     aim = max(SAFETY * progress.gap_limit, FINEST)
     found = solve_tree(inst, aim, stop=lambda: progress.stop())
@@ -50,7 +58,9 @@ def interior(inst: BotInstance, progress: Progress, *, threads: int, seed: int) 
 
 
 def _fits_interior(inst: BotInstance) -> bool:
-    return inst.is_tree and inst.alpha != "inf"
+    apps, nodes = inst.present.shape
+    fits = 2 * nodes * apps * apps <= MOST_NUMBERS
+    return inst.is_tree and inst.alpha != "inf" and fits
 
 
 def conic(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
@@ -86,12 +96,29 @@ def _conic(inst: BotInstance, progress: Progress, threads: int, form: str) -> No
     from optsched.models import bot as model  # here, since CVXPY takes a while to import
 
     report(inst, progress, equal_shares(inst))  # whatever the solver does
-    problem = model.solver_program(inst, form)
-    outcome = solve_cvxpy(problem, threads=threads, stop=progress.stop, **progress.limits())
-    if outcome.value is None:
+    problem = _solved(lambda: model.solver_program(inst, form), progress, threads)
+    if problem is None:
         return
     report(inst, progress, model.rates(inst, problem))
     settle(inst, progress, [Prices.of(*model.prices(inst, problem))])
+
+
+def _solved(build: Callable[[], Any], progress: Progress, threads: int) -> Any:
+    """Build a program and solve it beside the clock, which CVXPY's reductions do not look at.
+
+    Returns
+    -------
+    cvxpy.Problem or None
+        With its values and duals; None if time was up or the solver found nothing.
+    """
+    limits = progress.limits()
+
+    def work(told: Ints) -> Any:
+        problem = build()
+        outcome = solve_cvxpy(problem, threads=threads, stop=lambda: bool(told[0]), **limits)
+        return None if outcome.value is None else problem
+
+    return supervised(work, progress.called_off, patience=PATIENCE)
 
 
 def _max_min(inst: BotInstance, progress: Progress, threads: int) -> None:
@@ -102,9 +129,9 @@ def _max_min(inst: BotInstance, progress: Progress, threads: int) -> None:
     floors: list[float | None] = [None] * len(inst.applications)
     levels: list[Prices] = []
     while None in floors and not progress.stop():
-        problem = model.level_program(inst, floors)
-        outcome = solve_cvxpy(problem, threads=threads, stop=progress.stop, **progress.limits())
-        if outcome.value is None:
+        program = partial(model.level_program, inst, list(floors))
+        problem = _solved(program, progress, threads)
+        if problem is None:
             break
         rho = filled(inst, model.rates(inst, problem))
         nodes, arcs = model.prices(inst, problem)
@@ -128,15 +155,18 @@ def auto(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> N
 
 
 def _in_turn(inst: BotInstance) -> Iterator[Method]:
+    few = inst.present.size <= MOST_PAIRS
     if _fits_interior(inst):
         yield interior
     if inst.alpha in (0, "inf"):
         yield simplex
-        yield conic
+        if few:
+            yield conic
         return
-    yield conic
-    if inst.alpha == 1:
-        yield exponential
+    if few:
+        yield conic
+        if inst.alpha == 1:
+            yield exponential
     yield simplex
 
 

@@ -93,7 +93,7 @@ class _Search:
     best : tuple
         Its rates (N, K) and prices (3 N,).
     iterations, progressed : int
-        How many there were, and when the gap last fell by a tenth.
+        How many there were, and when the gap had last fallen by a tenth, in however many steps.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -107,6 +107,7 @@ class _Search:
         self._z = tree.present / self._count / np.where(tree.present > 0, self._x, 1.0)
         self.gap, self.best = np.inf, (self._x.copy(), np.zeros(len(limited)))
         self.iterations, self.progressed = 0, 0
+        self._mark = np.inf  # the gap when it last fell by a tenth
 
     def look(self) -> None:
         """See what is proven: prices against rates scaled to the largest load."""
@@ -118,8 +119,8 @@ class _Search:
         gap = log_bound(tree.log_weights, tree.alpha, self._y.sum(), task)
         gap -= log_mean(tree.log_weights, tree.alpha, self._s / largest)
         if gap < self.gap:
-            if gap < 0.9 * self.gap:
-                self.progressed = self.iterations
+            if gap < 0.9 * self._mark:
+                self._mark, self.progressed = gap, self.iterations
             self.gap, self.best = gap, (self._x / largest, self._y.copy())
 
     def advance(self) -> None:
