@@ -60,8 +60,9 @@ def portable(argument: str) -> str:
 
 def machine() -> dict[str, str | int]:
     """Return system, processor and number of cores."""
+    release = platform.release().partition("-")[0]  # what follows is a build's name
     return {
-        "system": f"{platform.system()} {platform.release()}",
+        "system": f"{platform.system()} {release}",
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
     }
