@@ -17,14 +17,15 @@ def step(size, closed):
 
 
 def row(family, limit, size, *, ended=True):
-    return {"family": family, "limit": limit, "frontier": size, "ended": ended}
+    climb = {"limit": limit, "frontier": size, "ended": ended}
+    return {"family": family, "limits": [limit], "climbs": [climb]}
 
 
 def test_a_climb_is_stored_and_drawn(tmp_path):
     options = ["--families", "bot", "--limits", str(LONG), "--seeds", "1", "--largest", "4"]
     content = frontier.main([*options, "--results", str(tmp_path)])
     assert content["complete"]
-    (climb,) = content["rows"]
+    ((climb,),) = (row["climbs"] for row in content["rows"])
     assert [s["size"] for s in climb["steps"]] == [2, 4]
     assert all(s["closed"] and s["gap"] <= 1e-6 for s in climb["steps"])
     assert (climb["frontier"], climb["ended"]) == (4, False)
@@ -34,12 +35,23 @@ def test_a_climb_is_stored_and_drawn(tmp_path):
 
 
 def test_a_climb_ends_after_two_sizes_that_do_not_close():
-    cell = {"family": "oasis", "limit": 0.0, "seed": 0, "largest": 1000, "threads": 1}
-    climb = frontier.measure(cell)
-    assert len(climb["steps"]) >= frontier.MISSES
-    assert [s["closed"] for s in climb["steps"][-2:]] == [False, False]
-    assert climb["ended"]
-    assert climb["frontier"] == frontier.frontier(climb["steps"])
+    cell = {"family": "oasis", "seed": 0, "largest": 1000, "threads": 1}
+    steps = frontier.climb(cell, 0.0, 2)
+    assert len(steps) >= frontier.MISSES
+    assert [s["closed"] for s in steps[-2:]] == [False, False]
+
+
+def test_the_longer_limit_goes_on_where_the_shorter_one_ended():
+    cell = {"family": "completion", "limits": [0.0, LONG], "seed": 0, "largest": 2, "threads": 1}
+    short, long = frontier.measure(cell)["climbs"]
+    assert [(s["size"], s["closed"]) for s in short["steps"]] == [(2, False)]
+    assert [(s["size"], s["closed"]) for s in long["steps"]] == [(2, True)]
+    assert (short["frontier"], short["ended"], long["frontier"], long["ended"]) == (
+        0,
+        True,
+        2,
+        False,
+    )
 
 
 def test_what_is_only_claimed_does_not_count():
@@ -58,6 +70,10 @@ def test_the_frontier_by_hand():
     figure = frontier.picture(found.figures["frontier"])
     said = {text.get_text() for text in figure.findobj(lambda a: hasattr(a, "get_text"))}
     assert {"10", "≥ 1000", "oasis", "bot", "60 s"} <= said
+    one, other = rows[0]["climbs"][0], {"limit": 600.0, "frontier": 12, "ended": True}
+    climbed = {**rows[0], "limits": [60.0, 600.0], "climbs": [one, other]}
+    assert [frontier.reached(climbed, limit)["frontier"] for limit in (60.0, 600.0)] == [10, 12]
+    assert frontier.reached({**climbed, "climbs": [one]}, 600.0) is one
 
 
 @pytest.mark.parametrize("family", frontier.KINDS)
