@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +15,7 @@ from optsched.families.completion.certificate.bound import UNLIMITED, Evaluation
 from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
-from optsched.families.completion.optimum import large
+from optsched.families.completion.optimum import cpsat, large
 from optsched.families.completion.optimum.prices.blockwise import BlockwisePrices
 from optsched.families.completion.optimum.prices.offers import joined, offers_of_job, tables_of
 from optsched.families.completion.optimum.search.orders import Orders
@@ -201,3 +202,36 @@ def test_prices_are_read_off_a_schedule(monkeypatch):
     assert found.history[0].value is None  # without prices
     assert found.certified_bound > 1.2 * found.history[0].bound
     assert found.certified_gap < 0.5
+
+
+@pytest.mark.parametrize("method", ["compact", "cpsat"])
+def test_a_program_of_all_is_written_where_it_fits(method, monkeypatch):
+    """Else a dispatched schedule is all there is; where it does, that one comes first."""
+    monkeypatch.setattr(large, "LARGE", 0)
+    inst = tiny(2)
+    fits = solve(inst, method=method)
+    monkeypatch.setattr(large, "WHOLE", 0)
+    beyond = solve(inst, method=method)
+    assert fits.value == optimum(inst)
+    assert fits.history[1].value == beyond.value
+    assert [point.value is None for point in beyond.history] == [True, False]
+    assert beyond.bound == beyond.certified_bound == beyond.history[0].bound
+
+
+def test_a_program_is_given_up_while_it_is_written(monkeypatch):
+    """Whoever wrote on would be asked no more: here it would write for good."""
+    ended = []
+
+    def write(*_):
+        try:
+            while len(ended) < 10**9:
+                math.isqrt(len(ended))
+        finally:
+            ended.append(True)
+
+    monkeypatch.setattr(cpsat, "Program", write)
+    found = solve(generate("small", seed=0, jobs=6), method="cpsat", time_limit=0.3)
+    assert found.value is not None
+    assert found.certified_bound is not None
+    while not ended:
+        time.sleep(0.01)

@@ -28,6 +28,7 @@ from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
 from optsched.proofs.grid import float_below
+from optsched.scheduling.declared import unless_stopped
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 
 UNITS = 10**7  # of the largest weight
@@ -75,12 +76,16 @@ def cpsat(inst: CompletionInstance, progress: Progress, *, threads: int, seed: i
     threads, seed : int
         Of the solver.
     """
-    jobs = Jobs(inst)
+    jobs = unless_stopped(lambda: Jobs(inst), progress)
+    if jobs is None:
+        return
     if jobs.impossible() is not None:
         progress.infeasible = True
         return
-    program = Program(jobs, all_choices(jobs, latest_ends(jobs, progress)))
-    program.solve(progress, threads=threads, seed=seed)
+    ends = latest_ends(jobs, progress)
+    program = unless_stopped(lambda: Program(jobs, all_choices(jobs, ends)), progress)
+    if program is not None:
+        program.solve(progress, threads=threads, seed=seed)
 
 
 class Program:

@@ -9,7 +9,7 @@ from optsched.families.completion.instance import CompletionInstance, Completion
 from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.process import effort
-from optsched.scheduling.declared import solve_compact
+from optsched.scheduling.declared import solve_compact, unless_stopped
 from optsched.solvers import silent_pyomo
 
 ROW = 20  # numbers that are handled between two looks at what is left
@@ -35,7 +35,9 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
     """
     from optsched.models.completion import completion_ilp, modes_by_job  # Pyomo loads slowly
 
-    jobs = Jobs(inst)
+    jobs = unless_stopped(lambda: Jobs(inst), progress)
+    if jobs is None:
+        return
     if jobs.impossible() is not None:
         progress.infeasible = True
         return

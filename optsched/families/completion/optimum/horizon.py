@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.engine.progress import Progress
+from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 
 MOST_DOUBLINGS = 12
+LARGE = 15_000  # jobs times servers, above which the search of small instances makes too few moves
+
+
+def size(inst: CompletionInstance) -> int:
+    """Return how many jobs there are, times servers."""
+    return len(inst.jobs) * sum(c.count for c in inst.servers)
 
 
 def greedy(jobs: Jobs, progress: Progress | None) -> Neighbourhood | None:
@@ -39,9 +46,14 @@ def makespan(area: Neighbourhood) -> int:
 
 
 def latest_ends(jobs: Jobs, progress: Progress | None = None) -> list[int]:
-    """Return by which slot every job ends in all schedules that are better than the best known."""
+    """Return by which slot every job ends in all schedules that are better than the best known.
+
+    Where they are not many, a greedy one is made for it.
+    """
     if jobs.inst.deadline is not None:
         return [jobs.inst.deadline] * len(jobs.modes)
+    if progress is not None and progress.value is not None and size(jobs.inst) > LARGE:
+        return ends_below(jobs, progress.value)
     area = greedy(jobs, progress)
     assert area is not None
     value = area.cost(area.plans)

@@ -15,6 +15,7 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
+from optsched.families.completion.optimum.horizon import LARGE, size
 from optsched.families.completion.optimum.prices.blockwise import BlockwisePrices
 from optsched.families.completion.optimum.prices.offers import (
     Offers,
@@ -26,8 +27,11 @@ from optsched.families.completion.optimum.prices.priced_search import certify
 from optsched.families.completion.optimum.search.orders import Dispatched, Orders
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
+from optsched.problem import Method
 
-LARGE = 15_000  # jobs times servers, above which the search of small instances makes too few moves
+WHOLE = (
+    200_000  # jobs times servers, above which nobody has the memory for a program of all at once
+)
 JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
 MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
 SHARES = {"first": 0.2, "prices": 0.5}  # of the time that has passed, at most, then
@@ -38,7 +42,26 @@ REPORTS = 0.1  # of the time passes between two schedules that the judge sees
 
 def large(inst: CompletionInstance) -> bool:
     """Whether an instance is too large for boards, master programs and exact oracles."""
-    return len(inst.jobs) * sum(c.count for c in inst.servers) > LARGE
+    return size(inst) > LARGE
+
+
+def whole(method: Method) -> Method:
+    """Return the method that writes one program of all, for any size.
+
+    Where instances are large, a schedule is dispatched before; where they are too large for such a
+    program, that is all.
+    """
+
+    def run(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
+        if large(inst):
+            search = _Large(inst, progress, seed)
+            if not search.prepare():
+                return
+            search.dispatch()
+        if size(inst) <= WHOLE and not progress.stop():
+            method(inst, progress, threads=threads, seed=seed)
+
+    return run
 
 
 def solve_large(

@@ -7,6 +7,8 @@
   over time.
 
 Where jobs are counted in thousands, all three are the one method that survives it: see `large`.
+There, `compact` and `cpsat` dispatch a schedule before they write their program, and write none
+that nobody has the memory for.
 All solve the instance at weights of ordinary size: see `scaling`.
 """
 
@@ -20,7 +22,7 @@ from optsched.families.completion.optimum.cpsat import cpsat
 from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.few_choices import best_of_few
-from optsched.families.completion.optimum.large import large, solve_large
+from optsched.families.completion.optimum.large import large, solve_large, whole
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import Method
@@ -108,8 +110,8 @@ METHODS: Mapping[str, Method] = {
     name: at_any_scale(method)
     for name, method in {
         "auto": _sized(auto),
-        "compact": compact,
-        "cpsat": cpsat,
+        "compact": whole(compact),
+        "cpsat": whole(cpsat),
         "colgen": _sized(column_generation),
         "branch-and-price": _sized(branch_and_price),
         "search": _sized(neighbourhood),

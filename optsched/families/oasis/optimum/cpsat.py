@@ -17,7 +17,7 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.declared import variables
 from optsched.numbers.arrays import Ints
-from optsched.scheduling.declared import affordable
+from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import Places, UtilityProgram, solve_definition
 from optsched.solvers import cp_dot
 
@@ -34,7 +34,9 @@ def cpsat(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -
     """
     if not affordable(progress, variables(inst)):
         return
-    program = Program(inst)
+    program = unless_stopped(lambda: Program(inst), progress)
+    if program is None:
+        return
     solve_definition(program, program.unit, progress, seconds=math.inf, threads=threads, seed=seed)
 
 
