@@ -11,7 +11,7 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from optsched.problem import Implementation
-from optsched.solvers import Interrupted, PyomoOutcome, solve_pyomo
+from optsched.solvers import Interrupted, PyomoOutcome, silent_pyomo, solve_pyomo
 
 Entries = list[tuple[int, int, int]]
 Program = TypeVar("Program")
@@ -89,7 +89,12 @@ def compact_method(
         if not affordable(progress, variables(inst)):
             return
         program = getattr(import_module(module), name)
-        model = unless_stopped(lambda: program(inst), progress)
+
+        def build() -> Any:
+            with silent_pyomo():  # which complains when it is ended
+                return program(inst)
+
+        model = unless_stopped(build, progress)
         if model is not None:
             read = partial(schedule_of, inst, model)
             solve_compact(model, progress, read, threads=threads, seed=seed)

@@ -47,15 +47,31 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         if progress.left() <= 0:
             raise _OutOfTimeError
 
-    began = progress.seconds()
-    try:
+    began, ends, modes = progress.seconds(), latest_ends(jobs, progress), modes_by_job(inst)
+    spent = effort.done()
+
+    def build() -> tuple[Any, float]:
+        """Return the program, and the effort that it took: threads count each their own."""
+        effort.spend(spent)
         with silent_pyomo():
-            model = completion_ilp(inst, latest_ends(jobs, progress), watch)
+            return completion_ilp(inst, ends, watch), effort.done() - spent
+
+    starts = sum(
+        max(0, end - job.arrival - mode.d + 1)
+        for job, end, mine in zip(inst.jobs, ends, modes, strict=True)
+        for mode in mine
+    )
+    rows = starts * (1 if inst.ring else len(inst.capacity))
+    if effort.HANDLED * ROW * rows > progress.limits()["effort"]:
+        return
+    try:
+        built = unless_stopped(build, progress)
     except _OutOfTimeError:
         return
-    if progress.left() < progress.seconds() - began:
+    if built is None or progress.left() < progress.seconds() - began:
         return  # handing it over takes as long as building it did, and cannot be stopped
-    modes = modes_by_job(inst)
+    model, took = built
+    effort.spend(took)
     solve_compact(
         model, progress, lambda: schedule_of(inst, model, modes), threads=threads, seed=seed
     )
