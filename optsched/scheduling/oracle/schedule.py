@@ -164,26 +164,34 @@ def new_scratch(horizon: int, machines: int, most: int, work: int) -> Scratch:
 
 
 @kernel(inline="always")
+def _side(
+    t: int,
+    machines: Machines,
+    demand: Floats,
+    most: int,
+    stranded: float,
+    scratch: Scratch,
+    cost: Floats,
+) -> int:
+    """Fill ``cost`` with that of up to ``most`` workers, or PS, in slot t; return how many fit."""
+    price, free, count = machines.price[t], machines.free[t], machines.count
+    unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
+    unit_prices(price, demand, unit)
+    rooms(free, demand, most, fits)
+    if stranded > 0.0:
+        charge_leftovers(price, free, fits, stranded, unit)
+    return cheapest(unit, fits, count, most, scratch.heap, cost)
+
+
+@kernel(inline="always")
 def open_slot(t: int, job: Request, workers: Machines, ps: Machines, scratch: Scratch) -> int:
     """Fill ``scratch.cost[t]`` with the least cost of 0, 1, ... units of work; return the most."""
-    units, ps_needed, parts, cost = job.units, job.ps_needed, scratch.parts, scratch.cost[t]
-    n = held = units[-1]
-    for side in range(2):
-        machines = workers if side == 0 else ps
-        demand = job.worker_demand if side == 0 else job.ps_demand
-        most = n if side == 0 else ps_needed[n]
-        price, free, count = machines.price[t], machines.free[t], machines.count
-        unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
-        unit_prices(price, demand, unit)
-        rooms(free, demand, most, fits)
-        if workers.stranded > 0.0:
-            charge_leftovers(price, free, fits, workers.stranded, unit)
-        held = cheapest(unit, fits, count, most, scratch.heap, parts[side])
-        if side == 0:
-            n = held
-            if n == 0:
-                return 0
-    n = slot_cost(parts[0], n, parts[1], held, ps_needed, parts[2])
+    units, needed, parts, cost = job.units, job.ps_needed, scratch.parts, scratch.cost[t]
+    n = _side(t, workers, job.worker_demand, units[-1], workers.stranded, scratch, parts[0])
+    if n == 0:
+        return 0
+    held = _side(t, ps, job.ps_demand, needed[n], workers.stranded, scratch, parts[1])
+    n = slot_cost(parts[0], n, parts[1], held, needed, parts[2])
     d = 0
     while d < units.size and units[d] <= n:
         cost[d] = parts[2, units[d]]
