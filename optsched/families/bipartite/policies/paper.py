@@ -89,6 +89,7 @@ class OgaSched:
         self._live = Live(a)
         self._channels = plain(self._live.channels)
         self._y = first[self._live.where]
+        self._after = self._y.copy()  # the two take turns
         self._ascent = Ascent(
             totals=np.zeros((a.resources, a.copies)),
             chosen=np.zeros(a.copies, np.int64),
@@ -119,12 +120,12 @@ class OgaSched:
 
     def _learn(self, jobs: Flags) -> None:
         """Go one step up the gradient at the last decision."""
-        eta = self._eta
         if self._scale is not None:
             norm = self._norm(jobs)
-            eta = self._scale / norm if norm > 0 else 0.0
-        self._y = self._ascend(jobs, eta)
-        self._eta = eta * self._factor
+            self._eta = self._scale / norm if norm > 0 else 0.0
+        self._ascend(jobs, self._eta)
+        self._y, self._after = self._after, self._y
+        self._eta *= self._factor
 
     def _norm(self, jobs: Flags) -> float:
         rest, ascent = self._live.rest, self._ascent
@@ -132,12 +133,11 @@ class OgaSched:
             gradient_norm(self._y, jobs, ascent.totals, rest, ascent.chosen, self._channels)
         )
 
-    def _ascend(self, jobs: Flags, eta: float) -> Floats:
-        live, y, after = self._live, self._y, np.empty_like(self._y)
+    def _ascend(self, jobs: Flags, eta: float) -> None:
+        y, after = self._y, self._after
         ascend(y, after, jobs, eta, self._known, self._channels)
-        if live.has_long:
+        if self._live.has_long:
             ascend_long(y, after, self._known, self._channels)
-        return after
 
 
 def diameter(platform: Platform) -> float:

@@ -241,7 +241,7 @@ class Live:
         self.has_long = bool((degrees > LONG).any())
         rank = np.empty(len(a.capacity), np.int64)
         rank[order] = np.arange(len(order))
-        self.where = alive[np.argsort(rank[rows[alive]], kind="stable")]
+        self.where = alive[np.argsort(rank[rows[alive]], kind="stable")].astype(np.uint32)
         self.row = rank[rows[self.where]]
         self.channels = Channels(
             start=np.concatenate([[0], np.cumsum(degrees[order])]).astype(np.uint32),
@@ -258,7 +258,7 @@ class Live:
     def spread(self, y: Floats) -> Floats:
         """Return the decision whose live channels have the amounts ``y``."""
         out = np.zeros(self._all)
-        out[self.where] = y
+        scatter(out, self.where, y)
         return out
 
     def add_up(self, y: Floats) -> Floats:
@@ -266,6 +266,13 @@ class Live:
         totals = np.zeros(self.rest.shape[1:])
         np.add.at(totals, (self.channels.resource[self.row], self.channels.port), y)
         return totals
+
+
+@kernel
+def scatter(out: Floats, where: Unsigned, y: Floats) -> None:
+    """Write ``y`` (n,) to the places ``where`` (n,) of ``out`` (N,), all in a resource's unit."""
+    for i in range(len(y)):
+        out[where[i]] = y[i]
 
 
 @kernel(error_model="numpy")
