@@ -9,37 +9,39 @@ from __future__ import annotations
 import threading
 import time
 
-_lock = threading.Lock()
-_depth = 0  # compilations that have begun and not ended: one may need another
-_since = 0.0  # when the outermost of them began
-_stopped = 0.0  # seconds that the clock has stood still so far
+_lock = threading.Lock()  # for those who write
+_state = (0, 0.0, 0.0)  # replaced as a whole: readers take no lock, which would cost decisions
+"""How many compilations have begun and not ended (one may need another), when the outermost of them
+began, and the seconds that the clock has stood still before."""
 
 
 def now() -> float:
     """Return seconds since some moment, those of compiling left out."""
-    with _lock:
-        return (_since if _depth else time.perf_counter()) - _stopped
+    while True:
+        depth, since, before = state = _state
+        seen = since if depth else time.perf_counter()
+        if state is _state:  # nothing was compiled between the two looks
+            return seen - before
 
 
 def stop() -> None:
     """Let the clock stand still until :func:`go_on` has been called as often as this."""
-    global _depth, _since
+    global _state
     with _lock:
-        if _depth == 0:
-            _since = time.perf_counter()
-        _depth += 1
+        depth, since, before = _state
+        _state = (depth + 1, since if depth else time.perf_counter(), before)
 
 
 def go_on() -> None:
     """End one :func:`stop`."""
-    global _depth, _stopped
+    global _state
     with _lock:
-        _depth -= 1
-        if _depth == 0:
-            _stopped += time.perf_counter() - _since
+        depth, since, before = _state
+        ended = 0.0 if depth > 1 else time.perf_counter() - since
+        _state = (depth - 1, since, before + ended)
 
 
 def stopped() -> float:
     """Return the seconds for which the clock has stood still so far."""
-    with _lock:
-        return _stopped + (time.perf_counter() - _since if _depth else 0.0)
+    depth, since, before = _state
+    return before + (time.perf_counter() - since if depth else 0.0)
