@@ -129,7 +129,7 @@ class Offers(NamedTuple):
 class Scratch(NamedTuple):
     """What `slot_placements.open_slot` works in."""
 
-    machine_floats: Floats  # (7, H)
+    machine_floats: Floats  # (5, H)
     machine_ints: Ints  # (H,)
     parts: Floats  # (4, N + 1) receives in rows 0 and 1 the cost of n workers, inner and outer
     numbers: Ints  # (2, N + 1) receives in row 0 the host of n inner workers
@@ -140,7 +140,7 @@ class Scratch(NamedTuple):
     def empty(cls, machines: int, most: int) -> Self:
         """Return arrays for lists of so many machines, and jobs of so many workers."""
         return cls(
-            np.empty((7, machines)),
+            np.empty((5, machines)),
             np.empty(machines, np.int64),
             np.empty((4, most + 1)),
             np.empty((2, most + 1), np.int64),

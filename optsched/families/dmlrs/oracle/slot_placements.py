@@ -21,7 +21,6 @@ import numpy as np
 
 from optsched.families.dmlrs.oracle.request import Hosts, Request, Scratch
 from optsched.numbers.kernels import kernel
-from optsched.numbers.ranking import rank
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
 
@@ -112,24 +111,29 @@ def open_slot(
     for n in range(n_max + 1):
         for m in range(m_max + 1):
             one[n, m], more[n, m] = np.inf, np.inf
-    order, both = machine_ints, machine_floats[4]  # machines by the price of a worker and a PS
+    ahead, both, rest = machine_ints, machine_floats[4], 0  # ahead[:rest]: not yet visited
     for h in range(entries):
         both[h] = worker[h] + ps[h]
-        order[h] = h
-    rank(both, order, entries)
-    least_w, least_s = np.inf, np.inf  # cheapest single worker and PS on machines not yet visited
-    for k in range(entries - 1, -1, -1):
-        h = order[k]
-        machine_floats[5, k], machine_floats[6, k] = least_w, least_s  # after the k-th was visited
-        if room[h] >= 1.0:
-            least_w = min(least_w, worker[h])
-        if ps_room[h] >= 1.0:
-            least_s = min(least_s, ps[h])
+        if room[h] >= 1.0 or ps_room[h] >= 1.0:
+            ahead[rest] = h
+            rest += 1
     visits, reach_w, reach_s = 0, 0, 0  # workers and PS that the machines visited before can hold
-    enough = False
-    for k in range(entries):
-        h = order[k]
-        if enough or (room[h] < 1.0 and ps_room[h] < 1.0):
+    enough, following = False, -1
+    for turn in range(rest + 1):  # by the price of a worker and a PS; few are visited: no sorting
+        h, at, low = following, -1, np.inf
+        least_w, least_s = np.inf, np.inf  # cheapest single worker and PS on those not yet visited
+        for j in range(rest):
+            i = ahead[j]
+            if at < 0 or both[i] < low or (both[i] == low and i < following):
+                at, low, following = j, both[i], i
+            if room[i] >= 1.0:
+                least_w = min(least_w, worker[i])
+            if ps_room[i] >= 1.0:
+                least_s = min(least_s, ps[i])
+        if at >= 0:
+            rest -= 1
+            ahead[at] = ahead[rest]
+        if turn == 0:
             continue
         most, w_price, s_price = min(n_max, int(room[h])), worker[h], ps[h]
         for w in range(most + 1):  # PS that fit beside w workers
@@ -156,15 +160,16 @@ def open_slot(
                     code = -1
                     for w in range(max(0, n - reach_w), min(n, most) + 1):
                         base = w * w_price
-                        first = max(0 if w > 0 else 1, m - reach_s)
-                        for s in range(first, min(m, numbers[1, w]) + 1):
+                        first, last = max(0 if w > 0 else 1, m - reach_s), min(m, numbers[1, w])
+                        if w == n and first <= m <= last:  # all of it on this machine
+                            last -= 1
+                            c = base + m * s_price
+                            if c < one[n, m] * LESS:
+                                one[n, m] = c
+                                if keep:
+                                    chosen[visits, 0, n, m] = 2 * (w * (m_max + 1) + m)
+                        for s in range(first, last + 1):
                             c = base + s * s_price
-                            if w == n and s == m:
-                                if c < one[n, m] * LESS:
-                                    one[n, m] = c
-                                    if keep:
-                                        chosen[visits, 0, n, m] = 2 * (w * (m_max + 1) + s)
-                                continue
                             x, y = one[n - w, m - s], more[n - w, m - s]
                             z = (x if x <= y else y) + c
                             if z < limit:
@@ -178,7 +183,7 @@ def open_slot(
             visits += 1
             reach_w = min(n_max, reach_w + int(room[h]))
             reach_s = min(m_max, reach_s + int(ps_room[h]))
-            w_left, s_left = machine_floats[5, k], machine_floats[6, k]
+            w_left, s_left = least_w, least_s
             if copy + 1 < copies:
                 if room[h] >= 1.0:
                     w_left = min(w_left, w_price)
@@ -196,6 +201,8 @@ def open_slot(
                     break
             if enough:
                 break
+        if enough:
+            break
     outer_last = 0
     for n in range(1, n_max + 1):
         parts[1, n] = more[n, ps_outer[n]]
