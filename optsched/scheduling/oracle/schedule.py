@@ -173,7 +173,10 @@ def _side(
     scratch: Scratch,
     cost: Floats,
 ) -> int:
-    """Fill ``cost`` with that of up to ``most`` workers, or PS, in slot t; return how many fit."""
+    """Fill ``cost`` with that of up to ``most`` workers, or PS, in slot t; return how many fit.
+
+    ``demand`` of one is (R,), ``cost`` (N + 1,).
+    """
     price, free, count = machines.price[t], machines.free[t], machines.count
     unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
     unit_prices(price, demand, unit)
