@@ -175,7 +175,7 @@ def _side(
 ) -> int:
     """Fill ``cost`` with that of up to ``most`` workers, or PS, in slot t; return how many fit.
 
-    ``demand`` of one is (R,), ``cost`` (N + 1,).
+    ``demand`` of one, in units of each resource, is (R,), ``cost``, money, (N + 1,).
     """
     price, free, count = machines.price[t], machines.free[t], machines.count
     unit, fits = scratch.unit_price[: count.size], scratch.room[: count.size]
