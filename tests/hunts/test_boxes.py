@@ -38,6 +38,18 @@ def test_what_a_preset_draws_is_in_its_box(name):
     assert get_family(name).instance.model_validate(drawn[0]).model_dump(mode="json") == drawn[0]
 
 
+@pytest.mark.parametrize(("name", "policy"), [("oasis", "oasis"), ("dmlrs", "pd-ors")])
+@pytest.mark.parametrize("jobs", [1, 32])
+def test_the_theorems_speak_of_all_fine_instances(name, policy, jobs):
+    family = get_family(name)
+    box = family.box("fine", jobs=jobs)
+    for seed in range(4):
+        inst = family.instance.model_validate(box.draw(seed))
+        known = {"alpha": "alpha", "theorem_3": "theorem_3"}
+        prior = {key: family.knowledge[key](inst) for key in known if key in family.knowledge}
+        assert family.guarantee(inst, policy, prior) < 100
+
+
 @pytest.mark.parametrize("name", SIZES)
 def test_moves_stay_in_the_box(name):
     family, box = get_family(name), box_of(name)

@@ -7,7 +7,7 @@ from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.sources.traces import generate
 from optsched.problem import InputError
 
-PRESETS = ["paper", "earnable", "small"]
+PRESETS = ["paper", "earnable", "small", "fine"]
 RANGES = {
     "epochs": (50, 200),
     "chunks": (5, 100),

@@ -5,7 +5,8 @@ slots of ``slot_seconds``, gradients in MB, four machine classes, whole GPUs, ar
 half of the horizon, and the outer rate as the inner one divided by ``ratio``.
 
 Presets: `paper` has the settings of Sec. 4.1 at its largest scale, nearly empty; `contended` has
-as many jobs on 12 machines, so that schedulers differ; `small` is for brute force.
+as many jobs on 12 machines, so that schedulers differ; `small` is for brute force; in `fine` a job
+takes up at most an eighth of a machine, so that Theorem 3 says something of every instance.
 
 One stream per (seed, attribute, job): more jobs, or other options, leave the other draws as they
 were.
@@ -78,7 +79,24 @@ SMALL = Settings(
     demand=((0, 2), (2, 16), (4, 8)),
     classes=(("large", (4, 40, 30)), ("small", (2, 24, 20))),
 )
-PRESETS = {"paper": Settings(), "contended": Settings(machines=12), "small": SMALL}
+FINE = Settings(
+    jobs=32,
+    slots=4,
+    machines=1,
+    epochs=(1, 4),
+    chunks=(1, 1),
+    batches_per_chunk=(1, 2),
+    batch_seconds=(100, 200),
+    inner_bandwidth=(2, 4),
+    demand=((0, 1), (1, 1), (1, 1)),
+    classes=(("fine", (16, 32, 32)),),
+)
+PRESETS = {
+    "paper": Settings(),
+    "contended": Settings(machines=12),
+    "small": SMALL,
+    "fine": FINE,
+}
 
 
 @names_changes("ratio", "held")
@@ -103,7 +121,7 @@ def generate(
 
     Parameters
     ----------
-    preset : {"paper", "contended", "small"}
+    preset : {"paper", "contended", "small", "fine"}
     seed : int
         Fixes everything; not negative.
     load : float, optional

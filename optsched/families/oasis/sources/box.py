@@ -9,7 +9,7 @@ from optsched.families.oasis.instance import most_workers as most_at_once
 from optsched.families.oasis.sources.presets import DECIMALS, NIC, PRESETS, generate
 from optsched.numbers.boxes import Box, Data, Either, Part, Path, Range, Real, Whole
 
-DECAY = Either((Whole(0, 0), Real(0.01, 1.0, 3), Real(4.0, 6.0, 3)))
+DECAY = (Whole(0, 0), Real(0.01, 1.0, 3), Real(4.0, 6.0, 3))  # of the kinds of jobs, as mixed
 PRIORITY = (1.0, 100.0)
 LAST = 4  # of the resources: bandwidth, which follows from the rates
 
@@ -31,7 +31,9 @@ def box(preset: str, **sizes: Any) -> Box:
             fields[name, r] = Whole(int(low), int(high))
     later = slots if s.shifted else 0
     fields["utility", "scale"] = Real(*PRIORITY, 2)
-    fields["utility", "decay"] = DECAY
+    fields["utility", "decay"] = Either(
+        tuple(kind for kind, share in zip(DECAY, s.mix, strict=True) if share > 0)
+    )
     fields["utility", "target"] = Real(s.target[0], s.target[1] + later, 2)
 
     def settle(data: Data) -> Data | None:

@@ -1,8 +1,10 @@
 """Random instances after Sec. V-A, and the random parts that instances made from traces share.
 
 Presets: `paper` has the printed settings; `earnable` moves every target by the job's shortest run,
-so that every job can earn; `small` is for brute force. As printed, worker machines follow Amazon's
-C4 and PS machines P2 and G3; workers are the ones that use GPUs, so the roles are exchanged here.
+so that every job can earn; `small` is for brute force; in `fine` a job takes up at most a sixteenth
+of a machine and no job is time-critical, so that Theorem 4 says something of every instance. As
+printed, worker machines follow Amazon's C4 and PS machines P2 and G3; workers are the ones that use
+GPUs, so the roles are exchanged here.
 
 One stream per (seed, attribute, job): more jobs, or other options, leave the other draws as they
 were.
@@ -67,6 +69,7 @@ class Settings:
     worker_demand: tuple[Range, ...] = ((0, 4), (1, 10), (2, 32), (5, 10))
     ps_demand: tuple[Range, ...] = ((0, 0), (1, 10), (2, 32), (5, 10))
     target: Range = (1, 15)
+    mix: tuple[float, float, float] = MIX
     shifted: bool = False
     worker_classes: tuple[Class, ...] = (
         ("p2.8xlarge", (8, 32, 488, 400)),
@@ -96,7 +99,31 @@ SMALL = Settings(
     worker_classes=(("large", (3, 8, 32, 24)), ("small", (2, 6, 24, 16))),
     ps_classes=(("large", (0, 6, 24, 16)), ("small", (0, 4, 16, 10))),
 )
-PRESETS = {"paper": Settings(), "earnable": Settings(shifted=True), "small": SMALL}
+ONES: tuple[Range, ...] = ((1, 1), (1, 1), (1, 1))
+FINE = Settings(
+    jobs=32,
+    slots=4,
+    machines=(1, 1),
+    epochs=(1, 3),
+    chunks=(1, 1),
+    batches_per_chunk=(1, 3),
+    batch_time=(0.2, 0.7),
+    gradient_mb=(30, 100),
+    worker_bandwidth=(0.5, 1),
+    ps_bandwidth=(1, 1),
+    worker_demand=((0, 1), *ONES),
+    ps_demand=((0, 0), *ONES),
+    target=(1, 3),
+    mix=(0.5, 0.5, 0.0),
+    worker_classes=(("fine", (16, 16, 16, 16)),),
+    ps_classes=(("fine", (0, 16, 16, 16)),),
+)
+PRESETS = {
+    "paper": Settings(),
+    "earnable": Settings(shifted=True),
+    "small": SMALL,
+    "fine": FINE,
+}
 
 
 @names_changes()
@@ -112,7 +139,7 @@ def generate(
     slots: int | None = None,
     machines: int | tuple[int, int] | None = None,
     priority: Range = (1.0, 100.0),
-    mix: tuple[float, float, float] = MIX,
+    mix: tuple[float, float, float] | None = None,
     completable: bool = True,
     slot_seconds: float = 3600.0,
 ) -> OasisInstance:
@@ -120,7 +147,7 @@ def generate(
 
     Parameters
     ----------
-    preset : {"paper", "earnable", "small"}
+    preset : {"paper", "earnable", "small", "fine"}
     seed : int
         Fixes everything; not negative.
     load : float, optional
@@ -132,8 +159,8 @@ def generate(
         Worker machines + PS machines together, in halves; or both numbers.
     priority : (float, float)
         Range of gamma_1, the utility of a job without delay (Fig. 5: up to 10, 50, 100).
-    mix : (float, float, float)
-        Shares of time-insensitive, time-sensitive and time-critical jobs.
+    mix : (float, float, float), optional
+        Other shares of time-insensitive, time-sensitive and time-critical jobs than the preset's.
     completable : bool
         Whether a job that could not finish even on the empty machines is drawn anew (all but its
         utility). ``redrawn`` of the instance counts how often.
@@ -152,6 +179,7 @@ def generate(
     settings.one_of("preset", preset, PRESETS)
     s, streams = PRESETS[preset], Streams(seed)
     jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
+    mix = s.mix if mix is None else mix
     h, k = _sides(s.machines if machines is None else machines)
     settings.whole(0, seed=seed)
     settings.whole(jobs=jobs, slots=slots)
