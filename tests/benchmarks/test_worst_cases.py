@@ -20,7 +20,7 @@ def test_the_figures_are_those_of_the_stored_hunts():
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_stored_hunt_is_checked(case):
     path = FOLDER / f"{case.name}.json"
-    assert [part.complaints for part in recheck(path)] == [(), ()]
+    assert {part.complaints for part in recheck(path)} == {()}
     kept, said = Stored.read(case, FOLDER), worst_cases.stored(FOLDER)[case.name]
     assert kept.run.policy == case.policy
     assert said["terms"] == case.terms.model_dump(mode="json")
