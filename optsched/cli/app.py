@@ -22,6 +22,7 @@ from optsched.cli.commands import (
     campaign,
     computing,
     hunting,
+    library,
     looking,
     making,
     reporting,
@@ -54,6 +55,7 @@ for command in (
 ):
     app.command(help=paragraphs(command))(command)
 app.add_typer(campaign.commands, name="campaign")
+app.add_typer(library.commands, name="library")
 
 
 def _print_version(asked: bool) -> None:

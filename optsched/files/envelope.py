@@ -64,7 +64,17 @@ def read_json(path: Path, *kinds: str) -> dict[str, Any]:
     InputError
         The file cannot be read, is no JSON, or holds something else.
     """
-    data = read_limited(path, LARGEST)
+    return parse_json(read_limited(path, LARGEST), path, *kinds)
+
+
+def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
+    """Return the envelope of one of ``kinds`` that is written in ``data``; ``path`` names it.
+
+    Raises
+    ------
+    InputError
+        It is no JSON, or holds something else.
+    """
     try:
         content = json.loads(
             data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_unique

@@ -50,7 +50,7 @@ def save_result(
 
     That is the runs, other references, and schedules from outside by name.
     """
-    content: dict[str, Any] = {"optimum": optimum.model_dump(mode="json")}
+    content = result_content(optimum)
     if references:
         content["references"] = {n: r.model_dump(mode="json") for n, r in references.items()}
     if runs:
@@ -58,6 +58,11 @@ def save_result(
     if schedules:
         content["schedules"] = {n: s.model_dump(mode="json") for n, s in schedules.items()}
     _save(path, "result", instance, content)
+
+
+def result_content(optimum: Optimum) -> dict[str, Any]:
+    """Return what a result holds beside its instance, if it is an optimum alone."""
+    return {"optimum": optimum.model_dump(mode="json")}
 
 
 def save_run(path: Path, instance: Instance, run: Run) -> None:
@@ -203,7 +208,11 @@ def recheck(path: Path) -> list[Recheck]:
     InputError
         The file cannot be read, or is no result.
     """
-    content = read_json(path, "result", "run")
+    return recheck_content(read_json(path, "result", "run"), path)
+
+
+def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
+    """Judge what a file holds that was read; see :func:`recheck`."""
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, path)
     family = get_family(instance.family)
     if content["kind"] == "run":

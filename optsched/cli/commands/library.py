@@ -1,0 +1,180 @@
+"""`optsched library list`, `get`, `verify` and `submit`."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from optsched.cli.commands.ending import ending_well, report
+from optsched.cli.options import Json, paragraphs, talks
+from optsched.files.disk import writable, write_whole
+from optsched.process import talk
+
+commands = typer.Typer(
+    help="Instances with proofs that everybody can check: find, take, verify, improve them.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--library", metavar="FOLDER", help="Default: benchmarks/instances of the source tree."
+    ),
+]
+Families = Annotated[
+    list[str] | None, typer.Option("--family", help="Of this family alone; may be repeated.")
+]
+
+
+@talks
+def list_(
+    family: Families = None,
+    size: Annotated[Literal["small", "medium", "large"] | None, typer.Option()] = None,
+    status: Annotated[Literal["easy", "hard", "open"] | None, typer.Option()] = None,
+    origin: Annotated[Literal["drawn", "traces"] | None, typer.Option()] = None,
+    library: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """List entries: status, value, certified bound, gap, and with --json their features.
+
+    The table of a family, benchmarks/instances/FAMILY/table.csv, holds the same.
+
+    Example:  optsched library list --family oasis --status open
+    """
+    from optsched.library.packs import open_library
+    from optsched.library.table import rows_of
+
+    found = open_library(library)
+    asked = {"size": size, "status": status, "origin": origin}
+    rows: list[dict[str, Any]] = []
+    for name in found.families:
+        if family is None or name in family:
+            listed = rows_of(found, name)
+            rows += [
+                _plain(row)
+                for row in listed
+                if all(wanted in (None, row[column]) for column, wanted in asked.items())
+            ]
+    _must_be_known(found.families, family)
+    if as_json:
+        report({"entries": rows}, None, as_json)
+        return
+    for row in rows:
+        value, bound = (format(row[n], ".7g") for n in ("value", "bound"))
+        gap = f", gap {row['gap']:.2%}" if row["status"] != "easy" else ""
+        print(talk.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}"))
+    talk.remark(f"{len(rows)} entries")
+
+
+def _plain(row: dict[str, str]) -> dict[str, Any]:
+    """Return a row with numbers as numbers; what it has no value of is left out."""
+    return {name: _number(text) for name, text in row.items() if text != ""}
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _must_be_known(known: tuple[str, ...], asked: list[str] | None) -> None:
+    from optsched.problem import InputError
+
+    for name in asked or ():
+        if name not in known:
+            raise InputError(
+                f"the library has no family {name!r}, expected one of: {', '.join(known)}"
+            )
+
+
+@talks
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `library list` prints it.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Default: NAME.json here.")
+    ] = None,
+    library: Folder = None,
+) -> None:
+    """Write an entry as a result file: instance, schedule, certificate.
+
+    It is an INPUT of all commands, and `verify`, `show`, `report` and `checker` take it.
+
+    Example:  optsched library get oasis-small-drawn-0001 -o entry.json
+    """
+    from optsched.library.packs import open_library
+
+    text = open_library(library).text(name)
+    target = writable(output or Path(f"{name}.json"))
+    write_whole(target, text)
+    talk.remark(f"{target} written")
+
+
+@talks
+def verify(
+    family: Families = None,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 2,
+    sample: Annotated[int, typer.Option(min=1, help="Look at every N-th entry.")] = 1,
+    library: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Judge every schedule and re-evaluate every certificate, without a solver.
+
+    What is derived is compared with the tables. Exit status 1: something is damaged; its name is
+    printed.
+
+    Example:  optsched library verify --workers 2
+    """
+    from optsched.cli.ticker import Ticker
+    from optsched.library.packs import open_library
+    from optsched.library.verify import verify as look
+
+    found = open_library(library)
+    chosen = None if family is None else tuple(family)
+    with ending_well(), Ticker("verifying the library") as ticker:
+        said = look(found, families=chosen, workers=workers, sample=sample, tell=ticker.say)
+    if as_json:
+        report(said.summary(), None, as_json)
+    else:
+        for line in said.lines():
+            print(talk.printable(line))
+    raise typer.Exit(0 if said.accepted else 1)
+
+
+@talks
+def submit(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A result of an instance of the library.")
+    ],
+    library: Folder = None,
+    as_json: Json = False,
+) -> None:
+    """Take a better schedule or a better bound into the library.
+
+    Both are judged as `verify` does. What is strictly better replaces what the entry has; table and
+    page are written anew. Exit status 1: nothing in it is better.
+
+    Example:  optsched solve oasis-large-drawn-0001.json --time-limit 3600 -o better.json
+
+    Example:  optsched library submit better.json
+    """
+    from optsched.cli.ticker import Ticker
+    from optsched.library.packs import open_library
+    from optsched.library.submit import submit as take
+
+    found = open_library(library)
+    with ending_well(), Ticker(f"judging {file}"):
+        taken = take(found, file)
+    if as_json:
+        report(taken.summary(), None, as_json)
+    else:
+        for line in taken.lines():
+            print(talk.printable(line))
+    raise typer.Exit(0 if taken.better else 1)
+
+
+for title, command in {"list": list_, "get": get, "verify": verify, "submit": submit}.items():
+    commands.command(title, help=paragraphs(command))(command)

@@ -1,0 +1,162 @@
+"""A better schedule or bound for an entry: judged, and taken if it is strictly better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optsched.engine.progress import CLOSED
+from optsched.files.envelope import instance_of, read_json
+from optsched.library.packs import Library, read_entry, result_text
+from optsched.library.page import update_page
+from optsched.library.table import Row, derive, load_table, replace_row
+from optsched.optimum import Optimum, refuted, within
+from optsched.problem import Family, InputError, Instance, Level, Status, agree, get_family
+from optsched.results.result import SAME, part_of, recheck_optimum
+
+LEVEL = Level.CERTIFIED
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What became of a file."""
+
+    name: str  # of the entry
+    better: tuple[str, ...]  # "value", "bound": what was strictly better
+    before: Row
+    after: Row
+
+    def lines(self) -> list[str]:
+        """Return what a reader is told."""
+        if not self.better:
+            stored = f"value {self.before['value']}, bound {self.before['bound']}"
+            return [f"{self.name}: refused: neither value nor bound is better than {stored}"]
+        told = [
+            f"{self.name}: {what} {self.before[what]} is now {self.after[what]}"
+            for what in self.better
+        ]
+        return [*told, f"{self.name}: {self.before['status']} is now {self.after['status']}"]
+
+    def summary(self) -> dict[str, Any]:
+        """Return what ``--json`` says."""
+        names = ("status", "value", "bound", "gap")
+        return {
+            "name": self.name,
+            "accepted": bool(self.better),
+            "better": list(self.better),
+            "before": {name: self.before[name] for name in names},
+            "after": {name: self.after[name] for name in names},
+        }
+
+
+def submit(library: Library, path: Path) -> Taken:
+    """Take what is better in a result file; the pack, the table and the page are written anew.
+
+    A schedule and a bound may come from different files: the entry keeps the best of each.
+
+    Raises
+    ------
+    InputError
+        The file is no result, its instance is in no pack, or something in it is wrong: a schedule
+        that breaks the model, a certificate that proves less than is said.
+    """
+    content = read_json(path, "result")
+    instance = instance_of(content, path)
+    family = get_family(instance.family)
+    theirs = part_of(Optimum, content, "optimum", path, family.name)
+    _must_hold(family, instance, theirs, path)
+    name = _entry(library, instance, path)
+    text = library.text(name)
+    before, wrong = derive(name, text)
+    if wrong:
+        raise InputError(f"{name}: is damaged itself: {wrong[0]}; expected a library that verifies")
+    mine = _optimum(name, text, family)
+    best = _best(family, instance, mine, theirs)
+    if best is None:
+        return Taken(name, (), before, before)
+    _must_hold(family, instance, best, path)
+    line = result_text(instance, best)
+    after, _ = derive(name, line)
+    _replace(library, name, line, after)
+    changed = tuple(what for what in ("value", "bound") if getattr(mine, what) != after[what])
+    return Taken(name, changed, before, after)
+
+
+def _must_hold(family: Family, instance: Instance, said: Optimum, path: Path) -> None:
+    """Refuse an optimum that is not as it says."""
+    check = recheck_optimum(family, instance, said, "")
+    if check.complaints:
+        raise InputError(f"{path}: {check.complaints[0]}")
+    if said.scope:
+        raise InputError(f"{path}: is of {said.scope} schedules, expected the best of all")
+
+
+def _entry(library: Library, instance: Instance, path: Path) -> str:
+    """Return the name of the entry of an instance."""
+    if instance.family in library.families:
+        table = load_table(library, instance.family)
+        found = table.index[table["sha256"] == instance.digest()]
+        if len(found):
+            return str(found[0])
+    raise InputError(
+        f"{path}: its instance {instance.digest()} is not in {library.folder}, expected one that "
+        "`optsched library get` has written"
+    )
+
+
+def _optimum(name: str, text: bytes, family: Family) -> Optimum:
+    return part_of(Optimum, read_entry(text, name), "optimum", Path(name), family.name)
+
+
+def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) -> Optimum | None:
+    """Return the better schedule beside the better bound; None: nothing is strictly better."""
+    sign = family.sign
+    value = _judged(family, instance, theirs)
+    bound = None if theirs.certificate is None else family.check(instance, theirs.certificate)
+    schedule = value is not None and _beyond(sign, value, mine.value)
+    proof = bound is not None and _beyond(-sign, bound, mine.proved)
+    if not (schedule or proof):
+        return None
+    value = value if schedule else mine.value
+    bound = bound if proof else mine.proved
+    assert value is not None
+    assert bound is not None
+    if refuted(family, instance, value, bound):
+        raise RuntimeError(f"a schedule reaches {value}, beyond the certified {bound}")
+    bound = within(family, instance, value, bound)
+    parts = {
+        "schedule": (theirs if schedule else mine).schedule,
+        "certificate": (theirs if proof else mine).certificate,
+    }
+    gap = family.gap(instance, value, bound, parts["schedule"], parts["certificate"])
+    methods = dict.fromkeys([mine.method, theirs.method])
+    return mine.model_copy(
+        update={
+            **parts,
+            **{"value": value, "value_level": LEVEL, "bound": bound, "bound_level": LEVEL},
+            **{"gap": gap, "certified_bound": bound, "certified_gap": gap},
+            "status": Status.of(gap, CLOSED, LEVEL),
+            "method": theirs.method if schedule and proof else " and ".join(methods),
+            "seconds": theirs.seconds,
+            "effort": None,
+        }
+    )
+
+
+def _judged(family: Family, instance: Instance, said: Optimum) -> float | None:
+    return None if said.schedule is None else family.verify(instance, said.schedule).value
+
+
+def _beyond(sign: int, new: float, old: float | None) -> bool:
+    """Return whether a number is better (sign 1: larger), by more than rounding."""
+    return old is None or (sign * (new - old) > 0 and not agree(new, old, SAME))
+
+
+def _replace(library: Library, name: str, line: bytes, row: Row) -> None:
+    pack, number = library.place(name)
+    texts = [text for _, text in pack.lines()]
+    texts[number - 1] = line
+    pack.write(texts)
+    replace_row(library, pack.family, row)
+    update_page(library)

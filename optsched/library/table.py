@@ -1,0 +1,201 @@
+"""The table of a family: what verification derives of every entry, and its features.
+
+Nothing in it is typed by hand: status, value, bound and gap come from judging the schedule and
+re-evaluating the certificate, the features from the instance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from optsched.engine.progress import CLOSED
+from optsched.files.disk import read_limited, write_whole
+from optsched.files.envelope import LARGEST, instance_of
+from optsched.library.packs import NAME, Library, read_entry
+from optsched.problem import InputError, Instance, agree, family_of
+from optsched.results.result import SAME, recheck_content
+
+NEARLY = 0.01  # the gap up to which an entry that is not closed counts as hard
+STATUSES = {
+    "easy": f"closed: the gap between value and certified bound is at most {CLOSED:g}",
+    "hard": f"not closed, a gap of at most {NEARLY:.0%}",
+    "open": f"a gap above {NEARLY:.0%}",
+}
+DERIVED = ("status", "value", "bound", "gap", "sha256")
+KEY = ("name", "size", "origin", *DERIVED, "method", "effort")
+FILE = "table.csv"
+SETTINGS = ("alpha", "architecture")  # of an instance, not of its parts
+PLACES = {"a", "b", "master", "ports"}  # numbers that name a place: their size says nothing
+
+Row = dict[str, Any]
+
+
+def status_of(gap: float | None) -> str:
+    """Return "easy", "hard" or "open", by the certified gap alone; see `STATUSES`.
+
+    >>> status_of(0.0), status_of(0.004), status_of(0.2), status_of(None)
+    ('easy', 'hard', 'open', 'open')
+    """
+    if gap is None or gap > NEARLY:
+        return "open"
+    return "easy" if gap <= CLOSED else "hard"
+
+
+def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
+    """Judge an entry; return its row of the table, and what is wrong with it.
+
+    Raises
+    ------
+    InputError
+        It is no result; the message begins with its name.
+    """
+    content = read_entry(text, name)
+    instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, Path(name))
+    found = NAME.fullmatch(name)
+    family, kind = (found[1], found[2]) if found else (instance.family, "-")
+    checks = recheck_content(content, Path(name))
+    complaints = [complaint for check in checks for complaint in check.complaints]
+    complaints += [f"nothing can be derived of {c.what}" for c in checks if _is_empty(c)]
+    if instance.family != family:
+        complaints.append(f"is of family {instance.family}, expected {family}")
+    said = content["optimum"]
+    if said["scope"]:
+        complaints.append(f"its scope is {said['scope']!r}, expected all schedules")
+    main = checks[0]
+    size, origin = kind.split("-")
+    row = {"name": name, "size": size, "origin": origin, "status": status_of(main.gap)}
+    row |= {"value": main.value, "bound": main.bound, "gap": main.gap}
+    row |= {"sha256": instance.digest(), "method": said["method"], "effort": said["effort"]}
+    return row | features(instance), complaints
+
+
+def _is_empty(check: Any) -> bool:
+    return check.value is None or check.bound is None
+
+
+def features(instance: Instance) -> dict[str, float | int | str]:
+    """Return what may tell how hard an instance is.
+
+    That is its load (the scarcest resource's), the numbers among its facts, how many entries each
+    of its lists has, and of every number in them mean and coefficient of variation.
+    """
+    facts = family_of(instance).describe(instance)
+    found: dict[str, Any] = {"load": max(_leaves(facts.get("offered load", {})), default=math.nan)}
+    found |= {name.replace(",", ""): x for name, x in facts.items() if _is_number(x)}
+    for name, part in instance.model_dump(mode="json").items():
+        if isinstance(part, list) and part and isinstance(part[0], dict):
+            found = _of_records(name, part) | found
+        elif name in SETTINGS:
+            found[name] = part
+    return {
+        name: float(f"{x:.4g}") if isinstance(x, float) else x
+        for name, x in found.items()
+        if not (isinstance(x, float) and math.isnan(x))
+    }
+
+
+def _of_records(name: str, records: Sequence[Mapping[str, Any]]) -> dict[str, float | int]:
+    """Return the number of records, and of every number in them the mean and the variation."""
+    found: dict[str, float | int] = {name: len(records)}
+    flat = [_numbers(record) for record in records]
+    for key in flat[0]:
+        column = [numbers[key] for numbers in flat if key in numbers]
+        if len(column) == len(flat):
+            mean = float(np.mean(column))
+            found[f"{name}.{key} mean"] = mean
+            found[f"{name}.{key} cv"] = float(np.std(column)) / abs(mean) if mean else 0.0
+    return found
+
+
+def _numbers(record: Mapping[str, Any]) -> dict[str, float]:
+    """Return the numbers of a record: a list counts by its sum, a part by its own numbers."""
+    found: dict[str, float] = {}
+    for name, x in record.items():
+        if _is_number(x) and name not in PLACES:
+            found[name] = x
+        elif isinstance(x, list) and x and all(map(_is_number, x)) and name not in PLACES:
+            found[name] = sum(x)
+        elif isinstance(x, dict):
+            found |= {f"{name}.{key}": part for key, part in x.items() if _is_number(part)}
+    return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _leaves(value: Any) -> list[float]:
+    if isinstance(value, Mapping):
+        return [x for part in value.values() for x in _leaves(part)]
+    return [float(value)] if _is_number(value) else []
+
+
+def load_table(library: Library, family: str) -> pd.DataFrame:
+    """Return the table of a family, indexed by name; the texts stand as they are in the file.
+
+    Raises
+    ------
+    InputError
+        There is none, or it lacks a column.
+    """
+    path = library.folder / family / FILE
+    data = read_limited(path, LARGEST)
+    try:
+        found = pd.read_csv(BytesIO(data), dtype=str, keep_default_na=False)
+    except (ValueError, UnicodeDecodeError) as err:  # pandas' own errors are ValueErrors
+        raise InputError(f"{path}: is no table: {err}") from err
+    if [*KEY] != [*found.columns[: len(KEY)]]:
+        raise InputError(f"{path}: begins with other columns, expected {','.join(KEY)}")
+    table = found.set_index("name", drop=False)
+    if not table.index.is_unique:
+        raise InputError(f"{path}: names an entry twice, expected once")
+    return table
+
+
+def write_table(library: Library, family: str, rows: Sequence[Row]) -> None:
+    """Write the table of a family from derived rows, by name."""
+    table = pd.DataFrame(sorted(rows, key=lambda row: str(row["name"])))
+    names = [str(name) for name in table.columns if name not in KEY]
+    others = [name for name in names if table[name].nunique(dropna=False) > 1]
+    text = table[[*KEY, *others]].to_csv(index=False, lineterminator="\n")
+    write_whole(library.folder / family / FILE, text)
+
+
+def replace_row(library: Library, family: str, row: Row) -> None:
+    """Put a derived row into the table in the place of the one of that name."""
+    listed = [entry for entry in rows_of(library, family) if entry["name"] != row["name"]]
+    write_table(library, family, [*listed, row])
+
+
+def rows_of(library: Library, family: str) -> list[dict[str, str]]:
+    """Return the rows of a table, all of them texts."""
+    table = load_table(library, family)
+    return [{str(k): str(x) for k, x in row.items()} for row in table.to_dict("records")]
+
+
+def contradictions(derived: Row, listed: Mapping[str, str] | None) -> list[str]:
+    """Return where the table says something else than what was derived."""
+    if listed is None:
+        return [f"{FILE} has no row of it"]
+    found = []
+    for name in DERIVED:
+        said, true = listed[name], derived[name]
+        same = said == str("" if true is None else true)
+        if not same and _is_number(true):
+            try:
+                # a gap is a difference: what is left of rounding in it says nothing
+                same = agree(float(said), float(true), SAME) or (
+                    name == "gap" and abs(float(said) - float(true)) <= SAME
+                )
+            except ValueError:
+                same = False
+        if not same:
+            found.append(f"{FILE}: {name} is {said!r}, derived is {true}")
+    return found

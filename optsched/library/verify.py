@@ -1,0 +1,162 @@
+"""Verify a library: schedules are judged, certificates re-evaluated; no solver is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from optsched.campaigns.calls import call_all
+from optsched.library.packs import Library, Pack
+from optsched.library.table import FILE, Row, contradictions, derive, rows_of
+from optsched.problem import InputError
+
+AT_ONCE = {"small": 200}  # entries that a process takes; of others:
+FEW = 4
+
+
+@dataclass
+class Found:
+    """What verification has found."""
+
+    rows: list[Row] = field(default_factory=list)  # of the tables, as derived
+    damaged: dict[str, list[str]] = field(default_factory=dict)  # name -> what is wrong
+    read: int = 0  # entries that were looked at
+
+    @property
+    def accepted(self) -> bool:
+        """Whether there was something, and nothing is wrong with it."""
+        return self.read > 0 and not self.damaged
+
+    def by_status(self) -> dict[str, int]:
+        """Return the numbers of entries; a damaged one has no status."""
+        return dict(Counter(r["status"] for r in self.rows if r["name"] not in self.damaged))
+
+    def summary(self) -> dict[str, Any]:
+        """Return what ``--json`` says."""
+        return {
+            "accepted": self.accepted,
+            "entries": self.read,
+            "status": self.by_status(),
+            "damaged": self.damaged,
+        }
+
+    def lines(self) -> list[str]:
+        """Return what a reader is told: every damaged entry, and the sum."""
+        told = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
+        counts = ", ".join(f"{n} {status}" for status, n in sorted(self.by_status().items()))
+        said = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
+        return [*told, f"{self.read} entries: {said}; {counts or 'none'}"]
+
+    def complain(self, name: str, *wrong: str) -> None:
+        """Note what is wrong with an entry or a file."""
+        if wrong:
+            self.damaged.setdefault(name, []).extend(wrong)
+
+
+def verify(
+    library: Library,
+    *,
+    families: tuple[str, ...] | None = None,
+    workers: int = 1,
+    tables: bool = True,
+    sample: int = 1,
+    tell: Callable[[str], None] = lambda _text: None,
+) -> Found:
+    """Judge all entries, and compare what is derived with the tables.
+
+    Parameters
+    ----------
+    library : Library
+    families : tuple of str, optional
+        Of which; by default all.
+    workers : int
+        Processes.
+    tables : bool
+        Whether there are tables to compare with; a build makes them of what is found here.
+    sample : int
+        Every how many entries one is looked at; 1: all.
+    tell : callable
+        Told now and again how far it is.
+
+    Raises
+    ------
+    InputError
+        There is no such family.
+    KeyboardInterrupt
+        An end was asked for.
+    """
+    unknown = {*(families or ())} - {*library.families}
+    if unknown:
+        raise InputError(
+            f"{library.folder}: has no family {min(unknown)}, expected one of: "
+            f"{', '.join(library.families)}"
+        )
+    found = Found()
+    packs = [p for p in library.packs if families is None or p.family in families]
+    cells: dict[int, dict[str, Any]] = {}
+    for pack in packs:
+        tell(f"reading {pack.path.name}")
+        try:
+            there = sum(1 for _ in pack.lines())
+        except InputError as err:
+            found.complain(f"{pack.family}-{pack.kind}", str(err))
+            continue
+        size = AT_ONCE.get(pack.kind.split("-")[0], FEW) * sample
+        for first in range(1, there + 1, size):
+            last = min(first + size - 1, there)
+            cell = {"pack": str(pack.path), "first": first, "last": last, "sample": sample}
+            cells[len(cells)] = cell
+    total = sum(len(_numbers(cell)) for cell in cells.values())
+
+    def keep(_k: int, answer: Mapping[str, Any]) -> None:
+        found.read += len(_numbers(answer))
+        found.rows += answer["rows"]
+        for name, wrong in answer["wrong"].items():
+            found.complain(name, *wrong)
+        tell(f"{found.read} of {total} entries, {len(found.damaged)} damaged")
+
+    call_all(look, cells, keep=keep, workers=workers)
+    if tables:
+        for family in dict.fromkeys(pack.family for pack in packs):
+            _compare(library, family, found, whole=sample == 1)
+    return found
+
+
+def _numbers(cell: Mapping[str, Any]) -> range:
+    return range(cell["first"], cell["last"] + 1, cell["sample"])
+
+
+def look(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Judge some lines of a pack; a function of its own for other processes."""
+    rows, wrong = [], {}
+    asked = _numbers(cell)
+    pack = Pack(Path(cell["pack"]))
+    for k, (name, text) in enumerate(pack.lines(cell["first"], cell["last"]), cell["first"]):
+        if k not in asked:
+            continue
+        try:
+            row, complaints = derive(name, text)
+            rows.append(row)
+        except InputError as err:
+            complaints = [str(err).removeprefix(f"{name}: ")]
+        wrong[name] = complaints
+    return {"rows": rows, "wrong": wrong}
+
+
+def _compare(library: Library, family: str, found: Found, *, whole: bool) -> None:
+    """Compare the derived rows of a family with its table."""
+    try:
+        listed = {row["name"]: row for row in rows_of(library, family)}
+    except InputError as err:
+        found.complain(f"{family}/{FILE}", str(err))
+        return
+    mine = {row["name"]: row for row in found.rows if row["name"].startswith(f"{family}-")}
+    for name, row in mine.items():
+        if name not in found.damaged:  # else what is derived of it means nothing
+            found.complain(name, *contradictions(row, listed.get(name)))
+    if whole:
+        for name in sorted({*listed} - {*mine} - {*found.damaged}):
+            found.complain(name, f"{FILE} has a row of it, but no pack holds it")
