@@ -161,10 +161,11 @@ def load_table(library: Library, family: str) -> pd.DataFrame:
 
 def write_table(library: Library, family: str, rows: Sequence[Row]) -> None:
     """Write the table of a family from derived rows, by name."""
-    table = pd.DataFrame(sorted(rows, key=lambda row: str(row["name"])))
+    ordered = sorted(rows, key=lambda row: str(row["name"]))
+    table = pd.DataFrame.from_records(ordered)
     names = [str(name) for name in table.columns if name not in KEY]
     others = [name for name in names if table[name].nunique(dropna=False) > 1]
-    text = table[[*KEY, *others]].to_csv(index=False, lineterminator="\n")
+    text = table.to_csv(columns=[*KEY, *others], index=False, lineterminator="\n")
     write_whole(library.folder / family / FILE, text)
 
 
