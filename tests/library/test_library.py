@@ -1,0 +1,262 @@
+"""The library: damage is found and named, what is better is taken, nothing else is."""
+
+from __future__ import annotations
+
+import json
+import lzma
+
+import pytest
+from typer.testing import CliRunner
+
+from optsched.cli.app import app
+from optsched.families.oasis.sources.presets import generate
+from optsched.library.packs import Library, Pack, open_library, result_text
+from optsched.library.page import BEGIN, END, update_page
+from optsched.library.submit import submit
+from optsched.library.table import features, load_table, write_table
+from optsched.library.verify import verify
+from optsched.optimum import solve
+from optsched.problem import InputError, Status
+from optsched.results.result import recheck, save_result
+from optsched.simulation import simulate
+
+INSTANCES = [generate("small", seed=seed, jobs=4, slots=4, machines=2) for seed in (1, 2, 4)]
+NAMES = [f"oasis-small-drawn-{k:04d}" for k in (1, 2, 3)]
+SEEDED = {"effort": 0, "method": "colgen"}  # what the first blink finds: open
+
+
+@pytest.fixture(scope="module")
+def solved():
+    """Return the optima, the last of them open."""
+    found = [solve(inst, effort=300) for inst in INSTANCES[:2]]
+    assert [opt.status for opt in found] == ["optimal", "optimal"]
+    begun = simulate(INSTANCES[2], "fifo").schedule
+    opened = solve(INSTANCES[2], **SEEDED, start=begun)
+    assert (opened.status, opened.value > 0) == ("feasible", True)
+    return [*found, opened]
+
+
+@pytest.fixture
+def library(tmp_path, solved):
+    """Return a small library in a tree of its own, with its page."""
+    made = Library(tmp_path / "benchmarks" / "instances")
+    (made.folder / "oasis").mkdir(parents=True)
+    pack = Pack(made.folder / "oasis" / "small-drawn.jsonl.xz")
+    pack.write([result_text(*pair) for pair in zip(INSTANCES, solved, strict=True)])
+    write_table(made, "oasis", verify(made, tables=False).rows)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "library.md").write_text(f"# L\n\n{BEGIN}\nold\n{END}\n\nmore\n")
+    update_page(made)
+    return made
+
+
+def contents(library):
+    (pack,) = library.packs
+    return [json.loads(text) for _, text in pack.lines()]
+
+
+def damage(library, change):
+    """Change what stands in the pack."""
+    (pack,) = library.packs
+    found = contents(library)
+    change(found)
+    pack.write([json.dumps(content).encode() + b"\n" for content in found])
+    return verify(library)
+
+
+def ask(library, *words):
+    asked = [words[0], "--library", str(library.folder), *map(str, words[1:])]
+    return CliRunner().invoke(app, ["library", *asked])
+
+
+def test_all_is_derived_and_agrees_with_the_table(library, solved):
+    found = verify(library)
+    assert (found.accepted, found.read, found.by_status()) == (True, 3, {"easy": 2, "open": 1})
+    row = found.rows[0]
+    assert (row["name"], row["sha256"]) == (NAMES[0], INSTANCES[0].digest())
+    assert row["value"] == solved[0].value
+    assert verify(library, sample=2).read == 2
+
+
+def test_other_processes_find_the_same(library):
+    found = damage(library, lambda all_: all_[1]["optimum"].update(value=1e6))
+    other = verify(library, workers=2)
+    assert [*found.damaged] == [*other.damaged] == NAMES[1:2]
+
+
+def test_a_damaged_bound_is_named(library):
+    def change(all_):
+        bound = all_[0]["optimum"]["bound"] - 1.0
+        all_[0]["optimum"] |= {"bound": bound, "certified_bound": bound}
+
+    found = damage(library, change)
+    assert [*found.damaged] == NAMES[:1]
+    assert any("the certificate proves the bound" in x for x in found.damaged[NAMES[0]])
+
+
+def test_a_damaged_schedule_is_named(library):
+    def change(all_):
+        job = next(job for job in all_[1]["optimum"]["schedule"]["jobs"] if job is not None)
+        job["workers"].pop()
+
+    found = damage(library, change)
+    assert [*found.damaged] == NAMES[1:2]
+    assert not found.accepted
+
+
+def test_a_worse_schedule_with_its_true_value_contradicts_the_table(library):
+    def change(all_):
+        optimum = all_[2]["optimum"]
+        optimum["schedule"]["jobs"] = [None] * len(optimum["schedule"]["jobs"])
+        optimum |= {"value": 0.0, "gap": None, "certified_gap": None}
+
+    found = damage(library, change)
+    assert [*found.damaged] == NAMES[2:]
+    assert found.damaged[NAMES[2]][0].startswith("table.csv: value is ")
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_exchanged_certificates_are_named(library, renamed):
+    def change(all_):
+        first, second = (content["optimum"] for content in all_[:2])
+        pair = second["certificate"], first["certificate"]
+        for content, certificate in zip(all_, pair, strict=False):
+            if renamed and "instance_sha256" in certificate:
+                certificate["instance_sha256"] = content["instance_sha256"]
+            content["optimum"]["certificate"] = certificate
+
+    found = damage(library, change)
+    assert [*found.damaged] == NAMES[:2]
+
+
+def test_exchanged_entries_contradict_the_table(library):
+    found = damage(library, lambda all_: all_.insert(0, all_.pop(1)))
+    assert [*found.damaged] == NAMES[:2]
+    assert any("sha256" in x for x in found.damaged[NAMES[0]])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (",open,", ",easy,", "status is 'easy', derived is open"),
+        (NAMES[2], "oasis-small-drawn-0009", "has no row of it"),
+    ],
+)
+def test_a_typed_status_and_a_lost_row_are_named(library, old, new, said):
+    path = library.folder / "oasis" / "table.csv"
+    path.write_text(path.read_text().replace(old, new))
+    found = verify(library)
+    assert said in found.damaged[NAMES[2]][0]
+    assert ("oasis-small-drawn-0009" in found.damaged) == (said == "has no row of it")
+
+
+def test_a_pack_that_is_cut_off_is_named(library):
+    (pack,) = library.packs
+    pack.path.write_bytes(pack.path.read_bytes()[:-40])
+    found = verify(library)
+    assert "cannot be unpacked" in found.damaged["oasis-small-drawn"][0]
+
+
+def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, tmp_path):
+    best, first = solve(INSTANCES[2], effort=300), solved[2]
+    assert best.status == "optimal"
+    assert best.value > first.value
+    one, other = tmp_path / "schedule.json", tmp_path / "bound.json"
+    bare = {"certificate": None, "bound": None, "bound_level": None, "certified_bound": None}
+    bare |= {"status": Status.FEASIBLE, "gap": None, "certified_gap": None}
+    save_result(one, INSTANCES[2], best.model_copy(update=bare))
+    bare = {"schedule": None, "value": None, "value_level": None, "status": Status.FEASIBLE}
+    save_result(other, INSTANCES[2], best.model_copy(update=bare))
+    assert submit(library, one).better == ("value",)
+    taken = submit(library, other)
+    assert taken.better == ("bound",)
+    assert (taken.name, taken.after["status"]) == (NAMES[2], "easy")
+    found = verify(library)
+    assert found.by_status() == {"easy": 3}
+    assert found.accepted
+    page = (tmp_path / "docs" / "library.md").read_text()
+    assert page.startswith("# L\n")
+    assert page.endswith("more\n")
+    assert "| `oasis` | small | 3 | 0 | 3 | 0 | 0 |" in page
+    assert submit(library, other).better == ()
+
+
+def test_what_is_equal_wrong_or_unknown_is_refused(library, solved, tmp_path):
+    path = tmp_path / "again.json"
+    before = library.packs[0].path.read_bytes()
+    save_result(path, INSTANCES[0], solved[0])
+    assert submit(library, path).better == ()
+    save_result(path, INSTANCES[0], solved[0].model_copy(update={"value": solved[0].value + 1}))
+    with pytest.raises(InputError, match=r"again\.json: value is "):
+        submit(library, path)
+    lied = {"bound": solved[2].value, "certified_bound": solved[2].value}
+    save_result(path, INSTANCES[2], solved[2].model_copy(update=lied))
+    with pytest.raises(InputError, match="the certificate proves the bound"):
+        submit(library, path)
+    stranger = generate("small", seed=9, jobs=3, slots=4, machines=2)
+    save_result(path, stranger, solve(stranger, **SEEDED))
+    with pytest.raises(InputError, match=r"is not in .*expected one that `optsched library get`"):
+        submit(library, path)
+    assert library.packs[0].path.read_bytes() == before
+
+
+def test_the_commands(library, tmp_path):
+    listed = ask(library, "list", "--status", "open")
+    assert listed.stdout.startswith(f"{NAMES[2]}  open  value ")
+    rows = json.loads(ask(library, "list", "--json").stdout)["entries"]
+    assert [row["name"] for row in rows] == NAMES
+    assert rows[0]["load"] > 0
+    target = tmp_path / "entry.json"
+    assert ask(library, "get", NAMES[0], "-o", target).exit_code == 0
+    assert all(part.accepted for part in recheck(target))
+    said = json.loads(ask(library, "verify", "--workers", 1, "--json").stdout)
+    assert (said["accepted"], said["entries"]) == (True, 3)
+    assert ask(library, "submit", target).exit_code == 1
+    damage(library, lambda all_: all_[1]["optimum"].update(value=1e6))
+    told = ask(library, "verify", "--workers", 1)
+    assert told.exit_code == 1
+    assert told.stdout.startswith(f"{NAMES[1]}: value is ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("get", "oasis"), "is no name, expected one such as"),
+        (("get", "oasis-small-mine-0001"), "there is no such entry, expected one of"),
+        (("get", "oasis-small-drawn-0004"), "has 3 entries"),
+        (("list", "--family", "bot"), "has no family 'bot', expected one of: oasis"),
+        (("verify", "--family", "bot"), "has no family bot, expected one of: oasis"),
+    ],
+)
+def test_wrong_questions_say_what_would_be_right(library, words, said):
+    assert said in str(ask(library, *words).exception)
+
+
+def test_a_folder_without_packs_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"holds no packs .*expected the folder"):
+        open_library(tmp_path)
+
+
+def test_a_table_that_is_none_is_refused(library):
+    path = library.folder / "oasis" / "table.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(InputError, match="begins with other columns"):
+        load_table(library, "oasis")
+    path.write_text("a\n1,2\n")
+    assert "oasis/table.csv" in verify(library).damaged
+
+
+def test_features_tell_size_load_and_variety():
+    found = features(INSTANCES[0])
+    assert (found["jobs"], found["slots"]) == (4, 4)
+    assert found["load"] > 0
+    alike = generate("small", seed=1, jobs=4, slots=4, machines=2, priority=(5.0, 5.0))
+    assert features(alike)["jobs.utility.scale cv"] == 0.0
+    assert found["jobs.utility.scale cv"] > 0.1
+
+
+def test_a_pack_is_read_line_by_line(library):
+    (pack,) = library.packs
+    whole = lzma.decompress(pack.path.read_bytes()).splitlines(keepends=True)
+    assert [text for _, text in pack.lines(2, 2)] == whole[1:2]
+    assert library.text(NAMES[2]) == whole[2]
