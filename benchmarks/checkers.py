@@ -4,8 +4,10 @@
 
 Damaged: results of all families that both know, in which one thing was changed (schedules,
 certificates, values and bounds, digests, instances that get their new digest). Both must accept the
-same files and prove the same bounds. 100 jobs: what the second checker takes for a certificate of
-that size.
+same files and prove the same bounds. Library: the same question of all its entries. 100 jobs: what
+the second checker takes for a certificate of that size.
+
+`--kinds library` (damaged, Node, Chromium) measures one part and leaves the others as they are.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Any
 
 from bench import Benchmark, Row, Summary, Target, parse, parser
 
+from optsched.library.packs import Library
 from optsched.optimum import solve
 from optsched.pages.checker import save_checker
 from optsched.problem import get_family
@@ -41,7 +44,12 @@ LARGE: dict[str, tuple[str, str, dict[str, Any]]] = {  # preset, method, options
     "bot": ("heterogeneous", "interior", {"nodes": 100, "applications": 10}),
 }
 FAMILIES = list(second_checker.RESULTS)
+LIBRARY = Library(Path(__file__).parent / "instances")
 BROWSERS = ("chromium", "chromium-browser")
+COMPARED = {
+    "damaged": "whole and damaged files of which both say the same",
+    "library": "entries of the library of which both say the same",
+}
 MOST_SECONDS, WANTED_SECONDS = 20.0, 8.0
 
 
@@ -52,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--files", type=int, default=2000, help="damaged files over all families")
     p.add_argument("--kinds", nargs="+", default=list(MEASURES), choices=list(MEASURES))
     options = parse(p, __file__, argv)
-    return BENCHMARK.run(list(cells(options)), measure, options)
+    return BENCHMARK.run(
+        list(cells(options)), measure, options, lambda row: row["kind"] not in options.kinds
+    )
 
 
 def cells(options: Namespace) -> Iterator[Row]:
@@ -64,6 +74,9 @@ def cells(options: Namespace) -> Iterator[Row]:
             for k in range(results):
                 row = {"family": family, "kind": "damaged", "result": k, "seed": seed}
                 yield row | {"files": each}
+        for pack in LIBRARY.packs if "library" in options.kinds else ():
+            if pack.family == family:
+                yield {"family": family, "kind": "library", "pack": pack.kind}
         for kind in ("Node", "Chromium"):
             if kind in options.kinds and (kind == "Node" or _browser() is not None):
                 yield {"family": family, "kind": kind}
@@ -80,6 +93,19 @@ def agreement(cell: Row, folder: Path) -> Row:
     (path,) = second_checker.solved(cell["family"], folder, [cell["result"]])
     made = damaged(path, folder, cell["files"], 1000 + cell["seed"])
     files = [path, *(file for file, _ in made)]
+    theirs = second_checker.answers(files, folder)
+    found = second_checker.differences(files, theirs)
+    accepted = sum(all(part["accepted"] for part in theirs[str(file)]) for file in files)
+    return {"asked": len(files), "accepted": accepted, "differences": found}
+
+
+def library(cell: Row, folder: Path) -> Row:
+    """Ask both checkers about all entries of a pack."""
+    pack = next(p for p in LIBRARY.packs if (p.family, p.kind) == (cell["family"], cell["pack"]))
+    files = []
+    for name, text in pack.lines():
+        files.append(folder / f"{name}.json")
+        files[-1].write_bytes(text)
     theirs = second_checker.answers(files, folder)
     found = second_checker.differences(files, theirs)
     accepted = sum(all(part["accepted"] for part in theirs[str(file)]) for file in files)
@@ -131,37 +157,43 @@ def _browser() -> str | None:
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
-MEASURES = {"damaged": agreement, "Node": in_node, "Chromium": in_browser}
+MEASURES = {"damaged": agreement, "library": library, "Node": in_node, "Chromium": in_browser}
 
 
 def summarize(rows: list[Row]) -> Summary:
     """Tell how often the checkers agree, and how long the second one takes."""
     lines: list[list[Any]] = []
     seconds: dict[str, list[float]] = {"Node": [], "Chromium": []}
-    asked = wrong = 0
+    asked = dict.fromkeys(COMPARED, 0)
+    wrong, refused = dict(asked), 0
     for family in dict.fromkeys(row["family"] for row in rows):
         mine = [row for row in rows if row["family"] == family]
-        looked = [row for row in mine if row["kind"] == "damaged"]
-        files = sum(row["asked"] for row in looked)
-        differ = sum(len(row["differences"]) for row in looked)
-        took = {kind: [r["seconds"] for r in mine if r["kind"] == kind] for kind in seconds}
-        for kind, found in took.items():
-            seconds[kind] += found
-        asked, wrong = asked + files, wrong + differ
-        accepted = sum(row["accepted"] for row in looked)
-        lines.append(
-            [family, files, accepted, differ, *(max(x, default=None) for x in took.values())]
-        )
-    share = (asked - wrong) / asked if asked else None
-    refused = sum(not row["accepted"] for row in rows if row["kind"] != "damaged")
+        line: list[Any] = [family]
+        for kind in COMPARED:
+            looked = [row for row in mine if row["kind"] == kind]
+            files, differ = (
+                sum(row["asked"] for row in looked),
+                sum(len(row["differences"]) for row in looked),
+            )
+            accepted = sum(row["accepted"] for row in looked)
+            asked[kind], wrong[kind] = asked[kind] + files, wrong[kind] + differ
+            line += [files, accepted, differ]
+        for kind, known in seconds.items():
+            large = [row for row in mine if row["kind"] == kind]
+            known += [row["seconds"] for row in large]
+            refused += sum(not row["accepted"] for row in large)
+            line.append(max((row["seconds"] for row in large), default=None))
+        lines.append(line)
     targets = [
-        Target("whole and damaged files of which both say the same", "%", share, 1.0, at_least=True)
+        Target(what, "%", 1 - wrong[k] / asked[k] if asked[k] else None, 1.0, at_least=True)
+        for k, what in COMPARED.items()
     ]
     for kind, found in seconds.items():
         slowest = max(found, default=None)
         what = f"a certificate of 100 jobs (or 100 nodes, or slots), {kind}, slowest family"
         targets.append(Target(what, "s", slowest, MOST_SECONDS, WANTED_SECONDS))
-    columns = ["family", "files", "accepted", "differences", "Node, s", "Chromium, s"]
+    columns = ["family", "files", "accepted", "differences"]
+    columns += ["of the library", "accepted", "differences", "Node, s", "Chromium, s"]
     return Summary(columns, lines, targets, {"large results that are refused": refused})
 
 

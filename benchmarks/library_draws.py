@@ -294,7 +294,7 @@ TRACES: dict[str, dict[str, tuple[Cell, ...]]] = {
 }
 ENTRIES = {"small": (1600, 450), "medium": (38, 12), "large": (8, 2)}  # drawn, from traces
 EFFORT = {"small": 1000.0, "medium": 1500.0, "large": 3000.0}
-SECONDS = {"small": 30.0, "medium": 30.0, "large": 60.0}  # of the clock, at most
+SECONDS = {"small": 30.0, "medium": 15.0, "large": 40.0}  # of the clock, at most
 
 
 def plans() -> Iterator[Plan]:
