@@ -9,6 +9,7 @@ import pandas as pd
 from optsched.files.disk import read_limited, write_whole
 from optsched.library.packs import Library
 from optsched.library.table import STATUSES, load_table
+from optsched.optimum import shown_gap
 from optsched.problem import InputError
 
 BEGIN = (
@@ -36,7 +37,7 @@ def generated(library: Library) -> str:
     lines += ["| entry | status | value | certified bound | gap |", "|---|---|---:|---:|---:|"]
     for row in left.to_dict("records"):
         value, bound = (f"{float(row[name]):.7g}" for name in ("value", "bound"))
-        gap = f"{float(row['gap']):.2%}" if row["gap"] else "unknown"
+        gap = shown_gap(float(row["gap"]) if row["gap"] else None)
         lines.append(f"| `{row['name']}` | {row['status']} | {value} | {bound} | {gap} |")
     return "\n".join(lines)
 

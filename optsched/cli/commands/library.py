@@ -44,6 +44,7 @@ def list_(
     """
     from optsched.library.packs import open_library
     from optsched.library.table import rows_of
+    from optsched.optimum import shown_gap
 
     found = open_library(library)
     asked = {"size": size, "status": status, "origin": origin}
@@ -62,7 +63,7 @@ def list_(
         return
     for row in rows:
         value, bound = (format(row[n], ".7g") for n in ("value", "bound"))
-        gap = f", gap {row['gap']:.2%}" if row["status"] != "easy" else ""
+        gap = f", gap {shown_gap(row.get('gap'))}" if row["status"] != "easy" else ""
         print(talk.printable(f"{row['name']}  {row['status']}  value {value}, bound {bound}{gap}"))
     talk.remark(f"{len(rows)} entries")
 
