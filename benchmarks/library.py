@@ -91,8 +91,8 @@ def summarize(rows: list[Row]) -> Summary:
             row["traces"],
             *(row["status"].get(status, 0) for status in ("easy", "hard", "open")),
             len(row["damaged"]),
-            row["bytes"] / MEGABYTE,
-            row["seconds"],
+            round(row["bytes"] / MEGABYTE, 2),
+            round(row["seconds"], 1),
         ]
         for row in rows
     ]

@@ -158,8 +158,6 @@ def submit(
     Both are judged as `verify` does. What is strictly better replaces what the entry has; table and
     page are written anew. Exit status 1: nothing in it is better.
 
-    Example:  optsched solve oasis-large-drawn-0001.json --time-limit 3600 -o better.json
-
     Example:  optsched library submit better.json
     """
     from optsched.cli.ticker import Ticker
