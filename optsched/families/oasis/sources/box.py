@@ -9,7 +9,11 @@ from optsched.families.oasis.instance import most_workers as most_at_once
 from optsched.families.oasis.sources.presets import DECIMALS, NIC, PRESETS, generate
 from optsched.numbers.boxes import Box, Data, Either, Part, Path, Range, Real, Whole
 
-DECAY = (Whole(0, 0), Real(0.01, 1.0, 3), Real(4.0, 6.0, 3))  # of the kinds of jobs, as mixed
+DECAY: tuple[Whole | Real, ...] = (
+    Whole(0, 0),
+    Real(0.01, 1.0, 3),
+    Real(4.0, 6.0, 3),
+)  # of the kinds of jobs, as mixed
 PRIORITY = (1.0, 100.0)
 LAST = 4  # of the resources: bandwidth, which follows from the rates
 
