@@ -17,7 +17,7 @@ from optsched.families.completion.certificate.bound import Evaluation, value_ste
 from optsched.families.completion.certificate.choices import Comparison, menu_of
 from optsched.families.completion.certificate.conflicts import refuted
 from optsched.families.completion.certificate.format import check
-from optsched.families.completion.certificate.timeline import Timeline, Units
+from optsched.families.completion.certificate.timeline import Timeline, UnfinishedError, Units
 from optsched.families.completion.instance import PsType
 from optsched.families.completion.optimum.cpsat import Choices, Program
 from optsched.families.completion.optimum.prices.capacity import Jobs
@@ -159,6 +159,15 @@ def test_a_conflict_of_a_path_is_in_few_slots():
     assert {run[5:] for run in found.runs} == {(7, 7)}
     runs[2, 6] = 6
     assert conflict_in_time(platform, runs) is None
+
+
+@pytest.mark.parametrize("search", [conflict_of, conflict_in_time])
+def test_a_search_for_a_conflict_ends_when_told(search):
+    platform = Evaluation(tight(1)).platform
+    runs = np.array([[6, 0, 0, 1, 1, 0, 2], [6, 0, 0, 1, 1, 2, 3]], np.int64)
+    asked = iter([False, True])
+    with pytest.raises(UnfinishedError):
+        search(platform, runs, lambda: next(asked))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 4, 5])

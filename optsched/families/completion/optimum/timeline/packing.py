@@ -6,6 +6,8 @@ earn: patterns of one server are its rows, and are added as long as some class h
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optsched import solvers
@@ -19,6 +21,7 @@ from optsched.families.completion.certificate.conflicts import (
 )
 from optsched.families.completion.certificate.kernels import Platform
 from optsched.families.completion.certificate.program import Conflict
+from optsched.families.completion.certificate.timeline import UnfinishedError
 from optsched.numbers.arrays import Flags, Floats, Ints
 
 SCALE = 2.0**30  # credits as integers
@@ -28,13 +31,25 @@ ROUNDING = 64  # of the credits of a share, at most
 LEAST = 1e-6  # of what the servers cannot earn: less is rounding
 IMPROVES = 1e-9
 
+Stop = Callable[[], bool]
 
-def conflict_of(platform: Platform, runs: Ints) -> Conflict | None:
+
+def never() -> bool:
+    """Return False: nothing ends the search."""
+    return False
+
+
+def conflict_of(platform: Platform, runs: Ints, stop: Stop = never) -> Conflict | None:
     """Return why some of the runs (E, 7) do not fit on single servers; None: unknown.
 
     None of these can be left out, and they are no longer than they need be.
+
+    Raises
+    ------
+    UnfinishedError
+        ``stop``, asked after each pattern of a server, has told so.
     """
-    program = Credits(platform, runs)
+    program = Credits(platform, runs, stop)
     kept = np.ones(len(runs), np.bool_)
     given = program.given(kept)
     if given is None:
@@ -56,12 +71,17 @@ def conflict_of(platform: Platform, runs: Ints) -> Conflict | None:
 
 
 def conflict_in_time(
-    platform: Platform, runs: Ints, most: int | None = None, *, least: int = 1
+    platform: Platform,
+    runs: Ints,
+    stop: Stop = never,
+    most: int | None = None,
+    *,
+    least: int = 1,
 ) -> Conflict | None:
     """Return why runs (E, 7) do not fit in some slots in a row; None: unknown.
 
     These are as few slots of those in which runs begin as need be, more than ``least`` and no more
-    than ``most``.
+    than ``most``. Ends as `conflict_of` where ``stop`` tells so.
     """
     slots = np.unique(runs[:, FIRST])
     most = len(slots) if most is None else min(most, len(slots))
@@ -72,7 +92,7 @@ def conflict_in_time(
             some = runs[(runs[:, FIRST] <= last) & (first <= runs[:, LAST])]
             some[:, FIRST] = np.maximum(some[:, FIRST], first)
             some[:, LAST] = np.minimum(some[:, LAST], last)
-            found = conflict_of(platform, some)
+            found = conflict_of(platform, some, stop)
             if found is not None:
                 return found
     return None
@@ -85,10 +105,12 @@ class Credits:
     ----------
     platform : Platform
     runs : array of shape (E, 7)
+    stop : callable
+        Whether to end, asked after each pattern: a search for one takes up to a second.
     """
 
-    def __init__(self, platform: Platform, runs: Ints) -> None:
-        self.platform, self.runs = platform, runs
+    def __init__(self, platform: Platform, runs: Ints, stop: Stop) -> None:
+        self.platform, self.runs, self.stop = platform, runs, stop
         apart, classes = runs[:, APART], len(platform.servers)
         self.earned = np.stack([apart, np.ones(len(runs), np.int64)], axis=1)
         self.exist: Flags = np.stack([apart > 0, ~((apart > 0) & platform.ring)], axis=1)
@@ -130,6 +152,8 @@ class Credits:
         charged = int(x[2 * len(self.runs) + c] * SCALE) + ROUNDING
         some = self.runs[kept], given[kept]
         best, out[kept] = share(self.platform, c, *some, nodes, charged)
+        if self.stop():
+            raise UnfinishedError
         return best, out
 
     def _add(self, c: int, what: Ints, x: Floats) -> bool:

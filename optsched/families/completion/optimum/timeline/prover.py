@@ -124,6 +124,10 @@ class Prover:
         """Whether to stop, with the time that looking at the certificate again takes."""
         return self.progress.stop() or self.reserve.share() >= 1
 
+    def _late(self) -> bool:
+        """Whether a signal or the clock ends it; asking costs no effort."""
+        return self.progress.called_off() or self.reserve.share() >= 1
+
     def _stop(self) -> bool:
         """Whether to stop; asked after some states."""
         effort.steps(STATES_STEPS)
@@ -283,7 +287,7 @@ class Prover:
             return REFUTED
         if key in self.doubts:
             return REFUTED if self.doubts[key] else DOUBTED
-        if self._learn(conflict_in_time(self.platform, runs, FEW_SLOTS)):
+        if self._learn(conflict_in_time(self.platform, runs, self._late, FEW_SLOTS)):
             return LEARNED
         how = self._place(path, 0 if whole else LATER)
         if value >= self.value():
@@ -291,7 +295,7 @@ class Prover:
         if not whole:
             self._search(path)
             return MISSED
-        if self._learn(conflict_in_time(self.platform, runs, least=FEW_SLOTS)):
+        if self._learn(conflict_in_time(self.platform, runs, self._late, least=FEW_SLOTS)):
             return LEARNED
         self.doubts[key] = how == "infeasible"
         return REFUTED if self.doubts[key] else DOUBTED
@@ -325,7 +329,7 @@ class Prover:
         effort.steps(LIST_STEPS)
         runs = np.zeros((len(items), 7), np.int64)
         runs[:, :FIRST] = self.units.menu.items[items]
-        if self._learn(conflict_of(self.platform, runs)):
+        if self._learn(conflict_of(self.platform, runs, self._late)):
             return True
         self.fitting = np.concatenate([self.fitting, number[None]])
         return False
