@@ -27,7 +27,7 @@ WIDTHS = (360, 768, 1280)
 SERIOUS = ("serious", "critical")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")  # families' pages are shown among the tests of the family
 def site(tmp_path_factory):
     if "SITE" in os.environ:  # it has just been built
         return Path(os.environ["SITE"]).resolve()
