@@ -11,7 +11,17 @@ from optsched import simulate
 from optsched.drawing import HINDSIGHT
 from optsched.families.bipartite.pictures import PANELS
 from optsched.problem import get_family
-from optsched.scheduling.pictures import CELLS, NEARLY, Panel, capacity_use, gantt
+from optsched.scheduling.jobs import Asked
+from optsched.scheduling.pictures import (
+    CELLS,
+    NEARLY,
+    ROWS,
+    Course,
+    Panel,
+    capacity_use,
+    gantt,
+    over_time,
+)
 
 POLICY = {"oasis": "fifo", "dmlrs": "fifo", "completion": "fifo", "bipartite": "drf", "bot": "fifo"}
 LONG = "my.package_of_policies:ShortestRemainingTimeFirst"
@@ -125,6 +135,46 @@ def test_grey_is_explained_where_it_is_used():
     shares = np.ones((2, 5))
     left = gantt([Panel("a", shares, [None, 4], ["", "1"])], [0, 0], shade="w", number="earned")
     assert "grey: not completed" in " ".join(words(left))
+
+
+def test_what_happens_over_time_worked_by_hand():
+    asked = Asked("gpu", arrival=[0, 0, 2], slots=[1.5, 8.0, 1.0], amount=[2, 1, 40], whole=4)
+    arrival, worth = [0, 0, 2], [5.0, 3.0, 2.0]
+    use = {"gpu": np.array([0.75, 0.5, 0.25, 0.0])}
+    courses = {
+        HINDSIGHT: Course(use, [0, 3, 2], worth),
+        "mine": Course(use, [1, None, 3], [4.0, 0.0, 1.0]),
+        "idle": Course({"gpu": np.zeros(4)}, [None] * 3, [0.0] * 3),
+    }
+    figure = over_time(courses, arrival, 4, "utility", "gpu", asked)
+    load, waiting, earned, behind = figure.axes
+    grey, best, *_ = (patch.get_data().values for patch in load.patches)
+    assert grey == pytest.approx([0.75, 0.5, 2.0, 0.25])  # the third is 10.25, and said to be
+    assert "(up to 1025%)" in load.get_title()
+    assert best == pytest.approx(use["gpu"])
+    assert [list(line.get_ydata()) for line in waiting.lines] == [
+        [0, 1, 1, 1, 0], [0, 2, 1, 2, 1], [0, 2, 2, 3, 3]
+    ]  # fmt: skip
+    assert [list(line.get_ydata()) for line in earned.lines] == [
+        [0, 5, 5, 7, 10], [0, 0, 4, 4, 5], [0, 0, 0, 0, 0]
+    ]  # fmt: skip
+    assert list(behind.lines[1].get_ydata()) == [0, 5, 1, 3, 5]
+    assert faults(figure) == []
+
+
+@pytest.mark.parametrize("family", sweep(["completion", "oasis", "dmlrs"], 2))
+def test_too_many_jobs_for_rows_are_curves(family):
+    instance = get_family(family).generate("small", seed=1, jobs=ROWS + 1)
+    draw = get_family(family).pictures
+    alone = draw(instance, {})["over-time"]
+    assert len(alone.axes) == 2
+    assert alone.axes[1].lines[0].get_ydata()[-1] == ROWS + 1
+    schedule = simulate(instance, "fifo").schedule
+    drawn = draw(instance, {HINDSIGHT: schedule, "fifo": schedule})
+    assert sorted(drawn) == ["capacity", "over-time"]
+    assert not drawn["over-time"].axes[3].lines[1].get_ydata().any()  # they are the same
+    for figure in (alone, *drawn.values()):
+        assert faults(figure) == []
 
 
 @pytest.mark.parametrize("applications", [3, 10, 14])

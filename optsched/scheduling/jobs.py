@@ -15,6 +15,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.numbers import settings
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import MachineClass, exact, room
 from optsched.problem import Frozen, Information, InputError
 
@@ -137,18 +138,18 @@ def load_of(
     return loads
 
 
-PARTS = 10  # of the horizon
+PARTS = 10  # of the horizon, whose loads are told
 
 
-def over_time(
-    inst: Any, slots: Sequence[float], amount: Sequence[float], whole: float
-) -> list[float]:
-    """Return the load of a resource in every tenth of the horizon, if all jobs ran at once.
+@dataclass(frozen=True)
+class Asked:
+    """What jobs ask for of a resource, if all of them run at once.
 
-    Parameters
+    Attributes
     ----------
-    inst
-        Its jobs have arrivals.
+    resource : str
+    arrival : sequence of int
+        Slots.
     slots : sequence of float
         How long each job runs from its arrival on, 0 for those that do not count.
     amount : sequence of float
@@ -156,11 +157,26 @@ def over_time(
     whole : float
         What all machines have.
     """
-    edges = np.linspace(0, inst.horizon, min(PARTS, inst.horizon) + 1)
-    arrival = np.array([job.arrival for job in inst.jobs], dtype=np.float64)
-    ran = np.clip(edges[:, None] - arrival, 0.0, np.array(slots, dtype=np.float64))  # (P, I)
-    asked = np.diff(ran @ np.array(amount, dtype=np.float64))
-    return [float(f"{x:.3g}") for x in asked / (np.diff(edges) * whole)] if whole else []
+
+    resource: str
+    arrival: Sequence[int]
+    slots: Sequence[float]
+    amount: Sequence[float]
+    whole: float
+
+    def between(self, edges: Ints | Floats) -> Floats:
+        """Return the load from each of the ``edges`` to the next, in slots, shape (E - 1,)."""
+        arrival, slots, amount = (
+            np.array(x, dtype=np.float64) for x in (self.arrival, self.slots, self.amount)
+        )
+        ran = np.clip(edges[:, None] - arrival, 0.0, slots)  # (E, I)
+        load: Floats = np.diff(ran @ amount) / (np.diff(edges) * (self.whole or np.nan))
+        return load
+
+    def tenths(self, horizon: int) -> list[float]:
+        """Return the load in every tenth of the horizon; nothing, if there is no such resource."""
+        edges = np.linspace(0, horizon, min(PARTS, horizon) + 1)
+        return [float(f"{x:.3g}") for x in self.between(edges)] if self.whole else []
 
 
 PILOT = 300  # jobs that tell how many machines all of them want

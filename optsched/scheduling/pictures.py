@@ -1,4 +1,7 @@
-"""Pictures of schedules of jobs: Gantt charts, and the capacity in use."""
+"""Pictures of schedules of jobs: Gantt charts, the capacity in use, and what happens over time.
+
+Where there are too many jobs for a row each, curves over time stand in the place of the chart.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,32 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
-from optsched.drawing import beside, heading, new_figure, short, shorts
-from optsched.numbers.arrays import Flags, Floats
+from optsched.drawing import (
+    COLOURS,
+    HINDSIGHT,
+    beside,
+    colours_of,
+    curve_labels,
+    finish,
+    heading,
+    legend,
+    new_figure,
+    short,
+    shorts,
+)
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import Verdict
+from optsched.scheduling.jobs import Asked
 
+ROWS = 400  # most rows of a Gantt chart; of more jobs, curves over time are drawn
+STEPS = 60  # most steps of the use of capacity over time: curves of several cross
 CELLS = 250  # most cells of a row; more slots than that share cells
 NEARLY = 0.95  # of all use: where the picture of capacity ends
 LABELLED = 7  # points from row to row, from which on labels have room
 FAINT = 0.25  # the least shade
 ARRIVAL = "#CC3311"
+ASKED = "#D8D8D8"  # what jobs ask for, and how many have come
+MOST_LOAD = 2.0  # to which a load is drawn
 SHADE = "workers / most workers of the job"
 NUMBER = "utility earned"
 
@@ -47,6 +67,25 @@ class Panel:
     labels: Sequence[str]
 
 
+@dataclass(frozen=True)
+class Course:
+    """What becomes of jobs over time under a schedule.
+
+    Attributes
+    ----------
+    use : mapping
+        Resource -> share in use, of shape (T,).
+    completion : sequence of int or None
+        Slot in which each job completes.
+    worth : sequence of float
+        What each job brings when it completes.
+    """
+
+    use: Mapping[str, Floats]
+    completion: Sequence[int | None]
+    worth: Sequence[float]
+
+
 def pictures_of(
     inst: Any,
     schedules: Mapping[str, Any],
@@ -55,8 +94,12 @@ def pictures_of(
     shortest: tuple[str, Callable[[], Sequence[int | None]]],
     verify: Callable[..., Verdict],
     usage: Callable[[Any, Any], dict[str, Floats]],
+    load: Callable[[Any], tuple[str, Asked]],
 ) -> dict[str, Figure]:
-    """Return Gantt charts and the capacity in use, of jobs that have workers and a utility.
+    """Return what there is to draw of jobs that have workers and a utility.
+
+    That is the capacity in use, and a Gantt chart, or curves over time where there are too many
+    jobs for a row each.
 
     Parameters
     ----------
@@ -67,8 +110,18 @@ def pictures_of(
         shortest run from its arrival on ends, None if it is not done within the horizon.
     verify, usage : callable
         The family's judge, and what share of each resource a schedule uses.
+    load : callable
+        The scarcest resource of an instance, as ``usage`` calls it, and what jobs ask for of it.
     """
     arrival = [job.arrival for job in inst.jobs]
+    if len(arrival) > ROWS:
+        courses = {}
+        for name, schedule in schedules.items():
+            done = verify(inst, schedule, unfinished=True).completion
+            courses[name] = Course(usage(inst, schedule), done, _earned(inst, done))
+        found = {"over-time": over_time(courses, arrival, inst.horizon, "utility", *load(inst))}
+        used = {name: course.use for name, course in courses.items()}
+        return found | ({"capacity": capacity_use(used)} if courses else {})
     if not schedules:
         return {"jobs": gantt([_alone(inst, *shortest)], arrival, shade=SHADE, number=None)}
     chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != first))[:2]
@@ -125,10 +178,10 @@ def _panel(inst: Any, name: str, schedule: Any, verdict: Verdict) -> Panel:
         for slot, _machine, number in () if plan is None else plan.workers:
             workers[i, slot] += number
     most = np.array([job.chunks for job in inst.jobs], float)
-    labels = []
-    for job, end in zip(inst.jobs, verdict.completion, strict=True):
-        utility = 0.0 if end is None else job.utility(end - job.arrival)
-        labels.append("" if end is None else f"{utility:.3g}" if utility >= 0.005 else "0")
+    labels = [
+        "" if end is None else f"{utility:.3g}" if utility >= 0.005 else "0"
+        for end, utility in zip(verdict.completion, _earned(inst, verdict.completion), strict=True)
+    ]
     earned, jobs = f"value {verdict.value or 0:.5g}", f"{done} of {len(inst.jobs)} jobs"
     return Panel(
         title=f"{short(name)}: {earned}, {jobs} completed",
@@ -136,6 +189,14 @@ def _panel(inst: Any, name: str, schedule: Any, verdict: Verdict) -> Panel:
         completion=verdict.completion,
         labels=labels,
     )
+
+
+def _earned(inst: Any, completion: Sequence[int | None]) -> list[float]:
+    """Return the utility of every job, 0 where it does not complete."""
+    return [
+        0.0 if end is None else job.utility(end - job.arrival)
+        for job, end in zip(inst.jobs, completion, strict=True)
+    ]
 
 
 def gantt(
@@ -282,6 +343,96 @@ def capacity_use(by_name: Mapping[str, Mapping[str, Floats]]) -> Figure:
         f"slot{cells};  right of a row: its mean{rest if last < ended else ''}", fontsize=9
     )
     return figure
+
+
+def over_time(
+    courses: Mapping[str, Course],
+    arrival: Sequence[int],
+    slots: int,
+    worth: str,
+    resource: str,
+    load: Asked,
+) -> Figure:
+    """Draw what is in use, which jobs wait and what is earned over time, a curve per schedule.
+
+    Where the best schedule with hindsight is among others, a panel shows how far they are behind.
+
+    Parameters
+    ----------
+    courses : mapping
+        By the names of schedules; without any, what jobs ask for and when they come is drawn.
+    arrival : sequence of int
+        Slot in which each job arrives.
+    slots : int
+        How many are drawn.
+    worth : str
+        What a completed job brings.
+    resource : str
+        Whose use is drawn.
+    load : Asked
+        What jobs ask for of it.
+    """
+    compared = HINDSIGHT in courses and len(courses) > 1
+    titles = [f"{resource} in use", "jobs that have come"]
+    if courses:
+        titles[1:] = ["jobs that have come and are not completed", f"{worth} of completed jobs"]
+        titles += [f"the same, behind {HINDSIGHT}"] if compared else []
+    figure = new_figure(8.6, 1.0 + 1.9 * len(titles))
+    axes = figure.subplots(len(titles), 1, sharex=True)
+    names, colours = curve_labels(courses), colours_of(courses)
+    wide = math.ceil(slots / STEPS)
+    steps, edges = _edges(slots, wide), _edges(slots, math.ceil(slots / CELLS))
+    titles[0] += _asked(axes[0], load, steps)
+    ones = np.ones(len(arrival))
+    come = _so_far(arrival, ones, edges)
+    earned = {name: _so_far(c.completion, c.worth, edges) for name, c in courses.items()}
+    if not courses:
+        axes[1].plot(edges, come, color=COLOURS[0])
+    for name, course in courses.items():
+        line = {"color": colours[name], "linewidth": 2.4 if name == HINDSIGHT else 1.2}
+        if resource in course.use:
+            shares = _cells(np.add, course.use[resource], wide)
+            axes[0].stairs(shares, steps, baseline=None, **line)
+        waiting = come - _so_far(course.completion, ones, edges)
+        axes[1].plot(edges, waiting, label=names[name], **line)
+        axes[2].plot(edges, earned[name], **line)
+        if compared:
+            axes[3].plot(edges, earned[HINDSIGHT] - earned[name], **line)
+    for axis, title in zip(axes, titles, strict=True):
+        finish(axis)
+        axis.set_title(title, fontsize=9)
+        axis.set_xlim(0, slots)
+    axes[0].set_ylim(bottom=0)
+    axes[-1].set_xlabel(f"slot (uppermost: a step is the mean of {wide})" if wide > 1 else "slot")
+    if courses:
+        legend(figure, axes[1])
+    return figure
+
+
+def _edges(slots: int, wide: int) -> Ints:
+    """Return the ends of cells of so many slots; the last cell may be shorter."""
+    return np.minimum(np.arange(0, slots + wide, wide), slots)
+
+
+def _so_far(when: Sequence[int | None], amount: Sequence[float] | Floats, edges: Ints) -> Floats:
+    """Return how much has come together before each of the ``edges``, in slots."""
+    each = np.zeros(edges[-1] + 1)
+    known = [(1 + slot, x) for slot, x in zip(when, amount, strict=True) if slot is not None]
+    slots, amounts = np.array(known, dtype=float).reshape(-1, 2).T
+    np.add.at(each, slots.astype(int), amounts)
+    together: Floats = np.cumsum(each)[edges]
+    return together
+
+
+def _asked(axis: Axes, load: Asked, edges: Ints) -> str:
+    """Draw what jobs ask for of a resource; return what is said of it."""
+    axis.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
+    if not load.whole:
+        return ", of which there is nothing"
+    asked = load.between(edges)
+    axis.stairs(np.minimum(asked, MOST_LOAD), edges, fill=True, color=ASKED)
+    most = f" (up to {asked.max():.0%})" if asked.max() > MOST_LOAD else ""
+    return f"; grey: asked for, if every job ran at once{most}"
 
 
 def _slots(shares: Sequence[Floats]) -> tuple[int, int]:

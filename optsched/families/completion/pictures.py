@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from optsched.drawing import short
+from optsched.families.completion.facts import offered_load
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.verify import verify
 from optsched.numbers.arrays import Floats
-from optsched.scheduling.pictures import Panel, capacity_use, gantt
+from optsched.scheduling.jobs import Asked
+from optsched.scheduling.pictures import ROWS, Course, Panel, capacity_use, gantt, over_time
 
 SHADE = "workers / most workers of the job"
 NUMBER = "worker type and workers"
@@ -23,6 +26,8 @@ def pictures(
 ) -> Mapping[str, Figure]:
     """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
     arrival = [job.arrival for job in inst.jobs]
+    if len(arrival) > ROWS:
+        return _over_time(inst, schedules)
     if not schedules:
         return {"jobs": gantt([_shortest_runs(inst)], arrival, shade=SHADE, number=None)}
     chosen = sorted(schedules, key=lambda name: (name != "hindsight", name != "a_online"))[:2]
@@ -35,6 +40,41 @@ def pictures(
         "schedules": gantt(panels, arrival, shade=SHADE, number=NUMBER),
         "capacity": capacity_use(used),
     }
+
+
+def _over_time(
+    inst: CompletionInstance, schedules: Mapping[str, CompletionSchedule]
+) -> Mapping[str, Figure]:
+    """Return what happens over time, and the capacity in use: too many jobs for a row each."""
+    resource, load = _load(inst)
+    ends = [p.end for s in schedules.values() for job in s.jobs for p in job]
+    slots = _shown(
+        inst, ends or [math.ceil(a + n) for a, n in zip(load.arrival, load.slots, strict=True)]
+    )
+    courses = {}
+    for name, schedule in schedules.items():
+        done = verify(inst, schedule, unfinished=True).completion
+        before = [None if c is None else c - 1 for c in done]
+        use = usage(inst, schedule, slots)
+        courses[name] = Course(use, before, [job.weight for job in inst.jobs])
+    found = {"over-time": over_time(courses, load.arrival, slots, "weight", resource, load)}
+    used = {name: course.use for name, course in courses.items()}
+    return found | ({"capacity": capacity_use(used)} if courses else {})
+
+
+def _load(inst: CompletionInstance) -> tuple[str, Asked]:
+    """Return the scarcest resource, and what jobs ask for of it, each in its shortest mode."""
+    loads, cluster = offered_load(inst), Cluster(inst)
+    name = max(loads, key=lambda resource: loads[resource])
+    r = inst.resources.index(name)
+    slots, amount = [], []
+    for job in inst.jobs:
+        modes = cluster.task(job).modes
+        slots.append(float(modes.shortest or 0))
+        kind = inst.worker_types[modes.worker_type[0]] if modes.size else None
+        amount.append(0.0 if kind is None else float(modes.workers[0] * kind.demand[r]))
+    whole = float(sum(machine[r] for machine in inst.capacity))
+    return name, Asked(name, [job.arrival for job in inst.jobs], slots, amount, whole)
 
 
 def _shown(inst: CompletionInstance, ends: Sequence[int]) -> int:

@@ -7,11 +7,11 @@ from typing import Any
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.scheduling.jobs import (
     EARNS,
+    Asked,
     abridged,
     classes_of,
     load_of,
     misfit,
-    over_time,
     share,
     spread,
     warn_of_room,
@@ -28,27 +28,30 @@ def offered_load(inst: DmlrsInstance) -> dict[str, float]:
     return load_of(inst.asked, inst.machines, inst)
 
 
-def _load_over_time(inst: DmlrsInstance, loads: dict[str, float]) -> dict[str, list[float]]:
-    """Return the load of the scarcest resource, if every job ran at once at its fastest."""
+def asked(inst: DmlrsInstance) -> Asked:
+    """Return what the jobs ask for of the scarcest resource, each at its fastest."""
+    loads = offered_load(inst)
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
-    slots = [
-        0.0 if end is None else needs.work / pace.work
-        for pace, needs, end in zip(inst.paces, inst.needs, inst.earliest, strict=True)
-    ]
-    amount = [
-        pace.workers * job.worker_demand[r] + pace.ps * job.ps_demand[r]
-        for pace, job in zip(inst.paces, inst.jobs, strict=True)
-    ]
-    whole = sum(c.count * c.capacity[r] for c in inst.machines)
-    return {name: over_time(inst, slots, amount, whole)}
+    return Asked(
+        resource=name,
+        arrival=[job.arrival for job in inst.jobs],
+        slots=[
+            0.0 if end is None else needs.work / pace.work
+            for pace, needs, end in zip(inst.paces, inst.needs, inst.earliest, strict=True)
+        ],
+        amount=[
+            pace.workers * job.worker_demand[r] + pace.ps * job.ps_demand[r]
+            for pace, job in zip(inst.paces, inst.jobs, strict=True)
+        ],
+        whole=sum(c.count * c.capacity[r] for c in inst.machines),
+    )
 
 
 def describe(inst: DmlrsInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    ends, loads = inst.earliest, offered_load(inst)
-    paces = inst.paces
+    ends, paces, most = inst.earliest, inst.paces, asked(inst)
     return {
         "source": inst.source,
         "jobs": len(inst.jobs),
@@ -58,8 +61,8 @@ def describe(inst: DmlrsInstance) -> dict[str, Any]:
         "resources": dict(zip(inst.resources, units, strict=True)),
         "machines": sum(c.count for c in inst.machines),
         "machine classes": classes_of(inst.machines, inst.resources),
-        "offered load": loads,
-        "offered load over time": _load_over_time(inst, loads),
+        "offered load": offered_load(inst),
+        "offered load over time": {most.resource: most.tenths(inst.horizon)},
         "slots of the fastest run": spread(
             [e - j.arrival + 1 for j, e in zip(inst.jobs, ends, strict=True) if e is not None]
         ),

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
+from optsched.families.dmlrs.facts import asked
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.arrays import Floats
+from optsched.scheduling.jobs import Asked
 from optsched.scheduling.pictures import pictures_of, shares_used
 
 
@@ -16,9 +18,17 @@ def pictures(inst: DmlrsInstance, schedules: Mapping[str, DmlrsSchedule]) -> Map
     """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
     title = "earliest completion of each job, on the empty machines"
     runs = title, lambda: [None if end is None else end + 1 for end in inst.earliest]
-    return pictures_of(inst, schedules, first="pd-ors", shortest=runs, verify=verify, usage=usage)
+    return pictures_of(
+        inst, schedules, first="pd-ors", shortest=runs, verify=verify, usage=usage, load=_load
+    )
 
 
 def usage(inst: DmlrsInstance, schedule: DmlrsSchedule) -> dict[str, Floats]:
     """Return the share of all machines' capacity in use, by resource, each of shape (T,)."""
     return shares_used(inst, schedule, {"": (inst.capacity, ("workers", "ps"))})
+
+
+def _load(inst: DmlrsInstance) -> tuple[str, Asked]:
+    """Return the scarcest resource, as `usage` calls it, and what jobs ask for of it."""
+    found = asked(inst)
+    return found.resource, found

@@ -7,11 +7,11 @@ from typing import Any
 from optsched.families.oasis.instance import OasisInstance
 from optsched.scheduling.jobs import (
     EARNS,
+    Asked,
     abridged,
     classes_of,
     load_of,
     misfit,
-    over_time,
     share,
     spread,
     warn_of_room,
@@ -43,23 +43,27 @@ def offered_load(inst: OasisInstance) -> dict[str, dict[str, float]]:
     return {"worker": worker, "ps": ps}
 
 
-def _load_over_time(inst: OasisInstance, loads: dict[str, float]) -> dict[str, list[float]]:
-    """Return the load of the workers' scarcest resource, if every job ran at once at full speed."""
+def asked(inst: OasisInstance) -> Asked:
+    """Return what the jobs ask for of the workers' scarcest resource, at full speed."""
+    loads = offered_load(inst)["worker"]
     name = max(loads, key=lambda resource: loads[resource])
     r = inst.resources.index(name)
-    slots = [
-        w / job.chunks if w <= job.chunks * (inst.horizon - job.arrival) else 0.0
-        for w, job in zip(inst.work, inst.jobs, strict=True)
-    ]
-    amount = [job.chunks * job.worker_demand[r] for job in inst.jobs]
-    whole = sum(c.count * c.capacity[r] for c in inst.worker_machines)
-    return {f"worker {name}": over_time(inst, slots, amount, whole)}
+    return Asked(
+        resource=name,
+        arrival=[job.arrival for job in inst.jobs],
+        slots=[
+            w / job.chunks if w <= job.chunks * (inst.horizon - job.arrival) else 0.0
+            for w, job in zip(inst.work, inst.jobs, strict=True)
+        ],
+        amount=[job.chunks * job.worker_demand[r] for job in inst.jobs],
+        whole=sum(c.count * c.capacity[r] for c in inst.worker_machines),
+    )
 
 
 def describe(inst: OasisInstance) -> dict[str, Any]:
     """Return the facts that `optsched show` prints, by their names."""
     units = inst.units or ("",) * len(inst.resources)
-    need, loads = fastest(inst), offered_load(inst)
+    need, most = fastest(inst), asked(inst)
     can_finish = [
         d is not None and job.arrival + d <= inst.horizon
         for d, job in zip(need, inst.jobs, strict=True)
@@ -74,8 +78,8 @@ def describe(inst: OasisInstance) -> dict[str, Any]:
         "worker machine classes": classes_of(inst.worker_machines, inst.resources),
         "ps machines": sum(c.count for c in inst.ps_machines),
         "ps machine classes": classes_of(inst.ps_machines, inst.resources),
-        "offered load": loads,
-        "offered load over time": _load_over_time(inst, loads["worker"]),
+        "offered load": offered_load(inst),
+        "offered load over time": {f"worker {most.resource}": most.tenths(inst.horizon)},
         "worker-slots": spread(inst.work),
         "jobs with more than one worker": share(j.chunks > 1 for j in inst.jobs),
         "jobs that can never finish": can_finish.count(False),

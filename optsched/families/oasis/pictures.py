@@ -6,9 +6,11 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
+from optsched.families.oasis.facts import asked
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
 from optsched.numbers.arrays import Floats
+from optsched.scheduling.jobs import Asked
 from optsched.scheduling.pictures import pictures_of, shares_used
 
 
@@ -16,7 +18,9 @@ def pictures(inst: OasisInstance, schedules: Mapping[str, OasisSchedule]) -> Map
     """Return Gantt charts and the capacity in use; without schedules each job's shortest run."""
     title = "earliest completion of each job, on unlimited machines"
     runs = title, lambda: [j.arrival + n for j, n in zip(inst.jobs, inst.shortest, strict=True)]
-    return pictures_of(inst, schedules, first="oasis", shortest=runs, verify=verify, usage=usage)
+    return pictures_of(
+        inst, schedules, first="oasis", shortest=runs, verify=verify, usage=usage, load=_load
+    )
 
 
 def usage(inst: OasisInstance, schedule: OasisSchedule) -> dict[str, Floats]:
@@ -26,3 +30,9 @@ def usage(inst: OasisInstance, schedule: OasisSchedule) -> dict[str, Floats]:
         "PS machines: ": (inst.ps_capacity, ("ps",)),
     }
     return shares_used(inst, schedule, sides)
+
+
+def _load(inst: OasisInstance) -> tuple[str, Asked]:
+    """Return the scarcest resource, as `usage` calls it, and what jobs ask for of it."""
+    found = asked(inst)
+    return f"worker machines: {found.resource}", found
