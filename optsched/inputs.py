@@ -46,7 +46,7 @@ REAL = "what your cluster did"  # a row of the table
 def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Schedule]:
     """Return the schedule that was really run, by its name, as far as a trace tells of one.
 
-    What of it does not fit the model is left out, and said.
+    What of it does not fit the model is left out, and said; so is a trace without starts.
     """
     if source.name.endswith(".json"):
         return {}
@@ -54,6 +54,8 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
     with talk.hushed():  # what there is to say of the list was said when it became an instance
         found = family.recorded(*_meant(source, family, window), instance)
     if found is None:
+        if window.as_is:
+            talk.remark(f"{source}: has no recorded starts: {REAL} is not known")
         return {}
     schedule, told = found
     for line in told:

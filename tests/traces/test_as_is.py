@@ -118,11 +118,14 @@ def test_it_is_a_row_of_the_table(own):
     assert 1 < row.ratio.low <= row.ratio.high
 
 
-def test_nothing_is_recorded_elsewhere(own, tmp_path):
+def test_nothing_is_recorded_elsewhere(own, tmp_path, capsys):
     plain = tmp_path / "plain.csv"
     plain.write_text("submit_seconds,run_seconds,tasks,gpu\n0,60,1,1\n60,60,1,1\n")
     for path, window in ((plain, as_is(own, jobs=2)), (own[0], Window(jobs=5, slot="1h"))):
-        assert recorded(path, window, open_input(path, "oasis", window)) == {}
+        inst = open_input(path, "oasis", window)
+        capsys.readouterr()
+        assert recorded(path, window, inst) == {}
+        assert ("has no recorded starts" in capsys.readouterr().err) == bool(window.as_is)
 
 
 def test_swf_and_pods_say_when_jobs_started(tmp_path):
