@@ -16,6 +16,7 @@ import reprlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ Record = TypeVar("Record", bound=Frozen)
 
 FORMAT = 1
 LARGEST = 1 << 28  # bytes of a file that is read
+REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, marks that turn the direction of a line, and halves of characters."""
 SUSPECT = re.compile(rb"\\[bfnrtu]|\x7f|[\xc2\xe2]")
@@ -77,7 +79,10 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
     """
     try:
         content = json.loads(
-            data.decode("utf-8"), parse_constant=_no_constant, object_pairs_hook=_unique
+            data.decode("utf-8"),
+            parse_int=lru_cache(REPEATED)(int),
+            parse_constant=_no_constant,
+            object_pairs_hook=_unique,
         )
         if SUSPECT.search(data):
             _printable(content)

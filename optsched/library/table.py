@@ -60,12 +60,12 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, Path(name))
     found = NAME.fullmatch(name)
     family, kind = (found[1], found[2]) if found else (instance.family, "-")
+    said = content.get("optimum", {})
     checks = recheck_content(content, Path(name))
     complaints = [complaint for check in checks for complaint in check.complaints]
     complaints += [f"nothing can be derived of {c.what}" for c in checks if _is_empty(c)]
     if instance.family != family:
         complaints.append(f"is of family {instance.family}, expected {family}")
-    said = content["optimum"]
     if said["scope"]:
         complaints.append(f"its scope is {said['scope']!r}, expected all schedules")
     main = checks[0]

@@ -29,16 +29,25 @@ def rows_of(parts: Sequence[Sequence[tuple[int, int, int]]]) -> Ints | None:
 
 
 def sums(keys: Ints, numbers: Ints) -> tuple[Ints, Ints]:
-    """Return the different keys, ascending, and the sum of ``numbers`` (>= 0) of each.
+    """Return the different keys (>= 0), ascending, and the sum of ``numbers`` (>= 0) of each.
 
     The caller has seen to it that all numbers together fit into 64 bits.
     """
+    order, known, first = _sorted(keys)
+    return known, _added(numbers[order], first)
+
+
+def _sorted(keys: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return an order that sorts ``keys``, the different ones, and where each begins."""
     order = np.argsort(keys, kind="stable")
-    known, first = np.unique(keys[order], return_index=True)
-    if known.size == 0:
-        return known, known
-    added: Ints = np.add.reduceat(numbers[order], first)
-    return known, added
+    ascending = keys[order]
+    first = np.flatnonzero(np.diff(ascending, prepend=-1))  # keys are >= 0
+    return order, ascending[first], first
+
+
+def _added(numbers: Ints, first: Ints) -> Ints:
+    added: Ints = np.add.reduceat(numbers, first) if first.size else first
+    return added
 
 
 def within(rows: Ints, demand: Ints, capacity: Ints, slots: int) -> bool:
@@ -57,13 +66,13 @@ def within(rows: Ints, demand: Ints, capacity: Ints, slots: int) -> bool:
     """
     if len(rows) == 0:
         return True
-    place = rows[:, 2] * slots + rows[:, 1]
+    order, place, first = _sorted(rows[:, 2] * slots + rows[:, 1])
+    job, number = rows[order, 0], rows[order, 3]
     for r in range(demand.shape[1]):
-        each = demand[rows[:, 0], r]
-        if sum_beyond(rows[:, 3], int(each.max())):
+        each = demand[job, r]
+        if sum_beyond(number, int(each.max())):
             return False
-        known, load = sums(place, rows[:, 3] * each)
-        if np.any(load > capacity[known // slots, r]):
+        if np.any(_added(number * each, first) > capacity[place // slots, r]):
             return False
     return True
 

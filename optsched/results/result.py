@@ -211,14 +211,19 @@ def recheck(path: Path) -> list[Recheck]:
     return recheck_content(read_json(path, "result", "run"), path)
 
 
-def recheck_content(content: Mapping[str, Any], path: Path) -> list[Recheck]:
-    """Judge what a file holds that was read; see :func:`recheck`."""
+def recheck_content(content: dict[str, Any], path: Path) -> list[Recheck]:
+    """Judge what a file holds that was read; see :func:`recheck`.
+
+    Large parts leave ``content`` as soon as they have become records: they need much memory.
+    """
     instance = instance_of({k: v for k, v in content.items() if k != "instance_sha256"}, path)
     family = get_family(instance.family)
+    del content["instance"]
     if content["kind"] == "run":
         found = [recheck_run(family, instance, part_of(Run, content, "run", path, family.name))]
     else:
         main = part_of(Optimum, content, "optimum", path, family.name)
+        del content["optimum"]
         found = [recheck_optimum(family, instance, main, "")]
         for name, other in references_in(content, path, family).items():
             found.append(recheck_optimum(family, instance, other, name))
