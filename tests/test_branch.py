@@ -161,6 +161,7 @@ def test_the_answer_is_right_where_numbers_do_not_pack(method):
     assert found.bound_level == "certified"
 
 
+@pytest.mark.exhaustive
 def test_a_schedule_met_in_a_leaf_closes_the_leaf():
     """The leaf is a better schedule than any known, but its bound has not converged yet."""
     inst = generate("paper", seed=8, jobs=10, slots=10, machines=60)
