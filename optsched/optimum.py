@@ -235,6 +235,7 @@ def solve(
         threads = 1  # who of several comes first depends on the load
     start = known(instance, start)
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
+    progress.digest = start.instance_sha256
     with nullcontext() if effort is None else blas.one_thread():
         with suppress(KeyboardInterrupt):  # the best so far is the answer
             begin(progress, start, method)
@@ -302,7 +303,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     return Optimum(
         family=family.name,
         sense=family.sense,
-        instance_sha256=instance.digest(),
+        instance_sha256=progress.digest,
         method=method,
         scope=asked(family, method),
         status=status,
@@ -347,7 +348,7 @@ class _Sides:
         certified = None
         claims = list(progress.claimed)
         if certificate is not None and level is Level.CERTIFIED:
-            certified = within(family, instance, value, family.check(instance, certificate))
+            certified = within(family, instance, value, progress.check(certificate))
         elif progress.bound is not None:
             claims.append((Implementation.PRICES, progress.bound))
         bound, reached = best_claim(family, instance, value, claims)

@@ -55,6 +55,29 @@ def test_an_incumbent_counts_only_if_the_judge_accepts_it():
     assert here.history == []
 
 
+def test_nothing_is_judged_twice(monkeypatch):
+    inst, known, best = reference()
+    here, proof, judged, checked = progress(inst), flat(inst), [], []
+
+    def verify(inst, schedule):
+        judged.append(schedule)
+        return FAMILY.verify(inst, schedule)
+
+    def check(inst, certificate):
+        checked.append(certificate)
+        return FAMILY.check(inst, certificate)
+
+    monkeypatch.setattr(here, "family", replace(FAMILY, verify=verify, check=check))
+    here.offer(best)
+    assert here.value == pytest.approx(known["optimum"])
+    bound = here.check(proof)
+    here.proved(bound, lambda: proof)
+    assert settle(here, Level.CERTIFIED, "auto").certified_bound == bound
+    assert (len(judged), len(checked)) == (1, 1)
+    here.check(flat(inst))  # equal, but another one
+    assert len(checked) == 2
+
+
 def test_the_judge_decides_what_an_incumbent_is_worth():
     inst, known, best = reference()
     here = progress(inst)

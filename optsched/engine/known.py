@@ -56,8 +56,12 @@ def begin(progress: Progress, start: Known, method: str) -> None:
     family, instance = progress.family, progress.instance
     question = asked(family, method)
     answers = family.scopes.get(question, lambda _instance, _schedule: True)
-    nothing = () if family.empty is None else Known.of(instance, [family.empty(instance)]).schedules
-    for value, schedule in (*nothing, *start.schedules):
+    nothing = None if family.empty is None else family.empty(instance)
+    if nothing is not None and answers(instance, nothing):
+        verdict = family.verify(instance, nothing)
+        if verdict.value is None or math.isfinite(verdict.value):  # else no number says how bad
+            progress.judged(nothing, verdict)
+    for value, schedule in start.schedules:
         if answers(instance, schedule):
             progress.incumbent(value, schedule)
     at_hand = () if family.opening is None else (family.opening(instance),)

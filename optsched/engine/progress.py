@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cached_property
 
 from optsched.engine.budget import Budget, Limits, Span
 from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
@@ -88,6 +89,12 @@ class Progress:
         self.infeasible = False
         self._ended = False
         self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
+        self._checked: tuple[Frozen, float] | None = None  # the last one, and what it proves
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of the instance; no policy runs beside a search, so that it stays the same."""
+        return self.instance.digest()
 
     @property
     def sign(self) -> int:
@@ -107,7 +114,23 @@ class Progress:
         """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
         if self.value is not None and self._behind(value):
             return
-        verdict: Verdict = self.family.verify(self.instance, schedule)
+        self.judged(schedule, self.family.verify(self.instance, schedule))
+
+    def offer(self, schedule: Schedule | None, *, sure: bool = False) -> None:
+        """Report a schedule, if there is one; where it is not ``sure``, the judge may refuse it."""
+        if schedule is not None:
+            verdict = self.family.verify(self.instance, schedule)
+            if sure or verdict.value is not None:
+                self.judged(schedule, verdict)
+
+    def judged(self, schedule: Schedule, verdict: Verdict) -> None:
+        """Keep a schedule on which the judge has just spoken, if it is better.
+
+        Raises
+        ------
+        RuntimeError
+            The judge refuses it.
+        """
         if verdict.value is None:
             raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
         if self.value is None or improves(
@@ -119,15 +142,6 @@ class Progress:
         ):
             self.value, self.schedule = verdict.value, schedule
             self._record()
-
-    def offer(self, schedule: Schedule | None, *, sure: bool = False) -> None:
-        """Report a schedule, if there is one; where it is not ``sure``, the judge may refuse it."""
-        if schedule is not None:
-            verdict = self.family.verify(self.instance, schedule)
-            if verdict.value is not None:
-                self.incumbent(verdict.value, schedule)
-            elif sure:
-                raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
 
     def _behind(self, value: float) -> bool:
         """Return whether no schedule of this value is better, whatever it looks like."""
@@ -151,6 +165,18 @@ class Progress:
         if ahead > 0 or (now is not None and then is not None and then <= now):
             self.bound, self.certificate, self._proof = bound, certificate, proof
             self._record()
+
+    def check(self, certificate: Frozen) -> float:
+        """Return what a certificate proves: the checker's answer, if it was not just asked.
+
+        Raises
+        ------
+        ValueError
+            The checker refuses it.
+        """
+        if self._checked is None or self._checked[0] is not certificate:
+            self._checked = certificate, self.family.check(self.instance, certificate)
+        return self._checked[1]
 
     def claim(self, solver: Implementation, bound: float) -> None:
         """Note a bound for which there is only a solver's word."""

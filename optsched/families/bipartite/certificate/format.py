@@ -76,12 +76,14 @@ class BipartiteCertificate(Frozen):
         scope: Literal["slots", "stationary"],
         sets: Sequence[tuple[Floats, Floats]],
         assigned: Sequence[int],
+        *,
+        digest: str | None = None,
     ) -> Self:
-        """Round price sets (share (C, K), nu (R * K,)) to the grid."""
+        """Round price sets (share (C, K), nu (R * K,)) to the grid; None: ask for the digest."""
         bits = _bits(inst.arrays.capacity, [nu for _, nu in sets])
         bits += MORE_BITS if scope == "stationary" else BITS
         return cls(
-            instance_sha256=inst.digest(),
+            instance_sha256=inst.digest() if digest is None else digest,
             scope=scope,
             share_bits=BITS,
             nu_bits=bits,

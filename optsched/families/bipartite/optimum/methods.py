@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,6 @@ from optsched.families.bipartite.certificate.format import (
     BipartiteCertificate,
     Enclosed,
     characters,
-    check,
     most_characters,
 )
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
@@ -120,6 +119,20 @@ class _PerSlot:
         decisions, prices = self._of.copy(), self._of.copy()
         (rest,) = np.nonzero(self._of == 0)
         known = self._found[:CANDIDATES]
+        effort.steps(len(rest) * len(known) * inst.arrays.copies)
+        if len(rest):
+            self._lend(rest, known, decisions, prices)
+        made = self._certificate(prices, progress.digest)
+        while characters(made) > most_characters(inst):  # numbers that are longer than the rule
+            prices[prices >= (len(known) + 1) // 2] = 0
+            known = known[: (len(known) + 1) // 2]
+            made = self._certificate(prices, progress.digest)
+        progress.proved(progress.check(made), lambda: made)
+        progress.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
+
+    def _lend(self, rest: Ints, known: Sequence[Solved], decisions: Ints, prices: Ints) -> None:
+        """Write for the patterns ``rest`` which of the known decisions and prices are best."""
+        inst = self._inst
         judge, enclosed = Judge(inst), Enclosed(inst)
         ones = np.ones(inst.arrays.copies, np.int64)
         bounds = [enclosed.bounds(ones, found.share, found.nu) for found in known]
@@ -127,19 +140,11 @@ class _PerSlot:
         rents = np.array([rent for rent, _ in bounds])
         gained = np.array([worth for _, worth in bounds])
         step = max(1, BLOCK // len(known))
-        effort.steps(len(rest) * len(known) * inst.arrays.copies)
         for begin in range(0, len(rest), step):
             here = rest[begin : begin + step]
             jobs = self._patterns[here].astype(np.float64)
             decisions[here] = (jobs @ earned.T).argmax(axis=1)
             prices[here] = (rents + jobs @ gained.T).argmin(axis=1)
-        made = self._certificate(prices)
-        while characters(made) > most_characters(inst):  # numbers that are longer than the rule
-            prices[prices >= (len(known) + 1) // 2] = 0
-            known = known[: (len(known) + 1) // 2]
-            made = self._certificate(prices)
-        progress.proved(check(inst, made), lambda: made)
-        progress.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
 
     def _schedule(self, numbers: Ints) -> BipartiteSchedule:
         needed, renamed = np.unique(numbers[self._which], return_inverse=True)
@@ -150,10 +155,11 @@ class _PerSlot:
             record=None,
         )
 
-    def _certificate(self, numbers: Ints) -> BipartiteCertificate:
+    def _certificate(self, numbers: Ints, digest: str) -> BipartiteCertificate:
         needed, assigned = np.unique(numbers, return_inverse=True)
         sets = [(self._found[k].share, self._found[k].nu) for k in needed]
-        return BipartiteCertificate.of(self._inst, "slots", sets, assigned.ravel().tolist())
+        whose = assigned.ravel().tolist()
+        return BipartiteCertificate.of(self._inst, "slots", sets, whose, digest=digest)
 
 
 def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
@@ -165,8 +171,9 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
     solved = solver.try_to_solve(inst.counts, gap, progress.called_off, units(progress))
     if solved is None:
         return
-    made = BipartiteCertificate.of(inst, "stationary", [(solved.share, solved.nu)], ())
-    progress.proved(check(inst, made), lambda: made)
+    prices = [(solved.share, solved.nu)]
+    made = BipartiteCertificate.of(inst, "stationary", prices, (), digest=progress.digest)
+    progress.proved(progress.check(made), lambda: made)
     progress.incumbent(np.inf, always(inst, solved.y))
 
 
