@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,8 +13,8 @@ from numpy.typing import NDArray
 from optsched.families.bipartite.certificate.format import BITS
 from optsched.families.bipartite.instance import BipartiteArrays, Platform
 from optsched.families.bipartite.instance_utilities import POLY, RECIPROCAL
-from optsched.families.bipartite.optimum.interior import maximize
-from optsched.families.bipartite.optimum.opening import gains_of
+from optsched.families.bipartite.optimum.interior import MOST_ITERATIONS, Whole, maximize
+from optsched.families.bipartite.optimum.opening import CURVED
 from optsched.families.bipartite.policies.projection import Live
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
@@ -24,6 +25,7 @@ DUST = 1e-13  # of the value: amounts that gain less all together are left out
 OVERHEAD = 20  # calls that the preparation of a program is worth
 EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
 MOST_NUMBERS = 200_000_000  # of the matrices, one for each resource
+QUICK = 50.0  # units of effort of the longest solve: so long `supervised` waits, too
 
 
 @dataclass(frozen=True)
@@ -43,8 +45,16 @@ class Solver:
 
     def __init__(self, platform: Platform) -> None:
         self._arrays = platform.arrays
-        self._live = Live(platform.arrays)
-        self._needed = shares_needed(platform.arrays, self._live)
+        self._live = live = Live(platform.arrays)
+        self._whole = Whole.of(live, platform.arrays.copies)
+        self._degrees = np.diff(live.channels.start).astype(np.float64)
+        self._alpha = live.channels.alpha[live.row]
+        kind = live.channels.kind[live.row]  # channels of one kind are beside each other
+        self._curved = [
+            (slice(*np.searchsorted(kind, (which, which + 1))), gained) for which, gained in CURVED
+        ]
+        self._compiled = False  # a thread compiles, since it can be left alone
+        self._needed = shares_needed(platform.arrays, live)
         # they earn nothing whatever they get, and these shares prove it
         self._idle = self._needed.sum(axis=1) <= 1 - platform.arrays.resources * 2.0 ** (1 - BITS)
         spare = np.maximum(0.0, 1.0 - self._needed[self._idle].sum(axis=1, keepdims=True))
@@ -61,7 +71,8 @@ class Solver:
             n_l >= 0: counts, or the jobs of one slot.
         gap : float
         """
-        return self._solved(weight, self._maximized(weight, gap, np.array([0, NEVER])))
+        told, iteration = np.array([0, NEVER]), self._iteration(weight)
+        return self._solved(weight, self._maximized(weight, gap, told, iteration))
 
     def try_to_solve(
         self, weight: NDArray[Any], gap: float, stop: Callable[[], bool], units: float = np.inf
@@ -70,26 +81,32 @@ class Solver:
 
         None: there is nothing.
         """
-        if self._arrays.resources * int((weight > 0).sum()) ** 2 > MOST_NUMBERS:
+        if self._arrays.resources * int(np.count_nonzero(weight > 0)) ** 2 > MOST_NUMBERS:
             return None
-        most = int(min(NEVER, max(1.0, units / self._iteration(weight))))
-        found = supervised(lambda told: self._maximized(weight, gap, told), stop, most=most)
-        if found is None or not np.isfinite(found[3:5]).all():
+        iteration = self._iteration(weight)
+        most = int(min(NEVER, max(1.0, units / iteration)))
+        if self._compiled and MOST_ITERATIONS * iteration <= QUICK:
+            found = self._maximized(weight, gap, np.array([0, most]), iteration)
+        else:
+            found = supervised(
+                lambda told: self._maximized(weight, gap, told, iteration), stop, most=most
+            )
+            self._compiled = found is not None
+        if found is None or not (math.isfinite(found[3]) and math.isfinite(found[4])):
             return None
         return self._solved(weight, found)
 
-    def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints) -> Any:
+    def _maximized(self, weight: NDArray[Any], gap: float, stopped: Ints, iteration: float) -> Any:
         n = np.where(self._idle, 0.0, np.asarray(weight, dtype=np.float64))
-        found = maximize(stopped, n, gap, self._live.channels)
-        effort.spend(effort.CALL * OVERHEAD + found[-1] * self._iteration(weight))
+        found = maximize(stopped, n, gap, self._whole)
+        effort.spend(effort.CALL * OVERHEAD + found[-1] * iteration)
         return found
 
     def _iteration(self, weight: NDArray[Any]) -> float:
         """Return the units of effort of an iteration of the interior point."""
-        many = int(((weight > 0) & ~self._idle).sum())
-        live = self._live.channels
+        many = int(np.count_nonzero((weight > 0) & ~self._idle))
         share = many / max(1, len(weight))  # of the channels and of those in a row
-        rows = np.diff(live.start) * share
+        rows = self._degrees * share
         matrices = self._arrays.resources + 1.0
         steps = EACH * rows.sum() + PAIR * (rows**2).sum() + FACTOR * matrices * many**3
         return effort.CALL + effort.STEP * float(steps)
@@ -97,9 +114,8 @@ class Solver:
     def _solved(self, weight: NDArray[Any], found: Any) -> Solved:
         a, live = self._arrays, self._live
         y, theta, nu, value, bound, iterations = found
-        share = self._shares.copy()
-        some = np.flatnonzero((weight > 0) & ~self._idle)
-        share[some] = theta.T[some] / np.asarray(weight, dtype=np.float64)[some, None]
+        share, some = self._shares.copy(), ((weight > 0) & ~self._idle)[:, None]
+        np.divide(theta.T, np.asarray(weight, dtype=np.float64)[:, None], out=share, where=some)
         prices = np.zeros(len(a.capacity))
         prices[live.order] = nu
         y = live.spread(self._tidied(y, weight, value))
@@ -107,9 +123,10 @@ class Solver:
 
     def _tidied(self, y: Floats, weight: NDArray[Any], value: float) -> Floats:
         """Round amounts down to a few digits, and leave out those that gain next to nothing."""
-        live, row = self._live.channels, self._live.row
-        gains = weight[live.port] * gains_of(live.kind[row], live.alpha[row], y)
-        kept = gains > DUST / max(1, len(y)) * max(value, 0.0)
+        gains = self._alpha * y
+        for part, gained in self._curved:
+            gains[part] = gained(self._alpha[part], y[part])
+        kept = weight[self._whole.port] * gains > DUST / max(1, len(y)) * max(value, 0.0)
         digits = DIGITS - np.floor(np.log10(y, where=kept, out=np.zeros_like(y)))
         grid = 10.0**digits
         return np.where(kept, np.floor(y * grid) / grid, 0.0)

@@ -22,6 +22,8 @@ compiled code need not do need not be compiled.
 
 from __future__ import annotations
 
+from typing import NamedTuple, Self
+
 import numpy as np
 
 from optsched.families.bipartite.optimum.interior_algebra import (
@@ -34,8 +36,8 @@ from optsched.families.bipartite.optimum.interior_algebra import (
     steepen,
     value_of,
 )
-from optsched.families.bipartite.policies.projection import Channels
-from optsched.numbers.arrays import Floats, Ints
+from optsched.families.bipartite.policies.projection import Channels, Live
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
 MOST_ITERATIONS = 150
@@ -48,8 +50,30 @@ MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at t
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
 
+class Whole(NamedTuple):
+    """The live channels of a platform, whatever the weights."""
+
+    channels: Channels
+    port: Ints  # (n,) copy of each channel; as signed numbers, numpy looks up by them at once
+    row: Ints  # (n,) row of each channel
+    resource: Ints  # (n,) resource of each channel
+    limit: Floats  # (n,) limit of each channel, in its resource's unit
+    reached: Flags  # (C,) whether the copy has a channel
+
+    @classmethod
+    def of(cls, live: Live, copies: int) -> Self:
+        """Return the live channels of a platform with so many copies."""
+        channels, port = live.channels, live.channels.port.astype(np.int64)
+        # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
+        limit = np.minimum(channels.upper, 2.0 * channels.capacity[live.row])
+        resource = channels.resource[live.row].astype(np.int64)
+        return cls(
+            channels, port, live.row, resource, limit, np.bincount(port, minlength=copies) > 0
+        )
+
+
 def maximize(
-    stopped: Ints, weight: Floats, tolerance: float, channels: Channels
+    stopped: Ints, weight: Floats, tolerance: float, whole: Whole
 ) -> tuple[Floats, Floats, Floats, float, float, int]:
     """Maximize sum_l weight_l q_l(y) on live channels.
 
@@ -62,8 +86,7 @@ def maximize(
         n_l >= 0.
     tolerance : float
         Relative gap between value and bound at which to stop.
-    channels : Channels
-        Of `projection.Live`.
+    whole : Whole
 
     Returns
     -------
@@ -75,33 +98,30 @@ def maximize(
         What they are worth.
     iterations : int
     """
-    start, port, resource, kind, alpha, beta, upper, capacity = channels
-    best_y, best_nu = np.zeros(len(port)), np.zeros(len(capacity))
+    _, _, resource, kind, alpha, beta, _, capacity = whole.channels
+    best_y, best_nu = np.zeros(len(whole.port)), np.zeros(len(capacity))
     best_theta = np.zeros((len(beta), len(weight)))
+    best_theta[0] = np.where(whole.reached, 0.0, weight)  # without channels prices do not matter
     # ports that have weight and a channel, and the channels of these only
-    chosen = np.zeros(len(weight), bool)
-    chosen[port] = True
-    best_theta[0] = np.where(chosen, 0.0, weight)  # without channels: its prices do not matter
-    chosen &= weight > 0
+    chosen = whole.reached & (weight > 0)
     numbers = np.cumsum(chosen) - 1
-    many = int(chosen.sum())
+    many = int(np.count_nonzero(chosen))
     if many == 0:
         return best_y, best_theta, best_nu, 0.0, 0.0, 0
     scale = float(weight.max())
     n = weight[chosen] / scale
-    where = np.flatnonzero(chosen[port])
-    row = np.repeat(np.arange(len(capacity)), np.diff(start))[where]
-    degrees = np.bincount(row, minlength=len(capacity))
+    where = np.flatnonzero(chosen[whole.port])
+    degrees = np.bincount(whole.row[where], minlength=len(capacity))
     rows = np.flatnonzero(degrees)
     degrees = degrees[rows]
-    c, at = capacity[rows], numbers[port[where]]
-    # a limit at c would take part of the price of the capacity; at 2 c it costs nothing
-    u = np.minimum(upper[where], 2.0 * capacity[row])
+    c, u, at = capacity[rows], whole.limit[where], numbers[whole.port[where]]
+    first = np.zeros(len(rows) + 1, np.uint32)
+    np.cumsum(degrees, out=first[1:])
     program = Program(
         n=n,
-        first=np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint32),
+        first=first,
         at=at.astype(np.uint32),
-        cell=(resource[row].astype(np.int64) * many + at).astype(np.uint32),
+        cell=(whole.resource[where] * many + at).astype(np.uint32),
         resource=resource[rows],
         kind=kind[rows],
         alpha=alpha[rows],

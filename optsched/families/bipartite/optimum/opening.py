@@ -6,6 +6,7 @@ Neither needs a compiled kernel, so both are there before anything has been comp
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -57,13 +58,17 @@ def most_gains(inst: BipartiteInstance) -> Floats:
     return np.bincount(a.port, gains, minlength=a.copies).astype(np.float64)
 
 
+CURVED: tuple[tuple[int, Callable[[Floats, Floats], Floats]], ...] = (
+    # kind, and f(y) of (60) of many channels at once, of alpha and y
+    (LOG, lambda alpha, y: alpha * np.log1p(y)),
+    (RECIPROCAL, lambda alpha, y: y / (alpha * (y + alpha))),
+    (POLY, lambda alpha, y: alpha * y / (np.sqrt(y + 1) + 1)),
+)
+
+
 def gains_of(kind: Ints, alpha: Floats, y: Floats) -> Floats:
     """Return f(y) of (60) of many channels at once."""
     gains = alpha * y
-    for which, gained in (
-        (LOG, alpha * np.log1p(y)),
-        (RECIPROCAL, y / (alpha * (y + alpha))),
-        (POLY, alpha * y / (np.sqrt(y + 1) + 1)),
-    ):
-        gains = np.where(kind == which, gained, gains)
+    for which, gained in CURVED:
+        gains = np.where(kind == which, gained(alpha, y), gains)
     return gains
