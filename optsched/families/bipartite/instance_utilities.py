@@ -16,8 +16,10 @@ from __future__ import annotations
 import math
 from typing import Annotated, Literal
 
+import numpy as np
 from pydantic import AfterValidator, Field
 
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.problem import Frozen
 
@@ -74,6 +76,12 @@ def slope(kind: int, alpha: float, y: float) -> float:
     if kind == POLY:
         return 0.5 * alpha / math.sqrt(y + 1.0)
     return alpha
+
+
+def steepest(kind: Ints, alpha: Floats) -> Floats:
+    """Return f'(0) of many rows, as `slope` does."""
+    slopes = np.where(kind == RECIPROCAL, 1.0 / (alpha * alpha), alpha)
+    return np.where(kind == POLY, 0.5 * alpha, slopes)
 
 
 @kernel(inline="always")

@@ -27,13 +27,13 @@ def shadow_prices(
         sets = np.bincount(certificate.assigned, times, minlength=len(prices))
         total = sets @ prices
     names, k = inst.resources, len(inst.resources)
+    order = np.argsort(-total, kind="stable")[: np.count_nonzero(total > 0)]
     return [
         {
-            "machine": int(row) // k,
-            "name": inst.machines[int(row) // k].name,
-            "resource": names[int(row) % k],
-            "price": float(total[row]),
+            "machine": row // k,
+            "name": inst.machines[row // k].name,
+            "resource": names[row % k],
+            "price": price,
         }
-        for row in np.argsort(-total, kind="stable")
-        if total[row] > 0
+        for row, price in zip(order.tolist(), total[order].tolist(), strict=True)
     ]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.bipartite.instance import BipartiteArrays
-from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, slope
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, slope, steepest
 from optsched.numbers.arrays import Flags, Floats, Ints, Unsigned
 from optsched.numbers.kernels import kernel
 
@@ -226,10 +226,7 @@ class Live:
         self.rest = np.zeros((3, a.resources, a.copies))
         still = np.delete(np.arange(a.channels), alive)
         there = (rows[still] % a.resources, a.port[still])
-        by_row = [
-            slope(k, al, 0.0) for k, al in zip(a.kind.tolist(), a.alpha.tolist(), strict=True)
-        ]
-        steepness = np.array(by_row)[rows[still]]
+        steepness = steepest(a.kind, a.alpha)[rows[still]]
         for sums, amount in zip(
             self.rest, (np.ones(len(still)), steepness, steepness**2), strict=True
         ):
