@@ -103,3 +103,47 @@ def test_what_an_older_version_has_stored_may_be_of_types_that_are_gone(tmp_path
         importlib.invalidate_caches()
         assert importlib.import_module("upgraded").found == 7
     sys.modules.pop("upgraded")
+
+
+PARTS = {
+    "depths": "FACTOR = {factor}\n",
+    "middles": """
+import numpy as np
+from depths import FACTOR
+from optsched.numbers.kernels import kernel
+
+@kernel
+def scaled(x):
+    return {sign} * FACTOR * x
+""",
+    "uppers": """
+from middles import scaled
+from optsched.numbers.kernels import kernel
+
+@kernel
+def first(x):
+    return second(x)
+
+@kernel
+def second(x):
+    return scaled(x) + 0
+""",
+}
+ASK = "from uppers import first; print(first(7), [*first.stats.cache_hits.values()])"
+
+
+@pytest.mark.parametrize("changed", [{"sign": -1}, {"factor": 3}])
+def test_what_is_stored_counts_only_while_all_that_it_holds_is_the_same(tmp_path, changed):
+    """A file that is as it was may hold kernels of others, and their numbers, compiled in."""
+
+    def answer(sign=1, factor=2):
+        for name, text in PARTS.items():
+            (tmp_path / f"{name}.py").write_text(text.format(sign=sign, factor=factor))
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", ASK], capture_output=True, text=True, cwd=tmp_path
+        )
+        return done.stdout.strip() or done.stderr
+
+    assert answer() == "14 []"
+    assert answer() == "14 [1]"
+    assert answer(**changed) == f"{7 * changed.get('sign', 1) * changed.get('factor', 2)} []"

@@ -2,15 +2,18 @@
 
 A kernel is compiled by numba when it is first called, and stored beside its source (or in the
 folder that NUMBA_CACHE_DIR names), so that this happens once on a machine. No clock runs meanwhile
-(see :mod:`optsched.process.clock`).
+(see :mod:`optsched.process.clock`). What is stored holds all kernels that it calls, and the numbers
+that it reads, and counts only while these are the same, too: numba itself looks at the one file.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast, overload
 
+import numpy as np
 from numba import njit
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
@@ -23,6 +26,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 _made: list[Dispatcher[Any]] = []  # every kernel of the modules that are loaded
 _names: list[str] = []  # those that have been compiled, and not only loaded, in this process
 _now: list[str] = []  # the one that is being compiled, and those that wait for it
+_stamps: dict[Dispatcher[Any], str] = {}  # what they and all that is in them are made of
 _unstored: list[str] = []  # those for which numba has found no folder that it can write
 
 
@@ -49,6 +53,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     options = {"no_cfunc_wrapper": True} | options  # nothing calls it from C: saves a sixteenth
     try:
         made = njit(cache=True, **options)(function)
+        _stamp(made)
         _forgive(made)
     except RuntimeError:  # "cannot cache": nothing can be written
         _unstored.append(function.__name__)
@@ -63,6 +68,26 @@ def plain(arguments: T) -> T:
     Numba needs half a microsecond less to look at it.
     """
     return cast(T, tuple(arguments))
+
+
+def _stamp(made: Any) -> None:
+    """Let what is stored count only while all is the same that is compiled into it.
+
+    The digest of its file is joined by what the module has so far of numbers, arrays, named tuples
+    and kernels, from wherever they come: whatever it calls was imported, or is in this file.
+    """
+    file = made._cache._cache_file
+    parts = [file._source_stamp]
+    for name, value in made.py_func.__globals__.items():
+        if isinstance(value, Dispatcher):
+            parts.append((name, _stamps.get(value)))
+        elif isinstance(value, np.ndarray):
+            parts.append((name, value.dtype, value.shape, value.tobytes()))
+        elif isinstance(value, type):
+            parts.append((name, getattr(value, "_fields", ())))
+        elif isinstance(value, int | float):
+            parts.append((name, value))
+    _stamps[made] = file._source_stamp = hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def _forgive(made: Any) -> None:
