@@ -3,8 +3,9 @@
 n workers either sit on one machine with all their parameter servers (PS), at the inner rate, or
 are spread over two or more, at the outer rate. The first is a scan; the second a dynamic program
 over machines whose state is (workers placed, PS placed, one machine used | two or more), since a
-placement that lands on one machine is inner. Machines are visited from the cheapest, until the
-lower bounds of those that are left show that nothing gets cheaper.
+placement that lands on one machine is inner. Machines are visited until lower bounds show that
+those which are left make nothing cheaper: a few from the one on where worker and PS together are
+cheapest, then those with the cheapest of what might still make it cheaper, or of both in turns.
 
 Demands and free amounts are integers in `resources.Units`, held as floats. A *machine* may stand
 for ``count`` equal ones; they are visited one by one.
@@ -24,6 +25,8 @@ from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, cheapest, rooms, unit_prices
 
+WORKER, PS, BOTH = 0, 1, 2  # of what the machine that is visited next has the cheapest
+FEW = 4  # machines that are visited from the one that is cheapest for both on
 LESS = 1.0 - 1e-12  # a cost must be lower by this to replace one that was found before
 
 
@@ -118,91 +121,99 @@ def open_slot(
             ahead[rest] = h
             rest += 1
     visits, reach_w, reach_s = 0, 0, 0  # workers and PS that the machines visited before can hold
-    enough, following = False, -1
-    for turn in range(rest + 1):  # by the price of a worker and a PS; few are visited: no sorting
-        h, at, low = following, -1, np.inf
-        least_w, least_s = np.inf, np.inf  # cheapest single worker and PS on those not yet visited
+    enough, h, wanted = False, -1, BOTH
+    while True:
+        following, following_w, following_s = -1, -1, -1  # places in ahead; few visits: no sorting
+        low, least_w, least_s = np.inf, np.inf, np.inf
         for j in range(rest):
             i = ahead[j]
-            if at < 0 or both[i] < low or (both[i] == low and i < following):
-                at, low, following = j, both[i], i
-            if room[i] >= 1.0:
-                least_w = min(least_w, worker[i])
-            if ps_room[i] >= 1.0:
-                least_s = min(least_s, ps[i])
-        if at >= 0:
-            rest -= 1
-            ahead[at] = ahead[rest]
-        if turn == 0:
-            continue
-        most, w_price, s_price = min(n_max, int(room[h])), worker[h], ps[h]
-        for w in range(most + 1):  # PS that fit beside w workers
-            top = m_max
-            for r in range(resources):
-                left = free[r, h] - w * alpha[r]
-                if left < 0.0:
-                    top = -1
+            if following < 0 or both[i] < low or (both[i] == low and i < ahead[following]):
+                following, low = j, both[i]
+            if room[i] >= 1.0 and (
+                worker[i] < least_w or (worker[i] == least_w and i < ahead[following_w])
+            ):
+                following_w, least_w = j, worker[i]
+            if ps_room[i] >= 1.0 and (
+                ps[i] < least_s or (ps[i] == least_s and i < ahead[following_s])
+            ):
+                following_s, least_s = j, ps[i]
+        if h >= 0:
+            most, w_price, s_price = min(n_max, int(room[h])), worker[h], ps[h]
+            for w in range(most + 1):  # PS that fit beside w workers
+                top = m_max
+                for r in range(resources):
+                    left = free[r, h] - w * alpha[r]
+                    if left < 0.0:
+                        top = -1
+                        break
+                    if beta[r] > 0.0 and left < top * beta[r]:
+                        top = math.floor(left / beta[r])
+                numbers[1, w] = top
+            copies = min(count[h], n_max + m_max)
+            for copy in range(copies):
+                if keep:
+                    visited[visits] = h
+                    for n in range(n_max + 1):
+                        for m in range(m_max + 1):
+                            chosen[visits, 0, n, m], chosen[visits, 1, n, m] = -1, -1
+                for n in range(min(n_max, reach_w + most), -1, -1):
+                    for m in range(min(m_max, reach_s + max(0, numbers[1, 0])), -1, -1):
+                        best = more[n, m]
+                        limit = best * LESS
+                        code = -1
+                        for w in range(max(0, n - reach_w), min(n, most) + 1):
+                            base = w * w_price
+                            first, last = max(0 if w > 0 else 1, m - reach_s), min(m, numbers[1, w])
+                            if w == n and first <= m <= last:  # all of it on this machine
+                                last -= 1
+                                c = base + m * s_price
+                                if c < one[n, m] * LESS:
+                                    one[n, m] = c
+                                    if keep:
+                                        chosen[visits, 0, n, m] = 2 * (w * (m_max + 1) + m)
+                            for s in range(first, last + 1):
+                                c = base + s * s_price
+                                x, y = one[n - w, m - s], more[n - w, m - s]
+                                z = (x if x <= y else y) + c
+                                if z < limit:
+                                    best = z
+                                    limit = z * LESS
+                                    code = 2 * (w * (m_max + 1) + s) + (0 if x <= y else 1)
+                        if code >= 0:
+                            more[n, m] = best
+                            if keep:
+                                chosen[visits, 1, n, m] = code
+                visits += 1
+                reach_w = min(n_max, reach_w + int(room[h]))
+                reach_s = min(m_max, reach_s + int(ps_room[h]))
+                w_left, s_left = least_w, least_s
+                if copy + 1 < copies:
+                    if room[h] >= 1.0:
+                        w_left = min(w_left, w_price)
+                    if ps_room[h] >= 1.0:
+                        s_left = min(s_left, s_price)
+                enough = True
+                for n in range(n_max, 0, -1):
+                    m, found = ps_outer[n], more[n, ps_outer[n]] * LESS
+                    by_worker = not found <= parts[2, n - 1] + w_left + parts[3, m]
+                    by_ps = not found <= parts[2, n] + parts[3, m - 1] + s_left
+                    if by_worker or by_ps:
+                        enough = False
+                        wanted = WORKER if by_worker else PS
+                        if by_worker and by_ps:
+                            wanted = BOTH if visits < FEW else visits % 2
+                        break
+                if enough:
                     break
-                if beta[r] > 0.0 and left < top * beta[r]:
-                    top = math.floor(left / beta[r])
-            numbers[1, w] = top
-        copies = min(count[h], n_max + m_max)
-        for copy in range(copies):
-            if keep:
-                visited[visits] = h
-                for n in range(n_max + 1):
-                    for m in range(m_max + 1):
-                        chosen[visits, 0, n, m], chosen[visits, 1, n, m] = -1, -1
-            for n in range(min(n_max, reach_w + most), -1, -1):
-                for m in range(min(m_max, reach_s + max(0, numbers[1, 0])), -1, -1):
-                    best = more[n, m]
-                    limit = best * LESS
-                    code = -1
-                    for w in range(max(0, n - reach_w), min(n, most) + 1):
-                        base = w * w_price
-                        first, last = max(0 if w > 0 else 1, m - reach_s), min(m, numbers[1, w])
-                        if w == n and first <= m <= last:  # all of it on this machine
-                            last -= 1
-                            c = base + m * s_price
-                            if c < one[n, m] * LESS:
-                                one[n, m] = c
-                                if keep:
-                                    chosen[visits, 0, n, m] = 2 * (w * (m_max + 1) + m)
-                        for s in range(first, last + 1):
-                            c = base + s * s_price
-                            x, y = one[n - w, m - s], more[n - w, m - s]
-                            z = (x if x <= y else y) + c
-                            if z < limit:
-                                best = z
-                                limit = z * LESS
-                                code = 2 * (w * (m_max + 1) + s) + (0 if x <= y else 1)
-                    if code >= 0:
-                        more[n, m] = best
-                        if keep:
-                            chosen[visits, 1, n, m] = code
-            visits += 1
-            reach_w = min(n_max, reach_w + int(room[h]))
-            reach_s = min(m_max, reach_s + int(ps_room[h]))
-            w_left, s_left = least_w, least_s
-            if copy + 1 < copies:
-                if room[h] >= 1.0:
-                    w_left = min(w_left, w_price)
-                if ps_room[h] >= 1.0:
-                    s_left = min(s_left, s_price)
-            enough = True
-            for n in range(n_max, 0, -1):
-                m = ps_outer[n]
-                bound = min(
-                    parts[2, n - 1] + w_left + parts[3, m],
-                    parts[2, n] + parts[3, m - 1] + s_left,
-                )
-                if not more[n, m] * LESS <= bound:
-                    enough = False
-                    break
-            if enough:
-                break
-        if enough:
+        if wanted == WORKER:
+            following = following_w
+        elif wanted == PS:
+            following = following_s
+        if enough or following < 0:
             break
+        h = ahead[following]
+        rest -= 1
+        ahead[following] = ahead[rest]
     outer_last = 0
     for n in range(1, n_max + 1):
         parts[1, n] = more[n, ps_outer[n]]
