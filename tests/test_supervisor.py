@@ -295,11 +295,35 @@ def test_all_processes_of_a_figure_end(folder):
     assert hidden(folder / "figures") == []
 
 
+LAST = """
+import os, signal, sys
+from optsched.cli import supervisor
+
+class Late:
+    pid = os.getpid()  # the worker has another one
+
+    def __del__(self):  # when modules are cleared away, after Python has let go of signals
+        if os.getpid() == self.pid:
+            os.kill(self.pid, signal.SIGTERM)
+
+supervisor.late = Late()
+sys.argv = ["optsched", "--version"]
+supervisor.main()
+"""
+
+
+def test_a_signal_after_the_end_changes_nothing(folder):
+    done = subprocess.run([sys.executable, "-c", LAST], capture_output=True, text=True, cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(("family", "seconds"), sweep(MOMENTS, 3))
 def test_signals_at_any_moment(call, tmp_path, family, seconds):
     made, target = tmp_path / "made.json", tmp_path / "result.json"
     assert call("generate", family, "--preset", "small", "--seed", 1, "-o", made)[0] == 0
     process = start(tmp_path, "solve", made, "--time-limit", 100, "--gap", 0, "-o", target)
+    if sys.platform == "linux":  # a busy machine may take its time to start Python
+        until(lambda: process.poll() is not None or is_listening(process))
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(seconds)
     process.send_signal(signal.SIGTERM)

@@ -48,7 +48,9 @@ def _divide() -> None:
             signal.signal(number, watch.suspend if number == signal.SIGTSTP else watch.end)
         signal.signal(signal.SIGALRM, watch.kill)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        sys.exit(watch.status())
+        status = watch.status()
+        signal.pthread_sigmask(signal.SIG_BLOCK, numbers)  # Python's end would die of one
+        sys.exit(status)
     os.setpgid(0, 0)
     watch_over_me(board)
     from optsched.process.interrupts import die_with, remember_all
