@@ -43,7 +43,7 @@ from optsched.traces.columns import (
     must_be_known,
     read_columns,
 )
-from optsched.traces.formats import inventories, training
+from optsched.traces.formats import inventories, philly, training
 from optsched.traces.lines import Row, header, read_fields
 
 COLUMNS = (
@@ -60,6 +60,7 @@ OWN_OPTIONAL = ("name", "start_seconds", "gpu", "cpu", "memory_gb", "user")
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
     {"cpu", "memory_gb", "gpu", "count"},
+    {*philly.NODES},
     *(set(needed) for needed, _ in inventories.READERS.values()),
 )
 
@@ -74,7 +75,7 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     path : path
-        ``*.swf``; Philly's ``timestamp,duration,num_gpus,...``; Alibaba's
+        ``*.swf``; Philly's ``cluster_job_log``, or ``timestamp,duration,num_gpus,...``; Alibaba's
         ``openb_pod_list_*.csv``; those of `optsched.traces.formats.training`; or one's own
         ``submit_seconds,run_seconds,tasks,...``. Plain or gzip.
 
@@ -92,6 +93,8 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
     path = Path(path)
     if is_swf(path):
         return _finished(path, "SWF", *_swf(path))
+    if philly.is_log(path):
+        return _finished(path, "Philly log", *philly.log(path))
     names = header(path)
     for kind, (needed, read) in READERS.items():
         if {*needed} <= {*names}:

@@ -73,6 +73,18 @@ def read_bytes(path: Path) -> bytes:
     return b"".join(pieces)
 
 
+def begins(path: Path) -> bytes:
+    """Return the first byte of a file, unpacked, that is no white space; nothing of an empty one.
+
+    Raises
+    ------
+    InputError
+        As `read_bytes`.
+    """
+    with _opened(path, lambda: str(path)) as (file, _):
+        return file.read(PIECE).lstrip()[:1]
+
+
 @contextmanager
 def _opened(
     path: Path, place: Callable[[], str]

@@ -5,7 +5,7 @@ The table has one row per class of equal machines, in the order of the file:
     name         str
     count        machines of this class, >= 1
     gpu          GPUs of one machine
-    cpu          cores of one machine
+    cpu          cores of one machine; NaN: not in the list
     memory_gb    memory of one machine, GB of 2^30 bytes; NaN: not in the list
     storage_gb   NaN: not in the list
     nic_gbps     bandwidth of its network card, Gbit/s; NaN: not in the list
@@ -25,7 +25,7 @@ import pandas as pd
 
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, missing_columns, must_be_known, read_columns
-from optsched.traces.formats import inventories
+from optsched.traces.formats import inventories, philly
 from optsched.traces.jobs import READERS as JOBS
 from optsched.traces.lines import Row, header, read_fields
 
@@ -68,6 +68,8 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     path = Path(path)
     if path.name.lower().removesuffix(".gz").endswith(".machines"):
         return _finished(path, "SWF machines", _clusters(path))
+    if philly.is_log(path):
+        raise InputError(f"{path}: is a list of jobs, expected a list of machines")
     names = header(path)
     if any({*jobs} <= {*names} for jobs, _ in JOBS.values()):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
@@ -147,6 +149,7 @@ def _clusters(path: Path) -> Table:
 
 READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
     "Alibaba GPU v2023 nodes": (NODES, _nodes),
+    "Philly machines": (philly.NODES, philly.nodes),
     **inventories.READERS,
     "own machines": (OWN, _own),
 }

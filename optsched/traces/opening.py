@@ -80,13 +80,16 @@ class Tables:
         return inst
 
 
-def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = None) -> Tables:
+def read_tables(
+    jobs: Path, machines: Path | None = None, shapes: Path | None = None, *, whole: bool = True
+) -> Tables:
     """Read a list of jobs, and what there is beside it.
 
     Raises
     ------
     InputError
-        A file cannot be read, or the machines have no memory; the message names it.
+        A file cannot be read; ``whole``, and the machines' cores or memory are not known. The
+        message names it.
     """
     with reading(jobs):
         table = read_jobs(jobs)
@@ -94,20 +97,22 @@ def read_tables(jobs: Path, machines: Path | None = None, shapes: Path | None = 
     if machines is not None:
         with reading(machines):
             listed = read_machines(machines)
-        must_have_memory(machines, listed)
+        if whole:
+            must_be_whole(machines, listed)
     if shapes is not None:
         with reading(shapes):
             drawn_from = read_jobs(shapes)
     return Tables(table, listed, drawn_from)
 
 
-def must_have_memory(path: Path, machines: pd.DataFrame) -> None:
-    """Refuse a list of machines that does not say how much memory they have."""
-    if machines["memory_gb"].isna().any():
-        raise InputError(
-            f"{path}: {machines.attrs['format']} name no memory, expected a list that does "
-            "(family bipartite can do without)"
-        )
+def must_be_whole(path: Path, machines: pd.DataFrame) -> None:
+    """Refuse a list of machines that does not say how many cores and how much memory they have."""
+    for name, what in (("cpu", "cores"), ("memory_gb", "memory")):
+        if machines[name].isna().any():
+            raise InputError(
+                f"{path}: {machines.attrs['format']} name no {what}, expected a list that does "
+                "(family bipartite can do without)"
+            )
 
 
 @contextmanager

@@ -28,6 +28,7 @@ import pandas as pd
 
 from optsched.problem import InputError
 from optsched.traces.columns import SECONDS, Columns, Number, missing_columns, read_columns
+from optsched.traces.formats import philly
 from optsched.traces.jobs import is_swf, read_jobs
 from optsched.traces.lines import MOST_ROWS, header
 
@@ -52,7 +53,7 @@ def read_arrivals(path: Path | str) -> pd.DataFrame:
         right.
     """
     path = Path(path)
-    if not is_swf(path):
+    if not (is_swf(path) or philly.is_log(path)):
         names = header(path)
         if {*PODS} <= {*names}:
             return read_pods(path)

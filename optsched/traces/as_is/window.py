@@ -97,7 +97,7 @@ def _opened(family: str, source: Path, window: Window, _stamp: tuple[int, int]) 
         **{"machines": None, "jobs": None, "slots": None, "slot": "1h"},
         **{"start": "0", "min_tasks": 1, "draw_seed": 0, "as_is": True},
     )
-    tables = read_tables(source, chosen.pop("machines"))
+    tables = read_tables(source, chosen.pop("machines"), whole=False)
     chosen |= {"slot_seconds": seconds(chosen.pop("slot")), "seed": chosen.pop("draw_seed")}
     del chosen["as_is"]
     settings.whole(min_tasks=chosen["min_tasks"])
@@ -172,6 +172,12 @@ def as_it_is(
             "the list of jobs does not say what a task asks for, and --as-is invents nothing; "
             "expected a column gpu, cpu or memory_gb"
         )
+    for name in names:
+        if machines[name].isna().any():
+            raise InputError(
+                f"jobs ask for {name}, and the list of machines ({machines.attrs['format']}) does "
+                "not say how much of it they have; expected a list that does"
+            )
     ends = np.maximum(arrival, np.nan_to_num(recorded)) + -(-np.array(work) // tasks)
     return AsItIs(
         told=(
