@@ -97,6 +97,7 @@ class Bench:
         machines = self.folder / "machines.csv"
         machines.write_text(MACHINES)
         size = ["--jobs", cell["jobs"], "--slot", cell["slot"], "--slots", cell["slots"]]
+        size += ["--start", cell["start"]]
         how = ["--family", cell["family"], "--machines", machines, "--as-is", *size]
         path = self.folder / "month.json"
         watched(["trace", *map(str, [self.trace, *how, "-o", path])], self.folder)
@@ -206,6 +207,7 @@ def main(argv: Sequence[str] | None = None) -> Row:
     p.add_argument("--part", nargs="+", choices=parts, default=parts)
     p.add_argument("--trace", type=Path, help="jobs of a cluster, for part month")
     p.add_argument("--month", type=int, default=720, help="slots of an hour, for part month")
+    p.add_argument("--start", default="0", help="where it begins, for part month")
     options = parse(p, __file__, argv)
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(Path(folder), options.trace)

@@ -109,7 +109,7 @@ def cells(options: Namespace) -> Iterator[Row]:
         if options.trace is None:
             print("month: is left out, since --trace names no file", flush=True)
         else:
-            month = {"jobs": 10_000, "slot": "1h", "slots": options.month}
+            month = {"jobs": 10_000, "slot": "1h", "slots": options.month, "start": options.start}
             yield {"part": "month", "name": options.trace.name, "family": "oasis"} | month | limits
     if "limit" in options.part:
         for family, size in ((f, size) for f, sizes in SIZES.items() for size in sizes):

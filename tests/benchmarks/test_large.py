@@ -17,7 +17,7 @@ PARTS = ["make", *large.PARTS]
 
 
 def options(*parts, trace=None):
-    limits = {"time_limit": 600.0, "short": 10.0, "seeds": 2, "month": 720}
+    limits = {"time_limit": 600.0, "short": 10.0, "seeds": 2, "month": 720, "start": "0"}
     return Namespace(part=list(parts), trace=trace, **limits)
 
 

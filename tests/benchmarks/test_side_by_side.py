@@ -9,6 +9,8 @@ import pytest
 import side_by_side
 import side_tasks
 
+from optsched.families.bot.instance import Application, BotInstance, Link
+
 CHECKOUT = Path(__file__).parents[2]
 SAMPLE = {
     "oracle oasis classes": ("small", {}),
@@ -54,6 +56,31 @@ def test_times_and_results_stand_side_by_side(tmp_path, monkeypatch, wrong):
         "policy, the largest ratio of times": 0.5,
         "results that differ": len({wrong} - {""}),
     }
+
+
+@pytest.mark.parametrize(
+    ("task", "apart", "agree"),
+    [
+        ("optimum bot auto", 5e-6, True),  # a sum of logarithms: what counts is the mean rate
+        ("optimum bot auto", 5e-5, False),
+        ("policy bot adaptive", 5e-6, False),
+    ],
+)
+def test_optima_agree_if_their_gap_is_closed_and_others_if_they_are_equal(task, apart, agree):
+    """The values are near 0, so that both are relatively far apart."""
+    two = BotInstance(speed=(2.0, 1.0), links=(Link(a=0, b=1, forward=1.0, backward=1.0),),
+        applications=(Application(master=0, flop=1.0, bytes=1.0),) * 2)  # fmt: skip
+
+    class Fixed:
+        def __init__(self, value):
+            self.value = value
+
+        def run(self, _task):
+            return {"seconds": 1.0, "values": [self.value], "gap": 0.0}
+
+    for first, second in ((1e-3, 1e-3 + apart), (1e-3 + apart, 1e-3)):
+        sides = {"this": [Fixed(first)], "other": [Fixed(second)]}
+        assert side_by_side.compared(sides, task, 1, two)["different"] is not agree
 
 
 @pytest.mark.exhaustive
