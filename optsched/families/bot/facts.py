@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import nlargest
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -82,19 +84,15 @@ def shadow_prices(inst: BotInstance, certificate: BotCertificate) -> list[Mappin
     """
     if inst.alpha != 1:
         return []
-    prices = certificate.levels[0]
-    found: list[tuple[float, Mapping[str, Any]]] = []
-    for n, price in prices.nodes:
-        found.append((price * inst.speed[n], {"node": n, "resource": "flop/s", "price": price}))
-    for a, price in prices.arcs:
-        worth = price * float(inst.bandwidth[a])
-        found.append((worth, {"link": inst.arc_name(a), "resource": "byte/s", "price": price}))
-    pay = sum(worth for worth, _ in found)
+    prices, wide = certificate.levels[0], inst.bandwidth.tolist()
+    found = [(price * inst.speed[n], n, "flop/s", price) for n, price in prices.nodes]
+    found += [(price * wide[a], a, "byte/s", price) for a, price in prices.arcs]
+    pay = sum(row[0] for row in found)
     factor = float(inst.weights.sum()) / pay if pay > 0 else 1.0
-    found.sort(key=lambda entry: -entry[0])
     return [
-        dict(row) | {"price": row["price"] * factor, "share": worth / pay}
-        for worth, row in found[:MOST]
+        ({"node": i} if resource == "flop/s" else {"link": inst.arc_name(i)})
+        | {"resource": resource, "price": price * factor, "share": worth / pay}
+        for worth, i, resource, price in nlargest(MOST, found, key=itemgetter(0))
         if worth > LEAST * pay
     ]
 

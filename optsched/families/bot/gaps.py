@@ -25,16 +25,15 @@ and T_i is the i-th smallest of all U that are known.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from operator import is_
-from typing import Any
 
 from optsched.families.bot.certificate.bound import LARGEST, attained, log_mean
 from optsched.families.bot.certificate.enclosure import ln
 from optsched.families.bot.certificate.format import BotCertificate, Level, levels
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.instance_alone import alone
+from optsched.families.bot.instance_latest import latest
 from optsched.families.bot.verify import totals
 from optsched.numbers.resources import exact
 
@@ -71,8 +70,8 @@ def distance(
             return 0.0 if value == bound else math.inf
         if schedule is None:
             return _over(Fraction(bound), Fraction(value))
-        proved = [] if certificate is None else _levels(inst, certificate)
-        return _shortfall(inst, _totals(inst, schedule), proved, Fraction(bound))
+        proved = [] if certificate is None else levels(inst, certificate)
+        return _shortfall(inst, totals(inst, schedule), proved, Fraction(bound))
     if schedule is None:
         low = _log_of(inst, math.nextafter(value, -math.inf), up=False)
     else:
@@ -87,7 +86,9 @@ def distance(
     return math.expm1(float(log)) if log < FARTHEST else math.inf
 
 
-def _log_proved(inst: BotInstance, certificate: BotCertificate) -> Fraction:
+@latest
+def _proved(inst: BotInstance, certificate: BotCertificate) -> Fraction:
+    """Return an upper bound of ln M that a certificate proves, for a finite alpha."""
     (level,) = levels(inst, certificate)
     return log_mean(inst, level.pay, level.task)
 
@@ -142,26 +143,19 @@ def _over(top: Fraction, rate: Fraction) -> float:
     return float(abs(min(top / rate - 1, Fraction(LARGEST))))
 
 
-class _Latest:
-    """Remembers what was computed of the last few objects, which never change."""
-
-    def __init__(self, compute: Callable[..., Any]) -> None:
-        self._compute = compute
-        self._known: list[tuple[tuple[Any, ...], Any]] = []
-
-    def __call__(self, *given: Any) -> Any:
-        for others, found in self._known:
-            if len(given) == len(others) and all(map(is_, given, others)):
-                return found
-        found = self._compute(*given)
-        self._known = [(given, found), *self._known[:3]]
-        return found
+@latest
+def _attained(inst: BotInstance, schedule: BotSchedule) -> Fraction | None:
+    """Return a lower bound of ln M of a schedule, for a finite alpha; None: M is 0."""
+    return attained(inst, totals(inst, schedule))
 
 
-# a method asks again and again, whether a gap is closed, of the same schedule and certificate
-_levels, _totals, _proved = _Latest(levels), _Latest(totals), _Latest(_log_proved)
-_attained = _Latest(lambda inst, schedule: attained(inst, totals(inst, schedule)))
-_above = _Latest(lambda inst, bound: _log_of(inst, bound, up=True))
-_alone = _Latest(  # at least what each application could have alone, shape (K,)
-    lambda inst: [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
-)
+@latest
+def _alone(inst: BotInstance) -> list[Fraction]:
+    """Return at least what each application could have alone, shape (K,)."""
+    return [Fraction(alone(inst, k)) * ROUNDED for k in range(len(inst.applications))]
+
+
+@latest
+def _above(inst: BotInstance, bound: float) -> Fraction | None:
+    """Return an upper bound of ln M of a bound."""
+    return _log_of(inst, bound, up=True)

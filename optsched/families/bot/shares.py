@@ -48,9 +48,9 @@ def _users(inst: BotInstance) -> Floats:
     unlimited = np.full(len(inst.speed), np.inf)
     for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
         beyond, _ = _filled(way.order, way.before, unlimited, way.present.astype(np.float64))
-        for n in np.flatnonzero((way.arc >= 0) & (beyond > 0)):
-            used[k, way.arc[n]] = app.bytes > 0
-            used[k, way.arc[n] ^ 1] = max(used[k, way.arc[n] ^ 1], app.return_bytes > 0)
+        there = way.arc[(way.arc >= 0) & (beyond > 0)]  # routes part: each link in one direction
+        used[k, there] = app.bytes > 0
+        used[k, there ^ 1] = app.return_bytes > 0
     return used
 
 

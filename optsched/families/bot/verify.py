@@ -1,10 +1,10 @@
 """The judge of family `bot`, from the definition (10); it knows no model and no policy.
 
-All numbers are the decimals that are written. Loads are added up in decimals of 60 digits, rounded
-upwards: what then fits, fits. Where one does not, it is added up again in fractions, which decide.
-The exponents of these decimals reach so far that no product of floats, no sum, logarithm or power
-of them leaves their range. The value is the nearest float to an objective of 50 digits; one below
-all floats is -inf.
+All numbers are the decimals that are written. Loads are added up in floats first: no term is
+negative, so that a sum errs by no more than rounding can, and what fits by more than that, fits.
+Everything else is added up in fractions, which decide. Totals are exact decimals. The exponents
+of decimals reach so far that no sum, logarithm or power of floats leaves their range. The value is
+the nearest float to an objective of 50 digits; one below all floats is -inf.
 """
 
 from __future__ import annotations
@@ -12,22 +12,23 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
-from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal, Inexact, localcontext
+from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 
 import numpy as np
 
 from optsched.families.bot.instance import BotInstance, BotSchedule
-from optsched.numbers.arrays import Ints
+from optsched.families.bot.instance_latest import latest
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
 
 FAR = 10**6  # exponents; the smallest rate to the power of -99 has one of 32000
-UPWARDS = Context(prec=60, rounding=ROUND_CEILING, Emax=FAR, Emin=-FAR)
 EXACT = Context(prec=1000, Emax=FAR, Emin=-FAR, traps=[Inexact])  # a sum of floats has 700 digits
 NEAREST = Context(prec=50, rounding=ROUND_HALF_EVEN, Emax=FAR, Emin=-FAR)
-FITS = 1 + Decimal(EPS.numerator) / Decimal(EPS.denominator)  # relative: nothing has a natural unit
 LARGEST = sys.float_info.max
+DUST = 1e-280  # more than all that underflows, and nothing beside a capacity: 0, or at least 1e-30
+ROUNDING = 1.001 * 2.0**-53  # of one operation, relatively, or of one number that is read
 
 
 def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
@@ -54,13 +55,14 @@ def verify(inst: BotInstance, schedule: BotSchedule, *, unfinished: bool = False
     return Verdict(value=_objective(inst, totals(inst, schedule)))
 
 
-def totals(inst: BotInstance, schedule: BotSchedule) -> list[Fraction]:
+@latest
+def totals(inst: BotInstance, schedule: BotSchedule) -> tuple[Fraction, ...]:
     """Return the rate rho_k of every application, exactly."""
-    found = [Decimal(0)] * len(inst.applications)
+    found: list[list[str]] = [[] for _ in inst.applications]
+    for _, k, rate in schedule.rates:
+        found[k].append(str(rate))
     with localcontext(EXACT):
-        for _, k, rate in schedule.rates:
-            found[k] += _decimal(rate)
-    return [Fraction(x) for x in found]
+        return tuple(Fraction(sum(map(Decimal, rates), Decimal(0))) for rates in found)
 
 
 def _objective(inst: BotInstance, rates: Sequence[Fraction]) -> float:
@@ -103,17 +105,17 @@ class _Judge:
         """Read the rates; report those of pairs that do not exist, or are given twice."""
         inst = self.inst
         apps, nodes = self.rho.shape
-        seen = np.zeros(self.rho.shape, bool)
+        given = dict[int, float]()  # pair -> rate
         for n, k, rate in self.schedule.rates:
             if n >= nodes or k >= apps:
                 place = f"node {n} of {nodes}, application {k} of {apps} does not exist"
                 yield Violation(equation="10d", place=place, amount=rate)
                 continue
-            if seen[k, n]:
+            if k * nodes + n in given:
                 place = f"node {n}, application {k} is given twice"
                 yield Violation(equation="10d", place=place, amount=rate)
-            seen[k, n] = True
-            self.rho[k, n] = rate
+            given[k * nodes + n] = rate
+        self.rho.ravel()[list(given)] = list(given.values())
         for k, n in zip(*np.nonzero((self.rho > 0) & ~inst.present), strict=True):
             place = f"node {n}, application {k}: {self.why(int(k), int(n))}"
             yield Violation(equation="10d", place=place, amount=float(self.rho[k, n]))
@@ -126,13 +128,11 @@ class _Judge:
 
     def node_loads(self) -> Iterator[Violation]:
         inst = self.inst
-        load = [Decimal(0)] * len(inst.speed)
-        with localcontext(UPWARDS):
+        load = np.zeros(len(inst.speed))
+        with np.errstate(over="ignore"):
             for app, rates in zip(inst.applications, self.rho, strict=True):
-                flop = _decimal(app.flop)
-                for n in np.flatnonzero(rates).tolist():
-                    load[n] += flop * _decimal(float(rates[n]))
-            over = _above(load, inst.speed)
+                load += _used(app.flop, rates)
+            over = self.unsure(load, np.array(inst.speed))
         for n in over:
             used = sum(
                 (
@@ -145,19 +145,27 @@ class _Judge:
 
     def arc_loads(self) -> Iterator[Violation]:
         inst = self.inst
-        load = [Decimal(0)] * (2 * len(inst.links))
-        with localcontext(UPWARDS):
-            for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
-                sent, back = _decimal(app.bytes), _decimal(app.return_bytes)
-                below = _subtree_sums(way.order, way.before, self.rho[k].tolist())
-                for n, arc in enumerate(way.arc.tolist()):
-                    if arc >= 0 and below[n]:
-                        load[arc] += sent * below[n]
-                        load[arc ^ 1] += back * below[n]
-            over = _above(load, inst.bandwidth.tolist())
-        for arc in over:
-            used = self.exact_load(arc)
-            yield from _judged("10c", inst.arc_name(arc), used, float(inst.bandwidth[arc]))
+        load = np.zeros(2 * len(inst.links))
+        with np.errstate(over="ignore"):
+            for app, way, rates in zip(inst.applications, inst.deployments, self.rho, strict=True):
+                below = _subtree_sums(way.order, way.before, rates)
+                routed = np.flatnonzero(way.arc >= 0)
+                arc = way.arc[routed]
+                np.add.at(load, arc, _used(app.bytes, below[routed]))
+                np.add.at(load, arc ^ 1, _used(app.return_bytes, below[routed]))
+            over = self.unsure(load, inst.bandwidth)
+        for place in over:
+            used = self.exact_load(place)
+            yield from _judged("10c", inst.arc_name(place), used, float(inst.bandwidth[place]))
+
+    def unsure(self, load: Floats, capacity: Floats) -> list[int]:
+        """Return where a load that was added up in floats does not surely fit.
+
+        Each rate comes at most once, with its dust; numbers and products are read and rounded.
+        """
+        error = (2 * len(self.schedule.rates) + 16) * ROUNDING
+        found = np.flatnonzero(~(load <= capacity * (1 + float(EPS) - error)))
+        return [int(i) for i in found]
 
     def exact_load(self, arc: int) -> Fraction:
         total = Fraction(0)
@@ -180,24 +188,23 @@ def _judged(equation: str, place: str, used: Fraction, capacity: float) -> Itera
         yield Violation(equation=equation, place=place, amount=amount)
 
 
-def _above(load: Sequence[Decimal], capacity: Sequence[float]) -> list[int]:
-    """Return where a load that was rounded upwards might not fit."""
-    pairs = enumerate(zip(load, capacity, strict=True))
-    return [i for i, (x, c) in pairs if x > _decimal(c) * FITS]  # of 27 digits: exact
+def _used(size: float, rates: Floats) -> Floats:
+    """Return size times rates, and more than what underflows."""
+    if size == 0:
+        return np.zeros(len(rates))
+    return np.asarray(size * rates + DUST * (rates > 0))
 
 
 def _decimal(x: float) -> Decimal:
     return Decimal(str(x))
 
 
-def _subtree_sums(order: Ints, before: Ints, rates: Sequence[float]) -> list[Decimal]:
+def _subtree_sums(order: Ints, before: Ints, rates: Floats) -> Floats:
     """Return for each node what runs there and beyond, seen from the master."""
-    sums = [_decimal(x) for x in rates]
-    last = before.tolist()
-    for node in order[:0:-1].tolist():
-        if sums[node]:
-            sums[last[node]] += sums[node]
-    return sums
+    sums, beyond = rates.tolist(), order[:0:-1]
+    for node, last in zip(beyond.tolist(), before[beyond].tolist(), strict=True):
+        sums[last] += sums[node]
+    return np.array(sums)
 
 
 def _below(order: Ints, before: Ints, top: int) -> Ints:

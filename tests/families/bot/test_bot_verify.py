@@ -8,6 +8,7 @@ from bot_reference import FILES, load, schedule
 
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import verify
+from optsched.numbers.resources import EPS, exact
 
 
 @pytest.fixture
@@ -92,6 +93,45 @@ def test_the_tolerance_is_exact(inst):
     alone = inst.model_copy(update={"links": inst.links, "applications": inst.applications[:1]})
     assert judge(alone, (0, 0, 2.0000000020)).feasible
     assert not judge(alone, (0, 0, 2.0000000021)).feasible
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_floats_decide_nothing_that_is_near_the_limit(seed):
+    """Loads of many parts, a hair below or above what is admitted, and what fractions say."""
+    rng = np.random.default_rng(seed)
+    nodes, back = 40, float(rng.choice([0.0, 0.3]))
+    before = [int(rng.integers(n)) for n in range(1, nodes)]
+    whole = rng.uniform(0.1, 1.0, nodes).round(12)
+    below = [exact(float(x)) for x in whole]
+    for n in range(nodes - 1, 0, -1):
+        below[before[n - 1]] += below[n]
+
+    def width(load):
+        """Return a capacity at which the load is next to what is admitted."""
+        near = float(load / (1 + EPS))
+        return near * (1 + int(rng.integers(-3, 4)) * 2.0**-52)
+
+    sent, turned = exact(0.7), exact(back)
+    links = tuple(
+        Link(a=p, b=n, forward=width(sent * below[n]), backward=width(turned * below[n]))
+        for n, p in enumerate(before, 1)
+    )
+    made = BotInstance(
+        speed=tuple(width(exact(1.3) * exact(float(x))) for x in whole),
+        links=links,
+        applications=(Application(master=0, flop=1.3, bytes=0.7, return_bytes=back),),
+        alpha=0.0,
+    )
+    pairs = [
+        (f"node {n}", exact(1.3) * exact(float(x)), made.speed[n]) for n, x in enumerate(whole)
+    ]
+    for n, (p, link) in enumerate(zip(before, links, strict=True), 1):
+        pairs.append((f"link {p} -> {n}", sent * below[n], link.forward))
+        pairs.append((f"link {n} -> {p}", turned * below[n], link.backward))
+    broken = {place for place, load, limit in pairs if load > exact(limit) * (1 + EPS)}
+    verdict = judge(made, *((n, 0, float(x)) for n, x in enumerate(whole)))
+    assert {v.place for v in verdict.violations} == broken
+    assert 0 < len(broken) < len(pairs)
 
 
 def test_the_smallest_and_the_largest_numbers_are_judged_exactly():

@@ -25,10 +25,12 @@ from decimal import Context, Decimal, Inexact, localcontext
 from fractions import Fraction
 from typing import Annotated, NamedTuple, Self
 
+import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.families.bot.certificate.bound import float_above, log_mean, worth
 from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.instance_latest import latest
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
@@ -129,7 +131,8 @@ def level_bounds(inst: BotInstance, certificate: BotCertificate) -> list[float]:
     return [worth(inst, log_mean(inst, level.pay, level.task)) for level in found]
 
 
-def levels(inst: BotInstance, certificate: BotCertificate) -> list[Level]:
+@latest
+def levels(inst: BotInstance, certificate: BotCertificate) -> tuple[Level, ...]:
     """Return what every level says; each settles more applications than the one before.
 
     Raises
@@ -144,7 +147,7 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> list[Level]:
             f"{count} levels, expected at most {most}: "
             "only max-min fairness has several, one per application"
         )
-    market, apps = _Market(inst), len(inst.applications)
+    market, apps = _market(inst), len(inst.applications)
     found: list[Level] = []
     before: set[int] = set()
     for j, prices in enumerate(certificate.levels):
@@ -164,7 +167,7 @@ def levels(inst: BotInstance, certificate: BotCertificate) -> list[Level]:
         if inst.alpha == "inf" and level.others() == 0:
             raise ValueError(f"level {j}: the tasks of all others are free, expected one to cost")
         found.append(level)
-    return found
+    return tuple(found)
 
 
 class _Market:
@@ -197,27 +200,32 @@ class _Market:
         )
         unit = math.lcm(flop.denominator, there.denominator, back.denominator)
         per_flop, per_byte, per_return = (int(x * unit) for x in (flop, there, back))
-        before, arcs, present = way.before.tolist(), way.arc.tolist(), way.present.tolist()
         route = [0] * len(node)
-        best: int | None = None
-        for n in way.order.tolist():
-            if arcs[n] >= 0:
-                a = arcs[n]
-                route[n] = route[before[n]] + per_byte * arc[a] + per_return * arc[a ^ 1]
-            if present[n]:
-                cost = per_flop * node[n] + route[n]
-                best = cost if best is None or cost < best else best
-        assert best is not None  # an instance has no application without a node
+        if any(arc):
+            step = [per_byte * x for x in arc]
+            if per_return:
+                step = [x + per_return * arc[a ^ 1] for a, x in enumerate(step)]
+            beyond = way.order[1:]
+            last, arcs = way.before[beyond].tolist(), way.arc[beyond].tolist()
+            for n, m, a in zip(beyond.tolist(), last, arcs, strict=True):
+                route[n] = route[m] + step[a]
+        # an instance has no application without a node
+        best = min(per_flop * node[n] + route[n] for n in np.flatnonzero(way.present).tolist())
         return Fraction(best, unit)
+
+
+_market = latest(_Market)
 
 
 def _whole(numbers: Sequence[float]) -> tuple[list[int], int]:
     """Return numbers as integers over a common denominator, a power of ten."""
-    decimals = [Decimal(str(x)) for x in numbers]
-    places = max((-x.as_tuple().exponent for x in decimals), default=0)  # type: ignore[operator]
-    places = max(places, 0)
+    known = dict.fromkeys(numbers)  # many may be equal
     with localcontext(EXACT):
-        return [int(x.scaleb(places)) for x in decimals], 10**places
+        decimals = list(map(Decimal, map(str, known)))
+        finest = sum(decimals, Decimal(0)).as_tuple().exponent  # that of the finest of them
+        assert isinstance(finest, int)  # floats that are finite
+        whole = {x: int(d.scaleb(-finest)) for x, d in zip(known, decimals, strict=True)}
+    return [whole[x] for x in numbers], 10**-finest
 
 
 def _dense(place: str, entries: Sequence[Entry], size: int) -> tuple[list[int], int]:

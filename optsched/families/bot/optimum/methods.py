@@ -52,7 +52,8 @@ def interior(inst: BotInstance, progress: Progress, *, threads: int, seed: int) 
             f"applications of at most {MOST_NUMBERS // 2:,}; expected method conic or auto"
         )
     aim = max(SAFETY * progress.gap_limit, FINEST)
-    found = solve_tree(inst, aim, stop=lambda: progress.stop())
+    enough = progress.gap_limit / 2
+    found = solve_tree(inst, aim, stop=lambda: progress.stop(), enough=enough)
     report(inst, progress, found.rho)
     settle(inst, progress, [Prices.of(found.nodes, found.arcs)])
 

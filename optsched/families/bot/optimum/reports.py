@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.bot.certificate.format import BotCertificate, Prices, check
+from optsched.families.bot.certificate.format import BotCertificate, Prices
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.loads import filled
 from optsched.numbers.arrays import Floats
@@ -28,8 +28,8 @@ def report(inst: BotInstance, progress: Progress, rho: Floats) -> None:
 def settle(inst: BotInstance, progress: Progress, levels: Sequence[Prices]) -> None:
     """Hand over prices; what they prove is the bound."""
     effort.spend(JUDGING[0] + JUDGING[1] * inst.present.size * len(levels))
-    certificate = BotCertificate(instance_sha256=inst.digest(), levels=tuple(levels))
+    certificate = BotCertificate(instance_sha256=progress.digest, levels=tuple(levels))
     try:
-        progress.proved(check(inst, certificate), lambda: certificate)
+        progress.proved(progress.check(certificate), lambda: certificate)
     except ValueError:  # prices of a solver that was stopped may bound nothing
         return

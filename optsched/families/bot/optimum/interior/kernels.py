@@ -18,6 +18,7 @@ Nodes are numbered from the root; `parent[i] < i`. What is written comes last am
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 from optsched.numbers.arrays import Flags, Floats, Ints
@@ -215,3 +216,20 @@ def descend(
             y[i] = force / delta[i]
         for k in range(apps):
             p[i, k] = g[i, k] + pi[i, k] - v[i, k] * y[i]
+
+
+@kernel(error_model="numpy")
+def fastest(rooms: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
+    """Return the largest share of a room or a price that a whole step takes; nan if one is nan.
+
+    ``rooms`` (n,), of capacities and scaled rates, change by ``moved`` (n,); ``prices`` (n,) per
+    unit of these become ``new`` (n,).
+    """
+    most: float = -math.inf
+    for i in range(len(rooms)):
+        used: float = -moved[i] / rooms[i]
+        given: float = 1 - new[i] / prices[i]
+        if math.isnan(used) or math.isnan(given):
+            return math.nan
+        most = max(most, used, given)
+    return most

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from optsched.families.bot.instance import BotInstance
+from optsched.families.bot.optimum.interior.kernels import fastest
 from optsched.families.bot.optimum.interior.steps import System, log_bound, log_mean
 from optsched.families.bot.optimum.interior.tree import Tree
 from optsched.numbers.arrays import Floats
@@ -46,6 +47,7 @@ def solve_tree(
     tolerance: float,
     limit: int = ITERATIONS,
     stop: Callable[[], bool] = lambda: False,
+    enough: float = 0.0,
 ) -> Interior:
     """Maximize the mean rate until the gap of its logarithm is at most ``tolerance``.
 
@@ -58,6 +60,8 @@ def solve_tree(
         Most iterations; 0 gives the start and prices that prove little.
     stop : callable
         Asked after every iteration whether to end early.
+    enough : float
+        Below this gap an iteration that does not halve it is the last one: rounding rules there.
 
     Returns
     -------
@@ -73,6 +77,8 @@ def solve_tree(
             if stopped or search.gap <= tolerance or search.iterations >= limit:
                 break
             if search.iterations - search.progressed > STALL + int(6 * tree.alpha):
+                break
+            if search.gap <= enough and search.slow:
                 break
             search.advance()
             stopped = stop()
@@ -92,6 +98,8 @@ class _Search:
         Between the logarithms of the mean rates, at the best point that was looked at.
     best : tuple
         Its rates (N, K) and prices (3 N,).
+    slow : bool
+        Whether the last look has not halved the gap.
     iterations, progressed : int
         How many there were, and when the gap had last fallen by a tenth, in however many steps.
     """
@@ -106,12 +114,12 @@ class _Search:
         self._y = limited / self._count / (1 - self._load)
         self._z = tree.present / self._count / np.where(tree.present > 0, self._x, 1.0)
         self.gap, self.best = np.inf, (self._x.copy(), np.zeros(len(limited)))
-        self.iterations, self.progressed = 0, 0
+        self.iterations, self.progressed, self.slow = 0, 0, False
         self._mark = np.inf  # the gap when it last fell by a tenth
 
     def look(self) -> None:
         """See what is proven: prices against rates scaled to the largest load."""
-        tree = self._tree
+        tree, self.slow = self._tree, True
         task = self._system.cheapest(self._y)
         if not task.min() > 0:
             return
@@ -119,6 +127,7 @@ class _Search:
         gap = log_bound(tree.log_weights, tree.alpha, self._y.sum(), task)
         gap -= log_mean(tree.log_weights, tree.alpha, self._s / largest)
         if gap < self.gap:
+            self.slow = gap > 0.5 * self.gap
             if gap < 0.9 * self._mark:
                 self._mark, self.progressed = gap, self.iterations
             self.gap, self.best = gap, (self._x / largest, self._y.copy())
@@ -184,7 +193,7 @@ class _Search:
 
 def _longest(rooms: Floats, moved: Floats, prices: Floats, new: Floats) -> float:
     """Return the longest step, at most 1e9, at which no room and no price is negative."""
-    speed = np.concatenate((-moved / rooms, 1 - new / prices)).max()
+    speed = fastest(rooms, moved, prices, new)
     if not np.isfinite(speed):
         raise np.linalg.LinAlgError("rounding has gone too far")
     return float(1 / max(1e-9, speed))
