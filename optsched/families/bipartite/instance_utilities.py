@@ -82,15 +82,3 @@ def steepest(kind: Ints, alpha: Floats) -> Floats:
     """Return f'(0) of many rows, as `slope` does."""
     slopes = np.where(kind == RECIPROCAL, 1.0 / (alpha * alpha), alpha)
     return np.where(kind == POLY, 0.5 * alpha, slopes)
-
-
-@kernel(inline="always")
-def bend(kind: int, alpha: float, y: float) -> float:
-    """Return -f''(y), which is never negative."""
-    if kind == LOG:
-        return alpha / ((y + 1.0) * (y + 1.0))
-    if kind == RECIPROCAL:
-        return 2.0 / ((y + alpha) * (y + alpha) * (y + alpha))
-    if kind == POLY:
-        return 0.25 * alpha / ((y + 1.0) * math.sqrt(y + 1.0))
-    return 0.0

@@ -82,6 +82,8 @@ class BipartiteCertificate(Frozen):
         """Round price sets (share (C, K), nu (R * K,)) to the grid; None: ask for the digest."""
         bits = _bits(inst.arrays.capacity, [nu for _, nu in sets])
         bits += MORE_BITS if scope == "stationary" else BITS
+        every = shares_on_grid(np.concatenate([share for share, _ in sets]), BITS)
+        shares = every.reshape(len(sets), -1).tolist()
         return cls(
             instance_sha256=inst.digest() if digest is None else digest,
             scope=scope,
@@ -89,10 +91,9 @@ class BipartiteCertificate(Frozen):
             nu_bits=bits,
             prices=tuple(
                 Prices.model_construct(
-                    share=tuple(shares_on_grid(share, BITS).ravel().tolist()),
-                    nu=tuple(_whole(np.rint(np.ldexp(nu, bits)))),
+                    share=tuple(share), nu=tuple(_whole(np.rint(np.ldexp(nu, bits))))
                 )
-                for share, nu in sets
+                for share, (_, nu) in zip(shares, sets, strict=True)
             ),
             assigned=tuple(assigned),
         )

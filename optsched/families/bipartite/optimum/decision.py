@@ -21,6 +21,8 @@ from optsched.process import effort
 from optsched.process.background import NEVER, supervised
 
 DIGITS = 10  # of an amount in a decision, rounded down: it stays in Y, and is short in files
+MOST_DIGITS = 308  # after the point, and before it
+TENS = 10.0 ** np.arange(-MOST_DIGITS, MOST_DIGITS + 1.0)
 DUST = 1e-13  # of the value: amounts that gain less all together are left out
 OVERHEAD = 20  # calls that the preparation of a program is worth
 EACH, PAIR, FACTOR = 100, 0.5, 0.2  # steps of an iteration: by channel, by two of a row, by matrix
@@ -51,7 +53,7 @@ class Solver:
         self._alpha = live.channels.alpha[live.row]
         kind = live.channels.kind[live.row]  # channels of one kind are beside each other
         self._curved = [
-            (slice(*np.searchsorted(kind, (which, which + 1))), gained) for which, gained in CURVED
+            (np.searchsorted(kind, (which, which + 1)), gained) for which, gained in CURVED
         ]
         self._compiled = False  # a thread compiles, since it can be left alone
         self._needed = shares_needed(platform.arrays, live)
@@ -123,13 +125,20 @@ class Solver:
 
     def _tidied(self, y: Floats, weight: NDArray[Any], value: float) -> Floats:
         """Round amounts down to a few digits, and leave out those that gain next to nothing."""
-        gains = self._alpha * y
-        for part, gained in self._curved:
-            gains[part] = gained(self._alpha[part], y[part])
-        kept = weight[self._whole.port] * gains > DUST / max(1, len(y)) * max(value, 0.0)
-        digits = DIGITS - np.floor(np.log10(y, where=kept, out=np.zeros_like(y)))
-        grid = 10.0**digits
-        return np.where(kept, np.floor(y * grid) / grid, 0.0)
+        there = np.flatnonzero(y > 0)
+        amounts, alpha = y[there], self._alpha[there]
+        gains = alpha * amounts
+        for bounds, gained in self._curved:
+            part = slice(*np.searchsorted(there, bounds))
+            gains[part] = gained(alpha[part], amounts[part])
+        worth = weight[self._whole.port[there]] * gains
+        kept = worth > DUST / max(1, len(y)) * max(value, 0.0)
+        amounts = amounts[kept]
+        digits = np.minimum(DIGITS - np.floor(np.log10(amounts)), MOST_DIGITS).astype(np.int64)
+        grid = TENS[digits + MOST_DIGITS]
+        tidy = np.zeros_like(y)
+        tidy[there[kept]] = np.floor(amounts * grid) / grid
+        return tidy
 
 
 def shares_needed(a: BipartiteArrays, live: Live) -> Floats:

@@ -27,6 +27,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from optsched.families.bipartite.optimum.interior_algebra import (
+    SUMS,
     Iterate,
     Program,
     dual_value,
@@ -46,6 +47,7 @@ LEAST_STEP = 1e-7
 FLOOR = 1e-5  # of the curvature, relative: a linear gain would make d = 1 / D as large as 1 / mu
 START = 0.1
 LEAST = 1e-15  # of the gains, relative: less cannot be told from 0
+LOOK, FAR = 1e2, 1e4  # times the gap that is asked for: as near, bounds (or the value) are computed
 MARGIN = 1e-4  # of the gains, by which the largest overhead is not reached at the start
 MOST_STALLS = 4  # iterations without a better gap, after which it is given up
 
@@ -134,7 +136,7 @@ def maximize(
     x[:length] = 0.5 * np.minimum(u, np.repeat(c / degrees, degrees))
     iterate = Iterate(
         *(x, z, dx, dz, best),
-        by_channel=np.zeros((4, length)),
+        by_channel=np.zeros((6, length)),
         by_row=np.zeros((2, height)),
         by_cell=np.zeros((4, resources, many)),
         matrices=np.zeros((resources + 2, many, many)),
@@ -193,7 +195,7 @@ def begin(program: Program, iterate: Iterate) -> float:
     return worth
 
 
-@kernel(error_model="numpy", nogil=True)
+@kernel(error_model="numpy", nogil=True, fastmath=SUMS)
 def improve(
     stopped: Ints, tolerance: float, worth: float, program: Program, iterate: Iterate
 ) -> tuple[float, float, int]:
@@ -212,9 +214,11 @@ def improve(
     zl, zu, dy, dzl, dzu = z[:length], z[length:], dx[:length], dz[:length], dz[length:]
     nu, theta = z[2 * length : 2 * length + height], z[2 * length + height :]
     d, g, rise, bent = by_channel[0], by_channel[1], by_channel[2], by_channel[3]
+    to_low, to_high = by_channel[4], by_channel[5]  # 1 / y and 1 / (u - y)
     area, total, summed = by_row[0], by_cell[3], matrices[resources]
     best_value, best_bound = -np.inf, np.inf
     stalls, iterations, step = 0, 0, 1.0
+    value = value_of(y, total, program)
     while True:
         # what is known at this point
         slack = 0.0
@@ -223,10 +227,12 @@ def improve(
         for i in range(2 * length, len(x)):
             slack += x[i] * z[i]
         mu = slack / len(x)
-        value = value_of(y, total, program)
         ending = iterations >= min(MOST_ITERATIONS, stopped[1])
         ending = ending or not step > LEAST_STEP or stopped[0] != 0
-        if slack <= 100.0 * max(tolerance * abs(value), LEAST * worth) or ending:
+        near = slack <= FAR * max(tolerance * abs(value), LEAST * worth)
+        if near or ending:
+            value = value_of(y, total, program)
+        if (near and slack <= LOOK * max(tolerance * abs(value), LEAST * worth)) or ending:
             bound = dual_value(theta, nu, program)
             better = False
             if value > best_value:
@@ -251,7 +257,8 @@ def improve(
             area[r] = 0.0
             for i in range(first[r], first[r + 1]):
                 curve = n[at[i]] * (FLOOR / u[i] * rise[i] + bent[i])
-                d[i] = 1.0 / (curve + zl[i] / y[i] + zu[i] / above[i])
+                to_low[i], to_high[i] = 1.0 / y[i], 1.0 / above[i]
+                d[i] = 1.0 / (curve + zl[i] * to_low[i] + zu[i] * to_high[i])
                 area[r] += d[i]
         reduced(stopped, program, iterate)
         if stopped[0] != 0:
@@ -274,24 +281,23 @@ def improve(
                     if phase == 1:
                         low -= dy[i] * dzl[i]
                         high += dy[i] * dzu[i]
-                    g[i] = (
-                        n[at[i]] * rise[i] - b * theta[cell[i]] - nu[r]
-                        + low / y[i] - high / above[i]
-                    )  # fmt: skip
+                    low *= to_low[i]
+                    high *= to_high[i]
+                    g[i] = n[at[i]] * rise[i] - b * theta[cell[i]] - nu[r] + low - high
                     # what a change of y does not explain of the change of the multipliers
-                    dzl[i] = low / y[i] - zl[i]
-                    dzu[i] = high / above[i] - zu[i]
+                    dzl[i] = low - zl[i]
+                    dzu[i] = high - zu[i]
             solve(centre, phase, program, iterate)
             for i in range(length):
-                dzl[i] -= zl[i] / y[i] * dy[i]
-                dzu[i] += zu[i] / above[i] * dy[i]
+                dzl[i] -= zl[i] * to_low[i] * dy[i]
+                dzu[i] += zu[i] * to_high[i] * dy[i]
                 dx[length + i] = -dy[i]
             step = 1.0 / NEAR
-            for i in range(len(x)):
-                if dx[i] < 0.0:
-                    step = min(step, -x[i] / dx[i])
-                if dz[i] < 0.0:
-                    step = min(step, -z[i] / dz[i])
+            for i in range(len(x)):  # few are in the way: most need no division
+                if x[i] + step * dx[i] < 0.0:
+                    step = -x[i] / dx[i]
+                if z[i] + step * dz[i] < 0.0:
+                    step = -z[i] / dz[i]
             step *= NEAR
             if phase == 0:
                 after = 0.0

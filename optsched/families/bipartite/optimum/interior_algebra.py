@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from optsched.families.bipartite.certificate.surplus import surplus
-from optsched.families.bipartite.instance_utilities import bend, gain, slope
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.arrays import Floats, Ints, Unsigned
 from optsched.numbers.kernels import kernel
 
@@ -41,7 +39,7 @@ class Iterate(NamedTuple):
     dx: Floats  # (size,) a step
     dz: Floats  # (size,)
     best: Floats  # (size,) the best y and, where its multipliers would be, the best nu and theta
-    by_channel: Floats  # (4, length)
+    by_channel: Floats  # (6, length)
     by_row: Floats  # (2, height)
     by_cell: Floats  # (4, K, many)
     matrices: Floats  # (K + 2, many, many)
@@ -51,11 +49,28 @@ class Iterate(NamedTuple):
 def steepen(y: Floats, program: Program, rise: Floats, bent: Floats) -> None:
     """Write f'(y) and -f''(y): ``y``, ``rise`` and ``bent`` (length,) are of channels."""
     first = program.first
-    for r in range(len(program.c)):
+    for r in range(len(program.c)):  # one division for both
         kind, alpha = program.kind[r], program.alpha[r]
-        for i in range(first[r], first[r + 1]):
-            rise[i] = slope(kind, alpha, y[i])
-            bent[i] = bend(kind, alpha, y[i])
+        channels = range(first[r], first[r + 1])
+        if kind == LOG:
+            for i in channels:
+                each = 1.0 / (y[i] + 1.0)
+                rise[i] = alpha * each
+                bent[i] = rise[i] * each
+        elif kind == RECIPROCAL:
+            for i in channels:
+                each = 1.0 / (y[i] + alpha)
+                rise[i] = each * each
+                bent[i] = 2.0 * rise[i] * each
+        elif kind == POLY:
+            for i in channels:
+                each = 1.0 / (y[i] + 1.0)
+                rise[i] = 0.5 * alpha * math.sqrt(each)
+                bent[i] = 0.5 * rise[i] * each
+        else:
+            for i in channels:
+                rise[i] = alpha
+                bent[i] = 0.0
 
 
 @kernel(error_model="numpy")
@@ -200,6 +215,16 @@ def substitute(factor: Floats, x: Floats) -> None:
         x[i] /= factor[i, i]
 
 
+@kernel(error_model="numpy", fastmath=SUMS)
+def times(matrix: Floats, x: Floats, product: Floats) -> None:
+    """Write ``matrix`` (n, n) times ``x`` (n,) into ``product`` (n,): small ones need no BLAS."""
+    for i in range(len(x)):
+        line, total = matrix[i], 0.0
+        for j in range(len(x)):
+            total += line[j] * x[j]
+        product[i] = total
+
+
 @kernel(error_model="numpy")
 def value_of(y: Floats, total: Floats, program: Program) -> float:
     """Return sum_l n_l q_l(y) at ``y`` (length,).
@@ -270,7 +295,7 @@ def solve(centre: float, phase: int, program: Program, iterate: Iterate) -> None
             target = centre - dw[j] * dtheta[j] if phase == 1 else centre
             gamma = target / w[j] - theta[j]
             right[k, p] = gamma * w[j] / theta[j] + beta[k] * right[k, p]
-        np.dot(matrices[k], right[k], product)
+        times(matrices[k], right[k], product)
         for p in range(many):
             side[p] += product[p]
     for p in range(many):
@@ -282,7 +307,7 @@ def solve(centre: float, phase: int, program: Program, iterate: Iterate) -> None
     for k in range(resources):
         for p in range(many):
             right[k, p] -= side[p]
-        np.dot(matrices[k], right[k], product)
+        times(matrices[k], right[k], product)
         for p in range(many):
             dtheta[k * many + p] = product[p]
     for k in range(resources):

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSch
 from optsched.families.bipartite.optimum.decision import Solved, Solver
 from optsched.families.bipartite.optimum.opening import always
 from optsched.families.bipartite.verify import Judge
-from optsched.numbers.arrays import Flags, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import Implementation, Method
 from optsched.process import effort
 from optsched.process.background import supervised
@@ -42,6 +43,7 @@ CANDIDATES = 500  # decisions and prices that are tried for patterns that were n
 BLOCK = 2**22  # numbers that are looked at together
 CONIC = 50_000  # numbers of all decisions up to which the conic solver tries what is open
 REPORTING = 0.25  # time to report what was found / time to find it, at most
+BRACKETS = 30  # characters of a price set without its numbers, at most
 PRICE_CHARACTERS = 12  # of one price in JSON, as a rule at most
 
 
@@ -123,12 +125,22 @@ class _PerSlot:
         if len(rest):
             self._lend(rest, known, decisions, prices)
         made = self._certificate(prices, progress.digest)
-        while characters(made) > most_characters(inst):  # numbers that are longer than the rule
+        while self._long(made):  # numbers that are longer than the rule
             prices[prices >= (len(known) + 1) // 2] = 0
             known = known[: (len(known) + 1) // 2]
             made = self._certificate(prices, progress.digest)
         progress.proved(progress.check(made), lambda: made)
         progress.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
+
+    def _long(self, made: BipartiteCertificate) -> bool:
+        """Return whether a certificate is too long; what surely is not need not be written out."""
+        one, each = made.prices[0], max(float(found.nu.max(initial=0.0)) for found in self._found)
+        longest = max(2**made.share_bits, math.ceil(math.ldexp(each, made.nu_bits))) + 1
+        numbers = len(made.prices) * (len(one.share) + len(one.nu)) + len(made.assigned)
+        names = BRACKETS * (len(made.prices) + 10)
+        if numbers * (len(str(longest)) + 1) + names <= most_characters(self._inst):
+            return False
+        return characters(made) > most_characters(self._inst)
 
     def _lend(self, rest: Ints, known: Sequence[Solved], decisions: Ints, prices: Ints) -> None:
         """Write for the patterns ``rest`` which of the known decisions and prices are best."""
@@ -149,7 +161,7 @@ class _PerSlot:
     def _schedule(self, numbers: Ints) -> BipartiteSchedule:
         needed, renamed = np.unique(numbers[self._which], return_inverse=True)
         return BipartiteSchedule.model_construct(
-            decisions=tuple(tuple(self._found[k].y.tolist()) for k in needed),
+            decisions=tuple(_sparse(self._found[k].y) for k in needed),
             used=tuple(renamed.ravel().tolist()),
             rewards=(),
             record=None,
@@ -160,6 +172,13 @@ class _PerSlot:
         sets = [(self._found[k].share, self._found[k].nu) for k in needed]
         whose = assigned.ravel().tolist()
         return BipartiteCertificate.of(self._inst, "slots", sets, whose, digest=digest)
+
+
+def _sparse(y: Floats) -> tuple[float, ...]:
+    """Return a decision as it is stored; its zeros, most of it, are one number in memory."""
+    there, amounts = np.flatnonzero(y), np.full(len(y), 0.0, object)
+    amounts[there] = y[there]
+    return tuple(amounts.tolist())
 
 
 def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
