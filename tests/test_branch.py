@@ -133,6 +133,35 @@ def test_bound_and_certificate_hold_wherever_it_is_stopped(most):
     assert certified >= best * (1 - 1e-12)
 
 
+@pytest.mark.parametrize("most", range(40))
+def test_it_goes_on_wherever_it_was_stopped(most):
+    """The clock may have ended anything: what was cut short is taken up again, and closes."""
+    inst = random_instance(BRANCHING[0])
+    found, steps = {"value": 0.0}, {"left": most}
+    problem = UnitTree(inst)
+
+    def look(relaxation):
+        schedule = problem.schedule(relaxation)
+        if schedule is not None:
+            found["value"] = max(found["value"], verify(inst, schedule).value)
+
+    def stop():
+        steps["left"] -= 1
+        return steps["left"] < 0
+
+    search = BranchAndPrice(
+        problem,
+        target=lambda: found["value"] * (1 + GAP),
+        stop=stop,
+        proved=lambda _: None,
+        relaxed=look,
+    )
+    search.run()
+    steps["left"] = 10**9
+    assert search.run()
+    assert search.tree.bound() == pytest.approx(optimum(inst), rel=1e-6)
+
+
 def test_machines_are_split_where_numbers_do_not_pack():
     inst = never_fits_together()
     search, problem, _ = tree_of(inst, 50.0)

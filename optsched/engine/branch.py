@@ -190,7 +190,10 @@ class BranchAndPrice:
         if split is None:  # a schedule, which may be the new target: follow it to the end
             self._relax(node)
             if node.bound > self.target():
-                self.stuck.append(k)
+                if self.stop():  # cut short: there may be no more to it than that
+                    self._push(k)
+                else:
+                    self.stuck.append(k)
             return None
         first = len(self.tree.nodes)
         for restrictions in (split.left, split.right):

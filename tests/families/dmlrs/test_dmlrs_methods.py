@@ -211,7 +211,10 @@ def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
 
 
 @pytest.mark.parametrize(("machines", "seed"), [(10, 15), (10, 2)])
-def test_ten_jobs_are_closed_and_certified(machines, seed, monkeypatch):
+@pytest.mark.parametrize("alone", [0.0, 0.1, 60.0])
+def test_ten_jobs_are_closed_and_certified(machines, seed, alone, monkeypatch):
+    """Whether the tree has closed them before CP-SAT looks, or goes on afterwards."""
+    monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.ALONE", alone)
     monkeypatch.setattr("optsched.families.dmlrs.optimum.methods.EARLY", 0.2)  # of CP-SAT
     inst = generate("paper", seed=seed, jobs=10, slots=10, machines=machines, g_unit="Mbit")
     found = solve(inst, time_limit=60)

@@ -4,8 +4,8 @@
 - `branch_and_price`: the same prices in a branching tree;
 - `neighbourhood`: schedules only;
 - `auto`: the program over slots where that is tiny, the tree where it is small, else prices and
-  search in turns; CP-SAT for a while where the whole program is small; what time is left goes to
-  the programs of single solvers;
+  search in turns; where the whole program is small, CP-SAT looks at what a tree has not closed
+  soon, before the tree goes on; what time is left goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
 The tree knows the reading "job" of locality only, everything else both.
@@ -13,7 +13,7 @@ The tree knows the reading "job" of locality only, everything else both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -42,7 +42,8 @@ from optsched.scheduling.board import Plan
 
 SMALL = 400  # job-slots up to which the branching tree pays
 PROGRAM = 5000  # job-slots times machines up to which a whole program is soon written down
-EARLY = 2.0  # seconds of CP-SAT before the tree is grown
+ALONE = 4.0  # seconds in which a tree grows, at most a quarter of what is left, before CP-SAT looks
+EARLY = 2.0  # seconds of CP-SAT before the tree goes on
 CONVERGED = 1e-5  # of column generation, relatively
 FIRST_SEARCH = 0.002  # seconds per job and slot of a short search for schedules
 RESTART_SECONDS = 60.0  # one annealing run of the search
@@ -67,6 +68,7 @@ class _Search:
         self.master: InteriorMaster | None = None
         self.known: Schedule | None = None  # what `progress` last knew
         self.best: dict[int, Plan] = {}
+        self.aside: Callable[[], None] | None = None  # what a tree that takes long waits for, once
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
@@ -193,14 +195,17 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
     search = _Search(inst, progress, threads, seed)
     small = len(inst.jobs) * inst.horizon <= SMALL
     programs = len(inst.jobs) * inst.horizon * len(inst.capacity) <= PROGRAM
+
+    def early() -> None:
+        seconds = min(EARLY, progress.left() / 8)
+        cpsat(inst, progress, threads=threads, seed=seed, seconds=seconds)
+
     if small or programs:
         _prepare(search)
         if small and inst.locality == "job" and not progress.stop():
             search.follow()
-        if programs and not progress.stop():
-            early = min(EARLY, progress.left() / 8)
-            cpsat(inst, progress, threads=threads, seed=seed, seconds=early)
         if small and inst.locality == "job" and not progress.stop():
+            search.aside = early if programs else None
             _branch(search)
         if programs:
             for method in (cpsat, compact):
@@ -218,7 +223,7 @@ def _prepare(search: _Search) -> None:
     progress = search.progress
     search.improve(min(search.short, progress.left() / 8))
     search.generate(progress.left() / 4)
-    search.improve(min(2 * search.short, progress.left() / 8))
+    search.improve(min(search.short, progress.left() / 8))
 
 
 def _worth(plans: Mapping[int, Plan]) -> float:
@@ -236,6 +241,10 @@ def _branch(search: _Search) -> None:
 def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     """Run the tree; a relaxation that is a schedule is reported."""
     progress = search.progress
+    alone = progress.span(min(ALONE, progress.left() / 4))
+
+    def paused() -> bool:
+        return search.aside is not None and alone.over()
 
     def target() -> float:
         return -np.inf if progress.value is None else progress.value * (1 + progress.gap_limit)
@@ -249,7 +258,7 @@ def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     tree = BranchAndPrice(
         problem,
         target=target,
-        stop=progress.stop,
+        stop=lambda: progress.stop() or paused(),
         proved=proved,
         relaxed=relaxed,
         threads=search.threads,
@@ -257,6 +266,10 @@ def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     )
     tree.master.add(search.unit_columns(problem))
     tree.run()
+    if search.aside is not None and paused() and not progress.stop():
+        aside, search.aside = search.aside, None
+        aside()
+        tree.run()
 
 
 def refuse_links(inst: DmlrsInstance) -> None:
