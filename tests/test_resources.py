@@ -51,6 +51,19 @@ def test_rounding_next_to_an_integer(n):
     assert floor_tol(n - far) == n - 1
 
 
+@pytest.mark.parametrize(
+    "x", [0.0, -0.0, 7.0, -3.0, 2.0**53 - 1, 2.0**53, 2.0**60, 1e16, 1e23, 0.1, 1e-300, 5, 2**70]
+)
+def test_numbers_are_what_is_written(x):
+    assert exact(x) == Fraction(str(x))
+
+
+@pytest.mark.parametrize("x", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_no_fraction(x):
+    with pytest.raises(ValueError, match="Invalid literal"):
+        exact(x)
+
+
 def test_decimals_are_read_as_written():
     assert exact(0.1) * 3 == exact(0.3)
     assert ceil_tol(exact(3) * exact(0.1) / exact(0.3)) == 1

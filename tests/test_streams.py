@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from optsched.numbers.streams import Ahead, Streams
+from optsched.numbers.streams import Ahead, Streams, draw_whole
 
 
 def draws(rng):
@@ -24,3 +25,24 @@ def test_streams_in_any_order():
     for attribute, j in [("a", 0), ("a", 1), ("b", 4), ("a", 1), ("a", 0), ("a", 5000), ("b", 5)]:
         assert draws(ahead(attribute, j)) == draws(plain(attribute, j)), (attribute, j)
     assert Ahead(3) != Ahead(4)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32, 2**70])
+def test_first_draws_of_many_jobs(seed):
+    streams, jobs = Streams(seed), range(3, 2000)
+    each = [streams("a", j) for j in jobs]
+    assert streams.randoms("a", jobs, 4).tolist() == [rng.random(4).tolist() for rng in each]
+    limits = np.linspace(1.5, 90.0, len(jobs))
+    expected = [streams("a", j).uniform(1.25, x) for j, x in zip(jobs, limits, strict=True)]
+    assert streams.uniforms("a", jobs, 1.25, limits).tolist() == expected
+
+
+@pytest.mark.parametrize("high", [-4, -3, 5, 2**31, 3 * 2**30, 2**32 - 6, 2**32 - 5, 2**32, 2**40])
+def test_whole_numbers_of_many_jobs(high):
+    streams, jobs = Streams(5), range(200)
+    expected = [draw_whole(streams("a", j), (-4, high)) for j in jobs]
+    assert streams.wholes("a", jobs, -4, high).tolist() == expected
+    each = np.minimum(np.arange(len(jobs)), high)
+    expected = [draw_whole(streams("a", j), (-4, x)) for j, x in zip(jobs, each, strict=True)]
+    assert streams.wholes("a", jobs, -4, each).tolist() == expected
+    assert streams.wholes("a", range(0), -4, high).tolist() == []

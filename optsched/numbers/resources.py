@@ -21,10 +21,16 @@ from optsched.numbers.arrays import Ints
 from optsched.problem import Frozen
 
 EPS = Fraction(1, 10**9)
+WHOLE = 2**53  # below it, a whole float is written with all its digits
 DECIMALS = 9  # the resolution of data is the tolerance of the definition
 
 
 def _nine_decimals(x: float) -> float:
+    return x if x.is_integer() else _rounded(x)
+
+
+@lru_cache(maxsize=2**14, typed=True)  # slow, and most amounts come again and again
+def _rounded(x: float) -> float:
     return round(x, DECIMALS)
 
 
@@ -39,6 +45,8 @@ def exact(x: float) -> Fraction:
     >>> exact(0.1)
     Fraction(1, 10)
     """
+    if -WHOLE < x < WHOLE and x == int(x):
+        return Fraction(int(x))  # the same, and text is slow
     return Fraction(str(x))
 
 
@@ -137,8 +145,8 @@ class Units:
 
     def __init__(self, demands: Sequence[Sequence[float]], resources: int) -> None:
         self.scale = [1] * resources
-        for r, column in enumerate(zip(*demands, strict=True)):
-            for digits in {exact(x).denominator for x in set(column)}:
+        for r in range(resources):
+            for digits in {exact(x).denominator for x in {demand[r] for demand in demands}}:
                 while self.scale[r] % digits:
                     self.scale[r] *= 10
 

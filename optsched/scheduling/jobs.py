@@ -113,10 +113,12 @@ class Totals:
     def __init__(self, resources: int) -> None:
         self._slots: list[dict[float, int]] = [{} for _ in range(resources)]
 
-    def add(self, slots: int, demand: Sequence[float]) -> None:
-        """Add ``demand``, by resource, in so many slots."""
-        for known, amount in zip(self._slots, demand, strict=True):
-            known[amount] = known.get(amount, 0) + slots
+    def add(self, slots: Sequence[int], demands: Sequence[Sequence[float]]) -> None:
+        """Add every one of ``demands``, by resource, in so many slots; many at once are quick."""
+        for r, known in enumerate(self._slots):
+            for demand, n in zip(demands, slots, strict=True):
+                amount = demand[r]
+                known[amount] = known.get(amount, 0) + n
 
     def exact(self) -> list[Fraction]:
         """Return amount x slots by resource, shape (R,)."""

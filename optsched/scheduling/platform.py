@@ -79,9 +79,11 @@ class TrainingInstance(JobsInstance):
     def check_jobs(self, horizon: int, resources: Sequence[str]) -> None:
         """Refuse a job that does not fit the platform."""
         self.check_arrivals(horizon)
+        number = len(resources)
         for i, job in enumerate(self.jobs):
-            for field in ("worker_demand", "ps_demand"):
-                check_shape(resources, f"job {i}: {field}", getattr(job, field))
+            if len(job.worker_demand) != number or len(job.ps_demand) != number:
+                for field in ("worker_demand", "ps_demand"):
+                    check_shape(resources, f"job {i}: {field}", getattr(job, field))
             if job.batch_time == 0 and job.gradient_mb == 0:
                 raise ValueError(
                     f"job {i}: batch_time and gradient_mb are both 0, "

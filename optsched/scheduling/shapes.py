@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.random import Generator
 
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
@@ -57,30 +57,35 @@ class Shapes:
         self.streams, self.pool = streams, pool
         self._known: dict[tuple[bool, float | None], list[Shape]] = {}
 
-    def worker(
-        self, i: int, gpu: float, cpu: float, memory: float, machines: Sequence[MachineClass]
-    ) -> tuple[float, ...]:
-        """Fill the gaps (NaN) in what a worker of job ``i`` asks for.
+    def workers(
+        self, window: pd.DataFrame, machines: Sequence[MachineClass]
+    ) -> list[tuple[float, ...]]:
+        """Fill the gaps (NaN) in what a worker of each job of a window asks for.
 
         The shape is scaled down until it fits on some machine. It has as many GPUs as the worker
         if there is one such. Memory goes with the cores, where these are known.
         """
-        if not any(map(math.isnan, (gpu, cpu, memory))):
-            return round(gpu, 3), round(cpu, 3), round(memory, 3)
-        shape = _pick(self._shapes(gpu), self.streams("worker_demand", i))
-        gpu = shape[0] if math.isnan(gpu) else gpu
-        if math.isnan(cpu):
-            cpu, shape_memory = _fitted(gpu, *shape[1:], machines)
-        else:
-            densest = max(c.capacity[2] / c.capacity[1] for c in machines)
-            shape_memory = cpu * min(shape[2] / shape[1], densest)
-        memory = shape_memory if math.isnan(memory) else memory
-        return round(gpu, 3), round(cpu, 3), round(memory, 3)
+        asked = [_gaps_told(window[name]) for name in ("gpu", "cpu", "memory_gb")]
+        pools = {gpu: self._shapes(math.nan if gpu is None else gpu) for gpu in set(asked[0])}
+        last = np.array([len(pools[gpu]) - 1 for gpu in asked[0]], dtype=np.int64)
+        picked = self.streams.wholes("worker_demand", range(len(window)), 0, last).tolist()
+        known: dict[tuple[Any, ...], tuple[float, ...]] = {}  # jobs of a trace are much alike
+        found = []
+        for key in zip(*asked, picked, strict=True):
+            if key not in known:
+                gpu, cpu, memory = (math.nan if x is None else x for x in key[:3])
+                known[key] = _filled(gpu, cpu, memory, pools[key[0]][key[3]], machines)
+            found.append(known[key])
+        return found
 
-    def server(self, i: int, machines: Sequence[MachineClass]) -> tuple[float, ...]:
-        """Draw what a parameter server of job ``i`` asks for, made to fit on some machine."""
-        _, cpu, memory = _pick(self._shapes(None), self.streams("ps_demand", i))
-        return 0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, machines))
+    def servers(self, jobs: int, machines: Sequence[MachineClass]) -> list[tuple[float, ...]]:
+        """Draw what a parameter server of each job asks for, made to fit on some machine."""
+        fitted = [
+            (0.0, *(round(x, 3) for x in _fitted(0.0, cpu, memory, machines)))
+            for _, cpu, memory in self._shapes(None)
+        ]
+        picked = self.streams.wholes("ps_demand", range(jobs), 0, len(fitted) - 1)
+        return [fitted[k] for k in picked.tolist()]
 
     def _shapes(self, gpu: float | None) -> list[Shape]:
         """Return what a worker with so many GPUs (NaN: not known) may ask for, or (None) a PS."""
@@ -112,8 +117,25 @@ def drawn_demands(window: pd.DataFrame) -> list[str]:
     ]
 
 
-def _pick(pool: Sequence[Shape], rng: Generator) -> Shape:
-    return pool[int(rng.integers(len(pool)))]
+def _gaps_told(column: pd.Series[Any]) -> list[float | None]:
+    """Return the numbers of a column, None where there is none: unlike NaN, it equals itself."""
+    return [None if math.isnan(x) else x for x in column.to_numpy(dtype=np.float64).tolist()]
+
+
+def _filled(
+    gpu: float, cpu: float, memory: float, shape: Shape, machines: Sequence[MachineClass]
+) -> tuple[float, ...]:
+    """Fill the gaps (NaN) in what a worker asks for as ``shape`` has it."""
+    if not any(map(math.isnan, (gpu, cpu, memory))):
+        return round(gpu, 3), round(cpu, 3), round(memory, 3)
+    gpu = shape[0] if math.isnan(gpu) else gpu
+    if math.isnan(cpu):
+        cpu, shape_memory = _fitted(gpu, *shape[1:], machines)
+    else:
+        densest = max(c.capacity[2] / c.capacity[1] for c in machines)
+        shape_memory = cpu * min(shape[2] / shape[1], densest)
+    memory = shape_memory if math.isnan(memory) else memory
+    return round(gpu, 3), round(cpu, 3), round(memory, 3)
 
 
 def _fitted(

@@ -112,25 +112,30 @@ def arrival_slots(window: pd.DataFrame, slots: int) -> list[int]:
     submit = window["submit_seconds"].to_numpy(dtype=np.float64)
     span = submit[-1] - submit[0]
     share = (submit - submit[0]) / span if span > 0 else np.zeros(len(submit))
-    return [int(t) for t in np.minimum(np.floor(share * slots), slots - 1)]
+    found: list[int] = np.minimum(np.floor(share * slots), slots - 1).astype(np.int64).tolist()
+    return found
 
 
 def work_of(window: pd.DataFrame, slot_seconds: float) -> list[int]:
     """Return W = ceil(run_seconds x tasks / slot_seconds), at least 1, for every job."""
     out = []
     slot = exact(slot_seconds)
-    for name, run, tasks in zip(
-        window["name"], window["run_seconds"], window["tasks"], strict=True
-    ):
-        time = exact(float(run))
-        work = ceil_ratio(
-            time.numerator * int(tasks) * slot.denominator, time.denominator * slot.numerator
-        )
-        work = max(1, work)
+    known: dict[tuple[float, int], int] = {}  # jobs of a trace are much alike
+    runs = window["run_seconds"].to_numpy(dtype=np.float64).tolist()
+    for k, key in enumerate(zip(runs, window["tasks"].tolist(), strict=True)):
+        work = known.get(key)
+        if work is None:
+            time = exact(key[0])
+            work = known[key] = max(
+                1,
+                ceil_ratio(
+                    time.numerator * key[1] * slot.denominator, time.denominator * slot.numerator
+                ),
+            )
         if work > MOST_WORK:
             raise InputError(
-                f"job {name}: needs {work} worker-slots, expected at most {MOST_WORK}; choose "
-                "longer slots"
+                f"job {window['name'].iloc[k]}: needs {work} worker-slots, expected at most "
+                f"{MOST_WORK}; choose longer slots"
             )
         out.append(work)
     return out

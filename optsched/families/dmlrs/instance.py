@@ -49,6 +49,7 @@ from optsched.numbers.resources import (
     MachineClass,
     Units,
     ceil_multiples,
+    ceil_ratio,
     ceil_tol,
     equal_machines,
     exact,
@@ -146,9 +147,7 @@ class DmlrsInstance(TrainingInstance, Platform):
                 "the utilities of all jobs are together beyond the largest float, expected a "
                 "larger unit of utility"
             )
-        check_units(
-            self.units_of_demands.capacities([c.capacity for c in self.machines]), LARGEST_UNITS
-        )
+        self._check_capacity(self.machines)
         return self
 
     def platform(self) -> Platform:
@@ -156,11 +155,17 @@ class DmlrsInstance(TrainingInstance, Platform):
         return Platform(**{name: getattr(self, name) for name in Platform.model_fields})
 
     def on(self, machines: Sequence[MachineClass]) -> DmlrsInstance:
-        """Return the instance on other machines; what the jobs need is not computed again."""
+        """Return the instance on other machines; its jobs are neither checked nor weighed again."""
         fields = {name: getattr(self, name) for name in type(self).model_fields}
-        made = DmlrsInstance(**fields | {"machines": tuple(machines)})
-        made.__dict__["needs"] = self.needs
+        public = {name: fields[name] for name in Platform.model_fields}
+        platform = Platform(**public | {"machines": tuple(machines)})
+        self._check_capacity(platform.machines)
+        made = DmlrsInstance.model_construct(**fields | {"machines": platform.machines})
+        made.__dict__.update(needs=self.needs, units_of_demands=self.units_of_demands)
         return made
+
+    def _check_capacity(self, machines: Sequence[MachineClass]) -> None:
+        check_units(self.units_of_demands.capacities([c.capacity for c in machines]), LARGEST_UNITS)
 
     @cached_property
     def needs(self) -> tuple[Needs, ...]:
@@ -183,13 +188,18 @@ class DmlrsInstance(TrainingInstance, Platform):
     def asked(self) -> list[Fraction]:
         """Amount x slots that the jobs ask for as they run fastest, by resource, shape (R,)."""
         total = Totals(len(self.resources))
-        for job, needs, end, pace in zip(
-            self.jobs, self.needs, self.earliest, self.paces, strict=True
-        ):
-            if end is not None:
-                slots = (needs.work << SLOT_BITS) // pace.work
-                total.add(slots * pace.workers, job.worker_demand)
-                total.add(slots * pace.ps, job.ps_demand)
+        able = [
+            (job, (needs.work << SLOT_BITS) // pace.work, pace)
+            for job, needs, end, pace in zip(
+                self.jobs, self.needs, self.earliest, self.paces, strict=True
+            )
+            if end is not None
+        ]
+        total.add(
+            [slots * pace.workers for _, slots, pace in able],
+            [job.worker_demand for job, _, _ in able],
+        )
+        total.add([slots * pace.ps for _, slots, pace in able], [j.ps_demand for j, _, _ in able])
         return [amount / (1 << SLOT_BITS) for amount in total.exact()]
 
     @cached_property
@@ -272,9 +282,10 @@ def ps_table(bandwidth: float, job: DmlrsJob) -> tuple[int, ...]:
 
 @lru_cache(maxsize=2**12, typed=True)
 def _ps_table(bandwidth: float, ps_bandwidth: float, most: int) -> tuple[int, ...]:
-    multiples = ceil_multiples(exact(bandwidth) / exact(ps_bandwidth), most)
-    needed = (max(m, min(n, 1)) for n, m in enumerate(multiples))
-    return tuple(m if m <= n else IMPOSSIBLE for n, m in enumerate(needed))
+    b, big_b = exact(bandwidth), exact(ps_bandwidth)
+    up, down = b.numerator * big_b.denominator, b.denominator * big_b.numerator
+    needed = [max(1, ceil_ratio(n * up, down)) for n in range(1, most + 1)]
+    return (0, *[m if m <= n else IMPOSSIBLE for n, m in enumerate(needed, 1)])
 
 
 def linked_table(job: DmlrsJob) -> tuple[tuple[int, ...], ...]:

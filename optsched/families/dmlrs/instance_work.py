@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
-from optsched.numbers.resources import slack
+from optsched.numbers.resources import EPS
 
 MOST_WORKER_SLOTS = 2**27  # of a job in an instance: its chunks times the horizon
 WORK_BITS = 56  # binary digits of a job's whole work in `kernel_work`
@@ -55,12 +56,13 @@ def exact_work(batches: int, inner_time: Fraction, outer_time: Fraction) -> Work
     >>> small_work(work, 100)  # 3 slots of one worker, or 12 at the outer rate
     Work(total=12, inner=4, outer=1)
     """
-    needed = batches - slack(Fraction(batches))
-    a, c, e = inner_time, outer_time, needed
+    a, c, one = inner_time, outer_time, EPS.denominator
+    common = math.gcd(batches, one)
+    needed, unit = batches // common * (one - 1), one // common  # the quotient: batches (1 - 1e-9)
     return Work(
-        e.numerator * a.numerator * c.numerator,
-        a.denominator * c.numerator * e.denominator,
-        c.denominator * a.numerator * e.denominator,
+        needed * a.numerator * c.numerator,
+        a.denominator * c.numerator * unit,
+        c.denominator * a.numerator * unit,
     )
 
 
@@ -82,6 +84,13 @@ def small_work(work: Work, most: int) -> Work:
     if inner <= 2 * most:
         return Work(total, inner, outer)
     a, b = _least_enough(total, inner, outer, most)
+    inner, outer = _small_rates(inner, outer, most)
+    return Work(inner * a + outer * b, inner, outer)
+
+
+@lru_cache(maxsize=2**10)  # jobs that train the same model have the same rates
+def _small_rates(inner: int, outer: int, most: int) -> tuple[int, int]:
+    """Return a ratio between the neighbours of outer / inner with terms up to ``most``."""
     down, up = _Step(1, 0, inner), _Step(0, 1, outer)
     k = j = 1
     while k or j:
@@ -89,8 +98,7 @@ def small_work(work: Work, most: int) -> Work:
         down = _plus(down, up, k)
         j = min((up.change - 1) // down.change, _fit(up, down, most))
         up = _plus(up, down, j)
-    inner, outer = down.outer + up.outer, down.inner + up.inner
-    return Work(inner * a + outer * b, inner, outer)
+    return down.outer + up.outer, down.inner + up.inner
 
 
 def kernel_work(work: Work) -> Work:

@@ -132,22 +132,22 @@ class OasisInstance(TrainingInstance, Platform):
     @model_validator(mode="after")
     def _jobs_fit_the_platform(self) -> Self:
         self.check_jobs(self.horizon, self.resources)
+        r = self.resources.index("bandwidth") if "bandwidth" in self.resources else None
         for i, job in enumerate(self.jobs):
             if job.worker_bandwidth > job.ps_bandwidth:
                 raise ValueError(
                     f"job {i}: worker_bandwidth {job.worker_bandwidth} is above "
                     f"ps_bandwidth {job.ps_bandwidth}, expected at most that"
                 )
-            if "bandwidth" in self.resources:
-                r = self.resources.index("bandwidth")
-                for field, rate in (
-                    ("worker_demand", "worker_bandwidth"),
-                    ("ps_demand", "ps_bandwidth"),
+            if r is not None:
+                for side, demand, rate in (
+                    ("worker", job.worker_demand[r], job.worker_bandwidth),
+                    ("ps", job.ps_demand[r], job.ps_bandwidth),
                 ):
-                    if abs(getattr(job, field)[r] - getattr(job, rate)) > 1e-9:
+                    if abs(demand - rate) > 1e-9:
                         raise ValueError(
-                            f"job {i}: {field} of bandwidth is {getattr(job, field)[r]}, "
-                            f"expected {rate} {getattr(job, rate)}"
+                            f"job {i}: {side}_demand of bandwidth is {demand}, "
+                            f"expected {side}_bandwidth {rate}"
                         )
         for units, machines in zip(
             self.units_of_sides, (self.worker_machines, self.ps_machines), strict=True
@@ -172,7 +172,19 @@ class OasisInstance(TrainingInstance, Platform):
     @cached_property
     def most(self) -> tuple[int, ...]:
         """The most workers that each job can have in a slot on the empty machines."""
-        return tuple(most_workers(self, job) for job in self.jobs)
+        chunks = np.array([job.chunks for job in self.jobs], dtype=np.int64)
+        workers, servers = (
+            rooms(machines, demands, chunks)
+            for machines, demands in (
+                (self.worker_machines, [job.worker_demand for job in self.jobs]),
+                (self.ps_machines, [job.ps_demand for job in self.jobs]),
+            )
+        )
+        found = np.minimum(workers, chunks).tolist()
+        # b <= B: nobody needs more PS than workers
+        for i in np.flatnonzero(found > servers):
+            found[i] = most_workers(self, self.jobs[i])
+        return tuple(found)
 
     @cached_property
     def asked(self) -> tuple[list[Fraction], list[Fraction]]:
@@ -236,14 +248,27 @@ def _ps_table(worker_bandwidth: float, ps_bandwidth: float, chunks: int) -> tupl
     return tuple(ceil_multiples(exact(worker_bandwidth) / exact(ps_bandwidth), chunks))
 
 
+def rooms(
+    machines: Sequence[MachineClass], demands: Sequence[tuple[float, ...]], most: Ints
+) -> Ints:
+    """Return how many of each demand the machines hold, at most ``most`` on each, shape (I,)."""
+    fits, limit = np.tile(most, (len(machines), 1)), int(most.max(initial=1))
+    for r, column in enumerate(np.array(demands).T):
+        amounts, which = np.unique(column, return_inverse=True)
+        for have, c in zip(fits, machines, strict=True):
+            each = [room((c.capacity[r],), (amount,), limit) for amount in amounts.tolist()]
+            np.minimum(have, np.array(each, dtype=np.int64)[which], out=have)
+    return np.array([c.count for c in machines]) @ fits
+
+
 def most_workers(platform: Platform, job: OasisJob) -> int:
     """Return the most workers that the job can have in a slot on the empty machines: (3)-(7)."""
 
-    def rooms(machines: Sequence[MachineClass], demand: tuple[float, ...]) -> int:
+    def holds(machines: Sequence[MachineClass], demand: tuple[float, ...]) -> int:
         return sum(c.count * room(c.capacity, demand, job.chunks) for c in machines)
 
-    workers = min(job.chunks, rooms(platform.worker_machines, job.worker_demand))
-    servers = rooms(platform.ps_machines, job.ps_demand)
+    workers = min(job.chunks, holds(platform.worker_machines, job.worker_demand))
+    servers = holds(platform.ps_machines, job.ps_demand)
     while ps_for(job, workers) > servers:
         workers -= 1
     return workers
@@ -254,12 +279,19 @@ def demand_totals(
 ) -> tuple[list[Fraction], list[Fraction]]:
     """Return amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
     workers, servers = Totals(resources), Totals(resources)
-    for job, w in zip(jobs, work, strict=True):
-        if w > job.chunks * (horizon - job.arrival):
-            continue
+    able = [
+        (job, w)
+        for job, w in zip(jobs, work, strict=True)
+        if w <= job.chunks * (horizon - job.arrival)
+    ]
+    needed = []
+    for job, w in able:
+        b, big_b = exact(job.worker_bandwidth), exact(job.ps_bandwidth)
+        up, down = b.numerator * big_b.denominator, b.denominator * big_b.numerator
         full, rest = divmod(w, job.chunks)
-        workers.add(w, job.worker_demand)
-        servers.add(full * ps_for(job, job.chunks) + ps_for(job, rest), job.ps_demand)
+        needed.append(full * ceil_ratio(job.chunks * up, down) + ceil_ratio(rest * up, down))
+    workers.add([w for _, w in able], [job.worker_demand for job, _ in able])
+    servers.add(needed, [job.ps_demand for job, _ in able])
     return workers.exact(), servers.exact()
 
 

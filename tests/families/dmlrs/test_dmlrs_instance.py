@@ -48,6 +48,22 @@ def test_bad_data_is_refused_with_its_place(small, job, fields, message):
         changed(small, job, **fields)
 
 
+def test_other_machines(small):
+    first, *others = small.machines
+    machines = (first.model_copy(update={"count": 3}), *others)
+    made = small.on(machines)
+    checked = DmlrsInstance.model_validate(small.model_dump() | {"machines": machines})
+    assert made == checked
+    assert made.digest() == checked.digest()
+    assert (made.needs, made.paces, made.asked) == (checked.needs, checked.paces, checked.asked)
+    with pytest.raises(ValidationError, match="1048577 machines, expected at most"):
+        small.on((first.model_copy(update={"count": 2**20 + 1}),))
+    with pytest.raises(ValueError, match="a capacity divided by the finest decimal of a demand"):
+        changed(small, {"worker_demand": (1e-9, 1.0, 1.0)}).on(
+            (first.model_copy(update={"capacity": (9e8, 1.0, 1.0)}),)
+        )
+
+
 def test_json_round_trip(small):
     assert DmlrsInstance.model_validate_json(small.model_dump_json()) == small
 

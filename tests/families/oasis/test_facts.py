@@ -9,6 +9,7 @@ from optsched.families.oasis.facts import (
     warnings,
 )
 from optsched.families.oasis.instance import OasisInstance, most_workers
+from optsched.families.oasis.sources.presets import generate
 
 
 def job(**changed):
@@ -45,6 +46,14 @@ def test_most_workers_counts_rooms_on_both_sides():
     # 2 per machine by GPU; 1 by memory; 2 PS serve 2 workers; no PS fits
     assert [most_workers(inst, j) for j in inst.jobs] == [4, 2, 2, 0]
     assert fastest(inst) == (2, 4, 4, None)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_most_workers_of_all_jobs_at_once(seed):
+    inst = generate(seed=seed, jobs=60, machines=(12, 2), completable=False)
+    assert inst.most == tuple(most_workers(inst, j) for j in inst.jobs)
+    assert any(n < j.chunks for n, j in zip(inst.most, inst.jobs, strict=True))
+    assert instance().most == ()
 
 
 def test_offered_load_by_hand():

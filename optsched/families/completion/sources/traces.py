@@ -9,8 +9,8 @@ names is drawn, and the instance says so in ``drawn``.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +24,7 @@ from optsched.families.completion.instance import (
 from optsched.families.completion.sources.presets import Settings
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Ahead, Streams, draw_whole
+from optsched.numbers.streams import Streams
 from optsched.problem import InputError, Window
 from optsched.process import talk
 from optsched.traces.opening import read_tables, reading, seconds
@@ -100,17 +100,14 @@ def open_trace(source: Path, window: Window) -> CompletionInstance:
     settings.whole(jobs=jobs, slots=slots, min_tasks=least)
     settings.positive(load=load)
     settings.whole(0, seed=seed)
-    streams = Ahead(seed)
+    streams = Streams(seed)
     table = _speeds(pd.concat(profiles) if profiles else None, streams, jobs)
     some = take_window(_timed(trace, table), jobs, chosen["start"], least)
     named = bool(some["model"].isin(table.index).all())
     arrival = arrival_slots(some, slots)
 
     def made(slot_seconds: float) -> CompletionInstance:
-        listed = [
-            _job(streams, j, row, arrival[j], table, slot_seconds)
-            for j, row in enumerate(some.to_dict("records"))
-        ]
+        listed = _jobs(streams, some, arrival, table, slot_seconds)
         number, reached = _number(listed, slots, load, classes)
         inst = CompletionInstance(
             architecture="ps",
@@ -193,11 +190,9 @@ def _classes(path: Path, machines: pd.DataFrame) -> Classes:
 def _speeds(speeds: pd.DataFrame | None, streams: Streams, jobs: int) -> pd.DataFrame:
     """Return mini-batches per second, one row per model and a column per kind of GPU."""
     if speeds is None:
-        rows = [
-            [RELATIVE[g] * float(streams(f"speed of {g}", j).uniform(0.7, 1.3)) for g in GPUS]
-            for j in range(jobs)
-        ]
-        return pd.DataFrame(rows, columns=list(GPUS), index=[f"drawn {j}" for j in range(jobs)])
+        each = range(jobs)
+        drawn = {g: RELATIVE[g] * streams.uniforms(f"speed of {g}", each, 0.7, 1.3) for g in GPUS}
+        return pd.DataFrame(drawn, index=[f"drawn {j}" for j in each])
     table = speeds.pivot_table(index="model", columns="gpu", values="batches_per_second")
     missing = [g for g in GPUS if g not in table]
     if missing:
@@ -208,44 +203,64 @@ def _speeds(speeds: pd.DataFrame | None, streams: Streams, jobs: int) -> pd.Data
     return table
 
 
-def _job(
+def _jobs(
     streams: Streams,
-    j: int,
-    row: dict[Any, Any],
-    arrival: int,
+    window: pd.DataFrame,
+    arrival: Sequence[int],
     table: pd.DataFrame,
     slot_seconds: float,
-) -> CompletionJob:
-    drawn = int(streams("model", j).integers(len(table)))
-    model = table.loc[row["model"]] if row["model"] in table.index else table.iloc[drawn]
-    batches = max(1.0, float(row["run_seconds"]) * int(row["tasks"]) * float(model[MEASURED_ON]))
-    chunks = max(int(row["tasks"]), _whole(streams, "chunks", j, RANGES.chunks))
-    epochs = min(_whole(streams, "epochs", j, RANGES.epochs), max(1, int(batches // chunks)))
+) -> list[CompletionJob]:
+    """Make the jobs of a window; ``table`` has a row of speeds per model, see `_speeds`."""
+    each = range(len(window))
+
+    def wholes(name: str, limits: tuple[float, float]) -> list[int]:
+        drawn: list[int] = streams.wholes(name, each, int(limits[0]), int(limits[1])).tolist()
+        return drawn
+
+    named = table.index.get_indexer(pd.Index(window["model"]))
+    rows = np.where(named >= 0, named, streams.wholes("model", each, 0, len(table) - 1))
     low, high = RANGES.update_ms
-    ms = streams("update_time", j).uniform(low, high, size=len(PS))
+    speeds = table.to_numpy(dtype=np.float64)[rows]
+    fastest = 1000.0 / speeds.max(axis=1)  # ms of a step
+    ms = low + (high - low) * streams.randoms("update_time", each, len(PS))
     # an update is part of a measured step: the larger part of it is left to the worker
-    fastest = 1000.0 / float(model.max())
-    ms = np.minimum(ms, 0.2 * fastest)
-    return CompletionJob(
-        arrival=arrival,
-        weight=_whole(streams, "weight", j, RANGES.weight),
-        epochs=epochs,
-        chunks=chunks,
-        batches_per_chunk=max(1, round(batches / (epochs * chunks))),
-        batch_time=tuple(round(1.0 / float(model[g]) / slot_seconds, 12) for g in GPUS),
-        update_time=tuple(round(float(x) / 1000 / slot_seconds, 12) for x in ms),
-        gradient_mb=round(_gradient(streams, j, fastest), 3),
+    ms = np.minimum(ms, 0.2 * fastest[:, None])
+    batches = np.maximum(
+        1.0,
+        window["run_seconds"].to_numpy(dtype=np.float64)
+        * window["tasks"].to_numpy()
+        * speeds[:, table.columns.get_loc(MEASURED_ON)],
     )
-
-
-def _gradient(streams: Streams, j: int, fastest_ms: float) -> float:
-    """Draw the size of the gradients, at most what a worker sends in twice the time of a step."""
-    most = 2 * fastest_ms / 1000 * 1.0 / 8 * 1000 / 2  # MB in that time at 1 Gbit/s, both ways
-    return min(float(_whole(streams, "gradient", j, RANGES.gradient_mb)), max(most, 0.001))
-
-
-def _whole(streams: Streams, name: str, j: int, limits: tuple[float, float]) -> int:
-    return draw_whole(streams(name, j), limits)
+    # the gradients take a worker at most twice the time of a step: MB at 1 Gbit/s, both ways
+    most = np.maximum(2 * fastest / 1000 * 1.0 / 8 * 1000 / 2, 0.001)
+    gradients = np.minimum(wholes("gradient", RANGES.gradient_mb), most).tolist()
+    found = []
+    for when, weight, drawn, tasks, epochs, number, times, updates, gradient in zip(
+        arrival,
+        wholes("weight", RANGES.weight),
+        wholes("chunks", RANGES.chunks),
+        window["tasks"].tolist(),
+        wholes("epochs", RANGES.epochs),
+        batches.tolist(),
+        (1.0 / speeds / slot_seconds).tolist(),
+        (ms / 1000 / slot_seconds).tolist(),
+        gradients,
+        strict=True,
+    ):
+        chunks = max(tasks, drawn)
+        epochs = min(epochs, max(1, int(number // chunks)))
+        job = CompletionJob(
+            arrival=when,
+            weight=weight,
+            epochs=epochs,
+            chunks=chunks,
+            batches_per_chunk=max(1, round(number / (epochs * chunks))),
+            batch_time=tuple(round(x, 12) for x in times),
+            update_time=tuple(round(x, 12) for x in updates),
+            gradient_mb=round(gradient, 3),
+        )
+        found.append(job)
+    return found
 
 
 def _number(

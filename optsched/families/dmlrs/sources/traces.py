@@ -7,19 +7,21 @@ instance says so in ``drawn``.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from optsched.families.dmlrs.facts import describe, offered_load, warnings
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.sources.presets import Settings, generate
 from optsched.numbers import settings
-from optsched.numbers.resources import MachineClass, ceil_ratio, exact
-from optsched.numbers.streams import Ahead, Streams
+from optsched.numbers.resources import ceil_ratio, exact
+from optsched.numbers.streams import Streams
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError, Window
 from optsched.scheduling.jobs import transfer_slots
@@ -154,11 +156,19 @@ def from_trace(
     classes = classes_of(tables.listed, ("gpu", "cpu", "memory_gb"))
     models = PROFILES if profiles is None else profiles
     skipped = ", ".join(models.attrs.get("skipped", ()))
-    streams = Ahead(seed)
-    listed = models.to_dict("records")
-    draw = _Draw(streams, slot_seconds, listed, Shapes(streams, tables.shapes), classes)
-    arrivals = arrival_slots(window, slots)
-    drawn = [draw.job(i, row, arrivals[i]) for i, row in enumerate(window.to_dict("records"))]
+    streams = Streams(seed)
+    shapes = Shapes(streams, tables.shapes)
+    drawn = _jobs(
+        streams,
+        window,
+        models,
+        slot_seconds,
+        {
+            "arrival": arrival_slots(window, slots),
+            "worker_demand": shapes.workers(window, classes),
+            "ps_demand": shapes.servers(jobs, classes),
+        },
+    )
     whole = DmlrsInstance(
         slot_seconds=slot_seconds,
         horizon=slots,
@@ -178,53 +188,78 @@ def from_trace(
 
 
 @dataclass(frozen=True)
-class _Draw:
-    """Makes jobs of rows of the table; what a row does not name is drawn."""
+class _Model:
+    """What jobs of a model have in common; times are in slots."""
 
-    streams: Streams
-    slot_seconds: float
-    profiles: list[dict[Hashable, Any]]
-    shapes: Shapes
-    machines: tuple[MachineClass, ...]
+    batch_time: float
+    gradient_mb: float
+    batches: int
+    inner_bandwidth: float
+    outer_bandwidth: float
+    batch: Fraction  # a mini-batch and its gradients, at the inner rate
 
-    def job(self, i: int, row: dict[Hashable, Any], arrival: int) -> DmlrsJob:
-        """Make job ``i``."""
-        tasks = int(row["tasks"])
-        model = self.profiles[int(self.streams("model", i).integers(len(self.profiles)))]
-        inner, outer = round(float(model["inner_gbps"]), 6), round(float(model["outer_gbps"]), 6)
-        batch_time = round(float(model["batch_seconds"]) / self.slot_seconds, 12)
-        gradient = round(float(model["gradient_mb"]), 6)
-        low = max(RANGES.ps_bandwidth[0], inner)
-        high = max(RANGES.ps_bandwidth[1], inner)
-        ps = max(inner, round(float(self.streams("ps_bandwidth", i).uniform(low, high)), 2))
-        run, slot = exact(float(row["run_seconds"])), exact(self.slot_seconds)
+    @classmethod
+    def of(cls, row: Mapping[Any, Any], slot_seconds: float) -> _Model:
+        """Round the constants of a row of the profiles."""
+        inner, gradient = round(float(row["inner_gbps"]), 6), round(float(row["gradient_mb"]), 6)
+        batch_time = round(float(row["batch_seconds"]) / slot_seconds, 12)
+        return cls(
+            batch_time,
+            gradient,
+            int(row["batches"]),
+            inner,
+            round(float(row["outer_gbps"]), 6),
+            exact(batch_time) + 2 * transfer_slots(gradient, inner, slot_seconds),
+        )
+
+
+def _jobs(
+    streams: Streams,
+    window: pd.DataFrame,
+    profiles: pd.DataFrame,
+    slot_seconds: float,
+    columns: Mapping[str, Sequence[Any]],
+) -> list[DmlrsJob]:
+    """Make the jobs of a window; ``columns`` are their other fields."""
+    models = [_Model.of(row, slot_seconds) for row in profiles.to_dict("records")]
+    each, slot = range(len(window)), exact(slot_seconds)
+    which = streams.wholes("model", each, 0, len(models) - 1)
+    inner = np.array([model.inner_bandwidth for model in models])[which]
+    low, high = (np.maximum(x, inner) for x in RANGES.ps_bandwidth)
+    ps_rates = streams.uniforms("ps_bandwidth", each, low, high).tolist()
+    runs = window["run_seconds"].to_numpy(dtype=np.float64).tolist()
+    utility, found = Inverse(), []
+    for i, (m, run, tasks, ps_rate, *rest) in enumerate(
+        zip(
+            which.tolist(), runs, window["tasks"].tolist(), ps_rates, *columns.values(), strict=True
+        )
+    ):
+        model, time = models[m], exact(run)
         # worker-slots, in whole numbers, since fractions are slow
-        work, unit = run.numerator * tasks * slot.denominator, run.denominator * slot.numerator
+        work, unit = time.numerator * tasks * slot.denominator, time.denominator * slot.numerator
         if work > MOST_WORK * unit:
             raise InputError(
-                f"job {row['name']}: needs {work / unit:g} worker-slots, expected at most "
-                f"{MOST_WORK}; choose longer slots"
+                f"job {window['name'].iloc[i]}: needs {work / unit:g} worker-slots, expected at "
+                f"most {MOST_WORK}; choose longer slots"
             )
-        batch = exact(batch_time) + 2 * transfer_slots(gradient, inner, self.slot_seconds)
+        batch = model.batch
         batches = max(1, ceil_ratio(work * batch.denominator, unit * batch.numerator))
-        epoch = min(int(model["batches"]), batches)  # a short job trains part of one
+        epoch = min(model.batches, batches)  # a short job trains part of one
         per_chunk = max(1, round(epoch / tasks))
-        return DmlrsJob(
-            arrival=arrival,
+        job = DmlrsJob(
             epochs=max(1, round(batches / (per_chunk * tasks))),
             chunks=tasks,
             batches_per_chunk=per_chunk,
-            batch_time=batch_time,
-            gradient_mb=gradient,
-            inner_bandwidth=inner,
-            outer_bandwidth=outer,
-            ps_bandwidth=ps,
-            worker_demand=self.shapes.worker(
-                i, row["gpu"], row["cpu"], row["memory_gb"], self.machines
-            ),
-            ps_demand=self.shapes.server(i, self.machines),
-            utility=Inverse(),
+            batch_time=model.batch_time,
+            gradient_mb=model.gradient_mb,
+            inner_bandwidth=model.inner_bandwidth,
+            outer_bandwidth=model.outer_bandwidth,
+            ps_bandwidth=max(model.inner_bandwidth, round(ps_rate, 2)),
+            utility=utility,
+            **dict(zip(columns, rest, strict=True)),
         )
+        found.append(job)
+    return found
 
 
 def _drawn(window: pd.DataFrame, profiles: pd.DataFrame | None) -> tuple[str, ...]:

@@ -200,19 +200,24 @@ def generate(
         draws = _Draws(s, streams, slots)
         block = draws.of_jobs(some)
         likely = block.may_finish(platform).reshape(len(some), FEW)
-        for k, rng in enumerate(streams.each("utility", some)):
+        found, later = [], []
+        for k in range(len(some)):
             if completable:
                 mine = (block.part(slice(k * FEW, (k + 1) * FEW)), likely[k])
                 job, rejected = _first_completable(draws, mine, platform, some[k])
                 redrawn += rejected
             else:
                 job = block.job(k * FEW)
-            run = 0
+            found.append(job)
             if s.shifted:
                 most = most_workers(platform, job) or job.chunks
-                run = -(-job_work(job, slot_seconds) // most) - 1
-            utility = draw_utility(rng, s.target, priority, mix, later=run)
-            drawn.append(job.model_copy(update={"utility": utility}))
+                later.append(-(-job_work(job, slot_seconds) // most) - 1)
+        four = streams.randoms("utility", some, 4)
+        utilities = draw_utilities(four, s.target, priority, mix, later)
+        drawn += [
+            job.model_copy(update={"utility": utility})
+            for job, utility in zip(found, utilities, strict=True)
+        ]
     return OasisInstance(
         **{name: getattr(platform, name) for name in Platform.model_fields},
         jobs=tuple(drawn),
@@ -262,27 +267,32 @@ def _arrivals(centre: Floats, rng: Generator, slots: int, n: int) -> Ints:
     return np.asarray(when * slots, dtype=np.int64)
 
 
-def draw_utility(
-    rng: Generator,
+def draw_utility(rng: Generator, target: Range) -> Sigmoid:
+    """Draw gamma_1, gamma_2 and gamma_3 of a sigmoid: Sec. V-A."""
+    return draw_utilities(rng.random((1, 4)), target)[0]
+
+
+def draw_utilities(
+    drawn: Floats,
     target: Range,
     priority: Range = (1.0, 100.0),
     mix: Sequence[float] = MIX,
-    later: int = 0,
-) -> Sigmoid:
-    """Draw gamma_1, gamma_2 and gamma_3 of a sigmoid, the last some slots ``later``: Sec. V-A."""
-    scale, kind, decay, delay = rng.random(4)
-    if kind < mix[0]:
-        gamma_2 = 0.0
-    elif kind < mix[0] + mix[1]:
-        gamma_2 = 0.01 + decay * (1 - 0.01)
-    else:
-        gamma_2 = 4 + decay * (6 - 4)
-    slots = float(round(target[0] + delay * (target[1] - target[0]), 2))
-    return Sigmoid(
-        scale=round(priority[0] + scale * (priority[1] - priority[0]), 2),
-        decay=round(gamma_2, 3),
-        target=round(slots + later, 2),
-    )
+    later: Sequence[int] = (),
+) -> list[Sigmoid]:
+    """Make sigmoids of four numbers of [0, 1) each: gamma_1 to gamma_3 of Sec. V-A.
+
+    The last is as many slots ``later`` as it says.
+    """
+    scale, kind, decay, delay = drawn.T
+    gamma_1 = np.round(priority[0] + scale * (priority[1] - priority[0]), 2)
+    gamma_2 = np.where(kind < mix[0] + mix[1], 0.01 + decay * (1 - 0.01), 4 + decay * (6 - 4))
+    gamma_2 = np.round(np.where(kind < mix[0], 0.0, gamma_2), 3)
+    slots = np.round(target[0] + delay * (target[1] - target[0]), 2).tolist()
+    gamma_3 = [round(x + n, 2) for x, n in zip(slots, later, strict=True)] if later else slots
+    return [
+        Sigmoid(scale=a, decay=b, target=c)
+        for a, b, c in zip(gamma_1.tolist(), gamma_2.tolist(), gamma_3, strict=True)
+    ]
 
 
 @dataclass(frozen=True)

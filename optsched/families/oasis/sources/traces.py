@@ -8,8 +8,8 @@ epochs, gradients or utility. What it does not name is drawn, and the instance s
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,10 @@ from optsched.families.oasis.instance import (
     OasisSchedule,
     demand_totals,
 )
-from optsched.families.oasis.sources.presets import NIC, Range, Settings, draw_utility, generate
+from optsched.families.oasis.sources.presets import NIC, Range, Settings, draw_utilities, generate
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Ahead, Streams, draw_whole
+from optsched.numbers.streams import Streams
 from optsched.problem import Window
 from optsched.scheduling.jobs import transfer_slots
 from optsched.scheduling.shapes import MACHINES, Shapes, drawn_demands
@@ -69,13 +69,14 @@ def _as_is(said: AsItIs) -> OasisInstance:
     Nothing is invented but the utility: what the trace does not name, a task does not ask for. A
     job is its tasks; its parameter server (PS) sits beside the machines of the list.
     """
-    streams, target = Ahead(said.seed), Settings().target
-    jobs = []
-    for i, work in enumerate(said.work):
-        known = said.job(i)
-        later = -(-work // known["chunks"]) - 1
-        utility = draw_utility(streams("utility", i), target, later=later)
-        jobs.append(OasisJob(**known, worker_bandwidth=1.0, utility=utility))
+    known = [said.job(i) for i in range(len(said.work))]
+    later = [-(-work // job["chunks"]) - 1 for work, job in zip(said.work, known, strict=True)]
+    draws = Streams(said.seed).randoms("utility", range(len(known)), 4)
+    utilities = draw_utilities(draws, RANGES.target, later=later)
+    jobs = [
+        OasisJob(**job, worker_bandwidth=1.0, utility=utility)
+        for job, utility in zip(known, utilities, strict=True)
+    ]
     nothing = (0.0,) * len(said.units)
     return OasisInstance(
         **said.platform(),
@@ -151,14 +152,22 @@ def from_trace(
     settings.positive(load=load, slot_seconds=slot_seconds)
     settings.whole(0, seed=seed)
     window = take_window(tables.jobs, jobs, start, min_tasks)
-    streams = Ahead(seed)
+    streams = Streams(seed)
     work = work_of(window, slot_seconds)
-    arrival = arrival_slots(window, slots)
     workers, servers, drawn_machines = host_classes(tables.listed, streams)
     shapes = Shapes(streams, tables.shapes)
-    draw = _Draw(streams, slot_seconds, shapes, priority, workers, servers)
+    demands = shapes.workers(window, workers), shapes.servers(jobs, servers)
+    columns = _drawn_columns(streams, window, work, slot_seconds, priority)
     trace_jobs = [
-        draw.job(i, row, work[i], arrival[i]) for i, row in enumerate(window.to_dict("records"))
+        OasisJob(
+            arrival=arrival,
+            worker_demand=(*worker, values["worker_bandwidth"]),
+            ps_demand=(*server, values["ps_bandwidth"]),
+            **values,
+        )
+        for arrival, worker, server, values in zip(
+            arrival_slots(window, slots), *demands, columns, strict=True
+        )
     ]
     totals = demand_totals(trace_jobs, work, slots, len(RESOURCES))
     return OasisInstance(
@@ -202,75 +211,72 @@ def _classes(table: pd.DataFrame, streams: Streams, stream: str) -> tuple[Machin
     return classes_of(table.assign(nic_gbps=nic), ("gpu", "cpu", "memory_gb", "nic_gbps"))
 
 
-@dataclass(frozen=True)
-class _Draw:
-    """Makes jobs of rows of the table; what a row does not name is drawn."""
+def _drawn_columns(
+    streams: Streams,
+    window: pd.DataFrame,
+    work: Sequence[int],
+    slot_seconds: float,
+    priority: Range,
+) -> Iterator[dict[str, Any]]:
+    """Yield what a trace does not name of each job, but for the demands, and how many tasks."""
+    jobs, tasks = range(len(window)), window["tasks"].tolist()
 
-    streams: Streams
-    slot_seconds: float
-    shapes: Shapes
-    priority: Range
-    worker_machines: Sequence[MachineClass]
-    ps_machines: Sequence[MachineClass]
+    def rates(name: str, limits: Range) -> list[float]:
+        return [round(x, 2) for x in streams.uniforms(name, jobs, *limits).tolist()]
 
-    def job(self, i: int, row: dict[Hashable, Any], work: int, arrival: int) -> OasisJob:
-        """Make job ``i``."""
-        tasks = int(row["tasks"])
-        b = round(self.uniform("worker_bandwidth", i, RANGES.worker_bandwidth), 2)
-        big_b = round(self.uniform("ps_bandwidth", i, RANGES.ps_bandwidth), 2)
-        epochs, batches, batch_time, gradient = self.mini_batches(i, work, tasks, b)
-        utility = draw_utility(
-            self.streams("utility", i),
-            RANGES.target,
-            self.priority,
-            later=-(-work // tasks) - 1,
-        )
-        asked = (row["gpu"], row["cpu"], row["memory_gb"])
-        demand = self.shapes.worker(i, *asked, self.worker_machines)
-        return OasisJob(
-            arrival=arrival,
-            epochs=epochs,
-            chunks=tasks,
-            batches_per_chunk=batches,
-            batch_time=batch_time,
-            gradient_mb=gradient,
-            worker_bandwidth=b,
-            ps_bandwidth=big_b,
-            worker_demand=(*demand, b),
-            ps_demand=(*self.shapes.server(i, self.ps_machines), big_b),
-            utility=utility,
-        )
+    def wholes(name: str, limits: Range) -> list[int]:
+        drawn: list[int] = streams.wholes(name, jobs, int(limits[0]), int(limits[1])).tolist()
+        return drawn
 
-    def uniform(self, name: str, i: int, limits: Range) -> float:
-        return self.streams(name, i).uniform(limits[0], limits[1])
+    b = rates("worker_bandwidth", RANGES.worker_bandwidth)
+    sends = {rate: 2 * transfer_slots(1, rate, slot_seconds) for rate in set(b)}  # of a MB
+    later = [-(-w // n) - 1 for w, n in zip(work, tasks, strict=True)]
+    draws = streams.randoms("utility", jobs, 4)
+    for chunks, w, rate, ps_rate, epochs, batches, gradient, utility in zip(
+        tasks,
+        work,
+        b,
+        rates("ps_bandwidth", RANGES.ps_bandwidth),
+        wholes("epochs", RANGES.epochs),
+        wholes("batches_per_chunk", RANGES.batches_per_chunk),
+        wholes("gradient_mb", RANGES.gradient_mb),
+        draw_utilities(draws, RANGES.target, priority, later=later),
+        strict=True,
+    ):
+        yield {
+            "chunks": chunks,
+            **_mini_batches((epochs, batches, gradient), w, chunks, sends[rate]),
+            "worker_bandwidth": rate,
+            "ps_bandwidth": ps_rate,
+            "utility": utility,
+        }
 
-    def whole(self, name: str, i: int, limits: Range) -> int:
-        return draw_whole(self.streams(name, i), limits)
 
-    def mini_batches(
-        self, i: int, work: int, chunks: int, b: float
-    ) -> tuple[int, int, float, float]:
-        """Choose E, M, tau, e so that ceil(E N M (tau + 2 e / b)) is the work W.
+def _mini_batches(
+    drawn: tuple[int, int, int], work: int, chunks: int, send: Fraction
+) -> dict[str, float]:
+    """Choose E, M, tau, e so that ceil(E N M (tau + 2 e / b)) is the work W.
 
-        E, M and e are drawn from their ranges, and lowered where more than half of the time would
-        go into sending gradients. tau takes the rest, rounded down to as many decimals as leave
-        the ceiling at W.
-        """
-        epochs = self.whole("epochs", i, RANGES.epochs)
-        batches = self.whole("batches_per_chunk", i, RANGES.batches_per_chunk)
-        gradient = self.whole("gradient_mb", i, RANGES.gradient_mb)
-        send = 2 * transfer_slots(1, b, self.slot_seconds)  # of a MB
-        half, unit = work * send.denominator, 2 * chunks * send.numerator
-        gradient = min(gradient, half // unit)
-        if gradient > 0:
-            most = half // (gradient * unit)  # E M, at least 1
-            epochs = min(epochs, most)
-            batches = min(batches, most // epochs)
-        scale = 10 ** len(str(2 * epochs * batches * chunks))
-        number = epochs * batches * chunks
-        rest = work * send.denominator - gradient * send.numerator * number  # of the work
-        tau = rest * scale // (number * send.denominator) / scale
-        return epochs, batches, tau, float(gradient)
+    E, M and e are as ``drawn``, and lowered where more than half of the time would go into sending
+    gradients. tau takes the rest, rounded down to as many decimals as leave the ceiling at W.
+    ``send`` is what a MB takes both ways.
+    """
+    epochs, batches, gradient = drawn
+    half, unit = work * send.denominator, 2 * chunks * send.numerator
+    gradient = min(gradient, half // unit)
+    if gradient > 0:
+        most = half // (gradient * unit)  # E M, at least 1
+        epochs = min(epochs, most)
+        batches = min(batches, most // epochs)
+    scale = 10 ** len(str(2 * epochs * batches * chunks))
+    number = epochs * batches * chunks
+    rest = work * send.denominator - gradient * send.numerator * number  # of the work
+    return {
+        "epochs": epochs,
+        "batches_per_chunk": batches,
+        "batch_time": rest * scale // (number * send.denominator) / scale,
+        "gradient_mb": float(gradient),
+    }
 
 
 def _drawn(window: pd.DataFrame) -> tuple[str, ...]:
