@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import NamedTuple
@@ -34,6 +35,7 @@ from optsched.proofs.grid import capacity_worth, charged, lowered
 from optsched.proofs.knapsack import best_load, rooms
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
+FEW = 15  # slots beyond the first completion that are looked at first
 MOST_LINKED = 2**20  # numbers of workers beside PS, times numbers of workers elsewhere
 
 
@@ -46,6 +48,13 @@ class LimitsOfJob(NamedTuple):
     low: Ints  # (S,) numbers of workers
     high: Ints  # (S,)
     mode: Ints  # (S,)
+
+
+class Costs(NamedTuple):
+    """What workers of a job cost at one set of prices, in units of 2**-grid."""
+
+    by_slot: list[tuple[Ints, ...]]  # for slots from its arrival on, as far as was asked
+    by_price: dict[tuple[bytes, bytes], tuple[Ints, ...]]  # of a worker and a PS
 
 
 class LeafBounds:
@@ -81,16 +90,25 @@ class LeafBounds:
         self.memory = max(100, MEMORY // (64 + 32 * max(inst.horizon, len(inst.jobs))))
         self._loads: dict[tuple[object, ...], int] = {}
         self._payoffs: dict[tuple[object, ...], int | None] = {}
-        self._costs: dict[tuple[int, int], list[tuple[Ints, ...]]] = {}
+        self._costs: dict[tuple[int, int], Costs] = {}
+        self._worths: dict[int, list[int]] = {}
 
-    @cached_property
-    def worth(self) -> list[list[int]]:
-        """Utility of completing in slots arrival, arrival + 1, ..., rounded up to the grid."""
-        unit = Fraction(2) ** self.scale.grid
-        return [
-            [math.ceil(job.utility.upper(d) * unit) for d in range(self.inst.horizon - job.arrival)]
-            for job in self.inst.jobs
+    def _worth(self, i: int, slots: int) -> list[int]:
+        """Return what job ``i`` earns, rounded up to the grid, by its first ``slots`` slots."""
+        if i not in self._worths:
+            if len(self._worths) >= self.memory:
+                self._worths.clear()
+            self._worths[i] = []
+        unit, utility, known = (
+            Fraction(2) ** self.scale.grid,
+            self.inst.jobs[i].utility,
+            self._worths[i],
+        )
+        known += [
+            min(math.ceil(utility.upper(d) * unit), self.scale.room)
+            for d in range(len(known), slots)
         ]
+        return known
 
     def unpriced(self) -> int:
         """Return a bound where all prices are 0 and nothing is restricted, without kernels.
@@ -111,7 +129,8 @@ class LeafBounds:
 
     def bound(self, limits: DmlrsLimits, priced: Priced) -> int | None:
         """Return the bound of a leaf, times 2**grid_bits; None if no schedule meets its limits."""
-        limits.never &= ~limits.low.any(axis=1)  # who has workers, completes
+        never = limits.never & ~limits.low.any(axis=1)  # who has workers, completes
+        limits = replace(limits, never=never)
         if np.any(limits.low > limits.high):
             return None
         total = 0
@@ -170,14 +189,29 @@ class LeafBounds:
             if len(self._payoffs) >= self.memory:
                 self._payoffs.clear()
             what = LimitsOfJob(first - arrival, last - arrival, never, low, high, mode)
-            self._payoffs[name] = self._best(i, self._slots(i, priced), what)
+            self._payoffs[name] = self._best(i, priced, what)
         return self._payoffs[name]
 
-    def _best(self, i: int, costs: list[tuple[Ints, ...]], what: LimitsOfJob) -> int | None:
-        """Return the payoff of job ``i`` whose workers cost ``costs`` in each slot from arrival."""
+    def _best(self, i: int, priced: Priced, what: LimitsOfJob) -> int | None:
+        """Return the payoff of job ``i``.
+
+        Utilities never rise, so nothing is better later than a slot that is worth no more than the
+        best before it. So more and more slots are looked at, until that is seen.
+        """
         if what.low[what.last + 1 :].any():
             return None  # workers are forced after the last slot allowed
-        slots, needs = what.last + 1, self.inst.needs[i]
+        forced = int(np.flatnonzero(what.low).max(initial=0))
+        slots = min(what.last, max(what.first, forced) + FEW) + 1
+        floor = 0 if what.never else -NONE
+        while True:
+            best = self._best_by(i, priced, what, slots, floor)
+            if slots > what.last or self._worth(i, slots + 1)[slots] <= best:
+                return None if best == -NONE else best
+            slots = min(what.last + 1, 2 * slots)
+
+    def _best_by(self, i: int, priced: Priced, what: LimitsOfJob, slots: int, floor: int) -> int:
+        """Return the payoff above ``floor`` of job ``i`` in its first ``slots``, or the floor."""
+        needs, costs = self.inst.needs[i], self._slots(i, priced, slots)
         limits = zip(what.low.tolist(), what.high.tolist(), what.mode.tolist(), strict=True)
         known: dict[tuple[int, ...], tuple[Ints, Ints]] = {}  # slots of equal costs and limits
         found = []
@@ -195,10 +229,8 @@ class LeafBounds:
         )
         for t, (w, c) in enumerate(found):
             options.work[t, : len(w)], options.cost[t, : len(c)] = w, c
-        worth = np.array([min(w, self.scale.room) for w in self.worth[i]], np.int64)
-        floor = 0 if what.never else -NONE
-        best = int(best_payoff(options, needs.work, worth, what.first, what.last, floor))
-        return None if best == -NONE else best
+        worth = np.array(self._worth(i, slots)[:slots], np.int64)
+        return int(best_payoff(options, needs.work, worth, what.first, slots - 1, floor))
 
     def _options(
         self, needs: Needs, costs: tuple[Ints, ...], low: int, high: int, mode: int
@@ -212,40 +244,42 @@ class LeafBounds:
             work, cost = slot_options(inner, outer, rates, needs.work, low, high, mode)
         return work, cost
 
-    def _slots(self, i: int, priced: Priced) -> list[tuple[Ints, ...]]:
-        """Return what workers cost in each slot from arrival.
+    def _slots(self, i: int, priced: Priced, slots: int) -> list[tuple[Ints, ...]]:
+        """Return what workers cost in each of at least the first ``slots`` from arrival.
 
         In the reading "job" n workers on one machine and on more; link by link, workers beside
         their PS and elsewhere.
         """
         key = (priced.key, i)
         if key not in self._costs:
-            if len(self._costs) >= len(self.inst.jobs):
+            if len(self._costs) >= self.memory:
                 self._costs.clear()  # price sets come one after the other
-            arrival = self.inst.jobs[i].arrival
-            if isinstance(priced, UnitPriced):
-                worker, ps = (self._lowered(p[i, arrival:]) for p in priced.prices)
-            else:
-                worker, ps = (
-                    charged(priced.prices[arrival:], d, self.scale.shift, self.scale.dearest)
-                    for d in (self.alpha[i], self.beta[i])
-                )
-            slot = self._linked(i) if self.linked else self._placed(i)
-            known: dict[tuple[bytes, bytes], tuple[Ints, ...]] = {}  # slots of equal prices
-            costs = []
-            for w, s in zip(worker, ps, strict=True):
-                name = (w.tobytes(), s.tobytes())
-                if name not in known:
-                    known[name] = slot(w, s)
-                costs.append(known[name])
-            if isinstance(priced, PackingPriced):
-                own = self.packings.together(priced)[i, arrival:, : self._most(i, 0) + 1]
-                costs = [
-                    (np.where(inner < NONE, o, NONE), outer)
-                    for (inner, outer), o in zip(costs, own, strict=True)
-                ]
-            self._costs[key] = costs
-        return self._costs[key]
+            self._costs[key] = Costs([], {})
+        costs, known = self._costs[key]
+        begin = self.inst.jobs[i].arrival + len(costs)
+        part = slice(begin, begin + max(0, slots - len(costs)))
+        if isinstance(priced, UnitPriced):
+            worker, ps = (self._lowered(p[i, part]) for p in priced.prices)
+        else:
+            worker, ps = (
+                charged(priced.prices[part], d, self.scale.shift, self.scale.dearest)
+                for d in (self.alpha[i], self.beta[i])
+            )
+        slot = self._linked(i) if self.linked else self._placed(i)
+        more = []
+        for w, s in zip(worker, ps, strict=True):
+            name = (w.tobytes(), s.tobytes())
+            if name not in known:
+                known[name] = slot(w, s)
+            more.append(known[name])
+        if isinstance(priced, PackingPriced):
+            own = self.packings.together(priced)[i, part, : self._most(i, 0) + 1]
+            more = [
+                (np.where(inner < NONE, o, NONE), outer)
+                for (inner, outer), o in zip(more, own, strict=True)
+            ]
+        costs += more
+        return costs
 
     def _placed(self, i: int) -> Callable[[Ints, Ints], tuple[Ints, ...]]:
         """Return what prices a job's workers in a slot, at the prices of a worker and a PS (C,)."""

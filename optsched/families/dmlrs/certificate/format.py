@@ -225,7 +225,7 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
             _check_unpackable(inst, k, leaf.unpackable, limits)
             yield None
             continue
-        bound = bounds.bound(limits.copy(), prices)
+        bound = bounds.bound(limits, prices)
         yield None if bound is None else bound / unit
 
 

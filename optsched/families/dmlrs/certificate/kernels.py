@@ -136,6 +136,7 @@ def outer_costs(
         if top < 0 or (top == 0 and room[0] == 0):
             continue
         for _ in range(min(count[c], most + servers)):
+            changed = False  # else one machine more makes nothing cheaper
             for n in range(most, -1, -1):
                 for m in range(servers, -1, -1):
                     best = more[n, m]
@@ -145,9 +146,16 @@ def outer_costs(
                                 continue
                             before = min(one[n - w, m - s], more[n - w, m - s])
                             best = min(best, before + w * worker[c] + s * ps[c])
-                    more[n, m] = best
+                    if best < more[n, m]:
+                        more[n, m] = best
+                        changed = True
                     if n + m > 0 and n <= top and m <= room[n]:
-                        one[n, m] = min(one[n, m], n * worker[c] + m * ps[c])
+                        alone = n * worker[c] + m * ps[c]
+                        if alone < one[n, m]:
+                            one[n, m] = alone
+                            changed = True
+            if not changed:
+                break
     for n in range(most + 1):
         cost[n] = min(NONE, more[n, needed[n]]) if needed[n] >= 0 else NONE
     cost[0] = 0

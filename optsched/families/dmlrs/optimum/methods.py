@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from optsched.engine.branch import BranchAndPrice, Tree
-from optsched.engine.colgen import Column, Relaxation, generate_columns
+from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
+from optsched.engine.reserve import Reserve
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.certify import certify_capacity, certify_tree
@@ -32,6 +33,7 @@ from optsched.families.dmlrs.optimum.prices.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.optimum.search.neighbourhood import (
     Neighbourhood,
+    SharedBoard,
     flat_prices,
     plan_column,
 )
@@ -51,6 +53,12 @@ SMOOTHING = 0.9
 FAR = 4  # an outer rate this far below the inner one is the exception
 EASED = 0.8  # of the best prices: at them, many jobs earn next to nothing
 SHARE = 0.7  # of the time that is left goes into prices first, if the tree is too large
+LARGE = (
+    50_000  # jobs times slots from which on a first schedule takes long, and a bound comes first
+)
+STEPS = (1e-3, 3e-3, 1e-2, 3e-2)  # lengths of a first step from prices 0, as shares of Polyak's
+JUDGED, CHECKED = 6e-4, 2e-4  # seconds for a job: of the judge; of the checker, and for a class
+MOST_KEPT = 0.5  # of the time, at most, is kept for them
 
 
 class _Search:
@@ -60,6 +68,11 @@ class _Search:
         self.inst, self.progress = inst, progress
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
+        self.reserve = Reserve(progress, MOST_KEPT)
+        self.board: SharedBoard | None = None  # of the search that is under way
+        self.checking = CHECKED * len(inst.jobs) * len(self.capacity.count)
+        self.proving = 0.0  # the same, once a bound has been found
+        self.stepped: Floats | None = None  # prices from which to generate columns
         self.prices: Floats | None = None
         self.bound = np.inf  # at these prices
         self.starts = 0
@@ -70,19 +83,68 @@ class _Search:
         self.best: dict[int, Plan] = {}
         self.aside: Callable[[], None] | None = None  # what a tree that takes long waits for, once
 
+    def stop(self) -> bool:
+        """Whether the time is up, but for what judge and checker will take."""
+        planned = 0 if self.board is None else len(self.board.plans)
+        self.reserve.work = JUDGED * planned + self.proving
+        return self.progress.stop() or self.progress.left() <= self.reserve.seconds()
+
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
         self.bound, self.prices = bound, prices
+        self._report(bound, prices)
+
+    def _report(self, bound: float, prices: Floats) -> None:
+        self.proving = self.checking
         self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
 
+    def checkable(self) -> bool:
+        """Whether there is time to check a bound at other prices than 0."""
+        return not self.reserve.counts or self.checking <= MOST_KEPT * self.progress.left()
+
+    def step(self) -> None:
+        """Prove a bound at prices one step from 0, along what all jobs overfill there.
+
+        All classes pay the same: at prices 0 whoever is asked takes the first. Longer steps are
+        tried until one is worse.
+        """
+        capacity = self.capacity
+        found = capacity.price(np.zeros(capacity.rhs.size), np.zeros(capacity.jobs))
+        used = np.zeros(capacity.rhs.size)
+        for column in found.columns:
+            used[column.rows] += column.usage
+        room = capacity.rhs.reshape(capacity.shape).sum(axis=2)
+        there = np.where(room > 0, room, 1.0)
+        over = np.where(room > 0, used.reshape(capacity.shape).sum(axis=2) / there - 1.0, 0.0)
+        over = np.maximum(over, 0.0)
+        best = float(found.best.sum())
+        for length in STEPS:
+            if not over.any() or self.stop():
+                return
+            paid = length * best / float((over * over).sum()) * over / there
+            prices = np.repeat(paid[:, :, None], capacity.shape[2], axis=2).ravel()
+            bound = lagrangian(
+                capacity, prices, capacity.price(prices, np.zeros(capacity.jobs)).best
+            )
+            if bound >= best:
+                return
+            best, self.stepped = bound, prices
+            self._report(bound, prices)
+
     def generate(self, seconds: float) -> None:
-        """Improve the prices by column generation."""
-        span = self.progress.span(seconds)
+        """Improve the prices by column generation, if there is time to check what comes of it."""
+        if not self.checkable():
+            return
+        span, began = self.progress.span(seconds), self.progress.seconds()
 
         def stop(relaxation: Relaxation) -> bool:
+            nonlocal began
             if relaxation.bound < self.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            return self.progress.stop() or span.over()
+            now = self.progress.seconds()
+            next_one, began = now - began, now  # nobody asks it in between
+            left = self.progress.left() - self.reserve.seconds()
+            return self.stop() or span.over() or left < next_one
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -92,7 +154,7 @@ class _Search:
             self.capacity,
             self.master,
             stop=stop,
-            center=self.prices,
+            center=self.stepped if self.prices is None else self.prices,
             tolerance=lambda _: CONVERGED,
             smoothing=SMOOTHING,
         )
@@ -117,15 +179,16 @@ class _Search:
         if self.prices is not None:
             spread = np.maximum(self.capacity.by_machine(self.prices), 1e-6 * spread)
         area = Neighbourhood(self.inst, spread)
+        self.board = area.board
         self._look(area)
         if not self.best or self.starts % 2:
-            area.start(self.by_cost(), self.progress.stop)
+            area.start(self.by_cost(), self.stop)
         if area.board.value < _worth(self.best) and self.starts % 2 == 0:
             area.load(self.best)
         span = self.progress.span(seconds)
 
         def done() -> float:
-            return 1.0 if self.progress.stop() else span.share()
+            return 1.0 if self.stop() else span.share()
 
         def met(plans: Mapping[int, Plan]) -> None:
             self.columns += [plan_column(self.capacity, i, plan) for i, plan in plans.items()]
@@ -149,9 +212,12 @@ class _Search:
             prices = flat_prices(self.inst)[:, :, first].ravel()
         prices = EASED * prices
         gain = np.zeros(self.capacity.jobs)
-        for column in self.capacity.price(prices, gain).columns:
-            cost = float(prices[column.rows] @ column.usage)
-            gain[column.block] = column.value / cost if cost > 0 else np.inf
+        for _, column in self.capacity.answers(prices, np.zeros(self.capacity.jobs)):
+            if column is not None:
+                cost = float(prices[column.rows] @ column.usage)
+                gain[column.block] = column.value / cost if cost > 0 else np.inf
+            if self.stop():
+                break
         order: list[int] = np.argsort(-gain, kind="stable").tolist()
         return order
 
@@ -169,7 +235,7 @@ class _Search:
 def neighbourhood(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every minute; proves nothing."""
     search = _Search(inst, progress, threads, seed)
-    while not progress.stop():
+    while not search.stop():
         search.improve(RESTART_SECONDS)
 
 
@@ -212,9 +278,11 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
                 if not progress.stop():
                     method(inst, progress, threads=threads, seed=seed)
             return
+    if len(inst.jobs) * inst.horizon > LARGE and search.checkable():
+        search.step()
     search.improve(min(search.short, progress.left() / 8))
     search.generate(SHARE * progress.left())
-    while not progress.stop():
+    while not search.stop():
         search.improve(progress.left())
 
 

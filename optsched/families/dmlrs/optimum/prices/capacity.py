@@ -7,6 +7,8 @@ is one machine of `count` times the capacity, whose single machines limit what f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
@@ -65,19 +67,24 @@ class CapacityBlocks:
 
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Ask the oracle for every job; see `colgen.Decomposition`."""
-        machines = self.machines(prices)
-        best = np.zeros(self.jobs)
+        best = np.maximum(0.0, duals)  # where no payoff is greater
         columns = []
+        for i, (payoff, column) in enumerate(self.answers(prices, best.copy())):
+            if column is not None:
+                best[i] = payoff
+                columns.append(column)
+        return Pricing(best, columns)
+
+    def answers(self, prices: Floats, cutoff: Floats) -> Iterator[tuple[float, Column | None]]:
+        """Yield job by job the payoff above its cutoff (I,), at least 0, and the schedule of it."""
+        machines = self.machines(prices)
         for i, request in enumerate(self.requests):
-            cutoff = max(0.0, float(duals[i]))
-            found = self.oracle.best(request, machines, cutoff)
+            found = self.oracle.best(request, machines, float(cutoff[i]))
             effort.steps(oracle_steps(request, self.shape))
             if found is None:
-                best[i] = cutoff  # no payoff is greater
-                continue
-            best[i] = found.payoff
-            columns.append(self.column(i, found, machines))
-        return Pricing(best, columns)
+                yield float(cutoff[i]), None
+            else:
+                yield found.payoff, self.column(i, found, machines)
 
     def column(self, i: int, best: Best, machines: Machines) -> Column:
         """Return the column of a schedule, placed on the cheapest classes."""
