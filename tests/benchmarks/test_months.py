@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import months
+import pytest
+from bench import RESULTS
 
 LOG = """; Version: 2.2
 1 0 120 7200 4 -1 -1 4 7200 -1 1 1 1 1 1 1 -1 -1
@@ -31,3 +33,17 @@ def test_months_of_a_few_jobs(tmp_path):
     assert "what your cluster did" not in {p["name"] for p in of_philly["policies"]}
     assert all(target["met_must"] for target in stored["targets"])
     assert str(tmp_path) not in (tmp_path / "stored" / "months.json").read_text()
+
+
+STORED = json.loads((RESULTS / "months.json").read_text())
+PAGE = (RESULTS.parent.parent / "docs" / "months.md").read_text()
+
+
+@pytest.mark.parametrize("row", STORED["rows"], ids=lambda row: row["month"])
+def test_the_page_has_the_stored_figures(row):
+    for p in row["policies"]:
+        done = f"{p['completed']} of {row['jobs']}"
+        ratio = f"{p['low']:.4f} .. {p['high']:.4f}"
+        assert f"| {p['name']} | {p['value']:.6g} | {done} | {ratio} |" in PAGE
+    assert f"| certified bound | {row['bound']:.6g} |" in PAGE
+    assert (RESULTS / f"months-{row['month']}.png").exists()
