@@ -8,7 +8,6 @@ completion slot that the bound leaves open, or not at all if no payoff above the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -59,8 +58,7 @@ class Request(NamedTuple):
     utility: Floats  # (T,) if it completes in slot t; read-only, as that of an instance
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """The best schedule found: ``payoff`` = utility - cost; ``amount`` = units of work by slot."""
 
     payoff: float
