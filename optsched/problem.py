@@ -346,7 +346,8 @@ class Family:
         default_factory=dict
     )  # narrower questions: (instance, schedule) -> whether the schedule is an answer
     empty: Callable[[Any], Schedule] | None = None  # the schedule that does nothing, if it is one
-    opening: Callable[[Any], tuple[float, Frozen]] | None = None  # a bound at hand in a blink
+    # a bound at hand in a blink, and what makes its certificate
+    opening: Callable[[Any], tuple[float, Callable[[], Frozen]]] | None = None
     trim: Callable[[Any, Any], Schedule] | None = None  # leaves out the jobs that are unfinished
     playable: Callable[[Any], None] = field(default=lambda _instance: None)  # InputError if not
     # (instance) -> what whoever solves the program must know, such as how its objective is scaled

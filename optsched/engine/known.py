@@ -65,10 +65,10 @@ def begin(progress: Progress, start: Known, method: str) -> None:
         if answers(instance, schedule):
             progress.incumbent(value, schedule)
     at_hand = () if family.opening is None else (family.opening(instance),)
-    for bound, certificate in (*at_hand, *start.bounds):
-        if family.scope(certificate) in ("", question):
-            progress.proved(bound, partial(_itself, certificate))
-            progress.infeasible |= bound == -progress.sign * math.inf
+    given = ((b, partial(_itself, c)) for b, c in start.bounds if family.scope(c) in ("", question))
+    for bound, certificate in (*at_hand, *given):
+        progress.proved(bound, certificate)
+        progress.infeasible |= bound == -progress.sign * math.inf
 
 
 def _itself(certificate: Frozen) -> Frozen:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from optsched.scheduling.oracle import workload
-from optsched.scheduling.oracle.workload import hull_costs, hull_insert
+from optsched.scheduling.oracle.workload import hull_insert
 
 # parts of `best_schedule`: alone, nobody compiles them
 hull, prefix_costs, backtrack = (
@@ -62,8 +62,7 @@ def test_merged_hulls_enclose_the_cost_of_every_prefix(slots, work):
     held = 0
     for t in range(len(slots)):
         used = hull(cost[t], most[t], slope, length)
-        held = hull_insert(slope, length, used, slopes, lengths, held, work)
-        low, high = hull_costs(slopes, lengths, held, work)
+        held, low, high = hull_insert(slope, length, used, slopes, lengths, held, work)
         best = least(cost[: t + 1], most[: t + 1], work)
         assert low <= best + 1e-12
         assert high >= best - 1e-12

@@ -29,7 +29,6 @@ from optsched.scheduling.oracle.workload import (
     EQUAL,
     backtrack,
     hull,
-    hull_costs,
     hull_insert,
     prefix_costs,
 )
@@ -232,8 +231,7 @@ def _best(told: tuple[Any, ...]) -> tuple[float, int, float]:
             break
         most[t] = open_slot(t, job, workers, ps, scratch)
         used = hull(cost[t], most[t], slope, length)
-        held = hull_insert(slope, length, used, slopes, lengths, held, work)
-        low, high = hull_costs(slopes, lengths, held, work)
+        held, low, high = hull_insert(slope, length, used, slopes, lengths, held, work)
         promise[t] = utility[t] - low
         certain = max(certain, utility[t] - high)
         opened = t + 1

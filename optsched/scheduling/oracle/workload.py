@@ -28,14 +28,16 @@ def hull(cost: Floats, most: int, slope: Floats, length: Ints) -> int:
     for n in range(1, most + 1):
         # the new point as a segment from the last corner; corners above it are removed
         width, rise = n - at, cost[n] - cost[at]
-        while used > 0 and rise <= slope[used - 1] * width:
-            rise += slope[used - 1] * length[used - 1]
+        while used > 0 and rise * length[used - 1] <= slope[used - 1] * width:
+            rise += slope[used - 1]
             width += length[used - 1]
             used -= 1
-        slope[used] = rise / width
+        slope[used] = rise  # divided once it is known which corners stay
         length[used] = width
         used += 1
         at = n
+    for k in range(used):
+        slope[k] /= length[k]
     return used
 
 
@@ -48,12 +50,19 @@ def hull_insert(
     lengths: Ints,
     held: int,
     work: int,
-) -> int:
-    """Merge a slot's segments into the cheapest segments of all slots so far.
+) -> tuple[int, float, float]:
+    """Merge a slot's segments into the cheapest of all slots so far; enclose the cost of ``work``.
 
     The slot's ``slope`` and ``length`` as in `hull`. ``slopes`` and ``lengths`` (ascending,
-    ``held`` entries) are updated in place, with room for ``held + used`` entries. Returns the new
-    number of entries: no more than hold ``work`` units.
+    ``held`` entries) are updated in place, with room for ``held + used`` entries.
+
+    Returns
+    -------
+    held : int
+        The new number of entries: no more than hold ``work`` units.
+    low, high : float
+        A lower bound, and the cost of a distribution: it uses the last segment to its end, since
+        only corners of the hulls are costs that exist. Both are inf if there is not room.
     """
     i, j, k = held - 1, used - 1, held + used - 1
     while j >= 0:  # merge from the back
@@ -64,29 +73,13 @@ def hull_insert(
             slopes[k], lengths[k] = slope[j], length[j]
             j -= 1
         k -= 1
-    total = 0
+    total, cost = 0, 0.0
     for k in range(held + used):
         total += lengths[k]
-        if total >= work:
-            return k + 1
-    return held + used
-
-
-@kernel
-def hull_costs(slopes: Floats, lengths: Ints, held: int, work: int) -> tuple[float, float]:
-    """Enclose the cost of ``work`` units: a lower bound, and the cost of a distribution.
-
-    The distribution uses the last segment to its end, since only corners of the hulls are costs
-    that exist. Both are inf if there is not room. Segments as in `hull_insert`.
-    """
-    total = 0
-    cost = 0.0
-    for k in range(held):
-        total += lengths[k]
         cost += slopes[k] * lengths[k]
-    if total < work:
-        return np.inf, np.inf
-    return cost - slopes[held - 1] * (total - work), cost
+        if total >= work:
+            return k + 1, cost - slopes[k] * (total - work), cost
+    return held + used, np.inf, np.inf
 
 
 @kernel(fastmath={"nnan", "nsz"})

@@ -142,7 +142,7 @@ def test_nothing_for_somebody_is_infinitely_far():
     bound, certificate = opening(inst)
     nothing = BotSchedule(rates=())
     assert verify(inst, nothing).value == -math.inf
-    assert distance(inst, nothing, -math.inf, certificate, bound) == math.inf
+    assert distance(inst, nothing, -math.inf, certificate(), bound) == math.inf
     assert distance(inst, None, -math.inf, None, bound) == math.inf
 
 

@@ -30,24 +30,27 @@ def always(inst: BipartiteInstance, y: Floats) -> BipartiteSchedule:
     )
 
 
-def opening(inst: BipartiteInstance) -> tuple[float, BipartiteCertificate]:
-    """Return a bound on all schedules, and its certificate: capacity costs nothing.
+def opening(inst: BipartiteInstance) -> tuple[float, Callable[[], BipartiteCertificate]]:
+    """Return a bound on all schedules, and what makes its certificate: capacity costs nothing.
 
     Every job gets all that it may have on every machine; its overhead is left out of the bound,
     but not of the certificate, which proves no more.
     """
-    a = inst.arrays
-    one = Prices.model_construct(
-        share=((2**BITS,) + (0,) * (a.resources - 1)) * a.copies, nu=(0,) * len(a.capacity)
-    )
-    certificate = BipartiteCertificate(
-        instance_sha256=inst.digest(),
-        scope="slots",
-        share_bits=BITS,
-        nu_bits=0,
-        prices=(one,),
-        assigned=(0,) * len(inst.patterns[0]),
-    )
+
+    def certificate() -> BipartiteCertificate:
+        a = inst.arrays
+        one = Prices.model_construct(
+            share=((2**BITS,) + (0,) * (a.resources - 1)) * a.copies, nu=(0,) * len(a.capacity)
+        )
+        return BipartiteCertificate(
+            instance_sha256=inst.digest(),
+            scope="slots",
+            share_bits=BITS,
+            nu_bits=0,
+            prices=(one,),
+            assigned=(0,) * len(inst.patterns[0]),
+        )
+
     return math.fsum((most_gains(inst) * inst.counts).tolist()) * MARGIN, certificate
 
 

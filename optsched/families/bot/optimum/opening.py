@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check
@@ -21,8 +23,8 @@ def modest(inst: BotInstance) -> BotSchedule:
     return BotSchedule(rates=tuple((n, k, rate / count) for k, (n, rate) in enumerate(best)))
 
 
-def opening(inst: BotInstance) -> tuple[float, BotCertificate]:
+def opening(inst: BotInstance) -> tuple[float, Callable[[], BotCertificate]]:
     """Return the bound of one price for all flop, as if tasks travelled for nothing."""
     prices = Prices.of(inst.present.any(axis=0).astype(float), np.zeros(2 * len(inst.links)))
     certificate = BotCertificate(instance_sha256=inst.digest(), levels=(prices,))
-    return check(inst, certificate), certificate
+    return check(inst, certificate), lambda: certificate

@@ -20,15 +20,18 @@ from optsched.numbers.resources import exact
 from optsched.proofs.grid import float_below
 
 
-def opening(inst: CompletionInstance) -> tuple[float, CompletionCertificate]:
-    """Return a bound and its certificate, without prices: every job alone, from its arrival on.
+def opening(inst: CompletionInstance) -> tuple[float, Callable[[], CompletionCertificate]]:
+    """Return a bound without prices, and what makes its certificate: every job alone.
 
     Jobs may have as many workers as all servers hold together. The bound is infinite if some job
     has no time even so.
     """
-    certificate = CompletionCertificate(
-        instance_sha256=inst.digest(), grid_bits=0, prices=((),), nodes=(Leaf(prices=0),)
-    )
+
+    def certificate() -> CompletionCertificate:
+        return CompletionCertificate(
+            instance_sha256=inst.digest(), grid_bits=0, prices=((),), nodes=(Leaf(prices=0),)
+        )
+
     rooms = _rooms(inst)
     total = Fraction(0)
     for job in inst.jobs:

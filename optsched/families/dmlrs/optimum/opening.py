@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 
@@ -16,8 +16,8 @@ from optsched.scheduling import units
 BITS = 40  # of the grid, below the most that a job can earn
 
 
-def opening(inst: DmlrsInstance) -> tuple[float, DmlrsCertificate]:
-    """Return the bound at prices 0, and its certificate: every job alone, as early as can be.
+def opening(inst: DmlrsInstance) -> tuple[float, Callable[[], DmlrsCertificate]]:
+    """Return the bound at prices 0, and what makes its certificate: jobs alone, as early as can be.
 
     Without compiled kernels: it is there at once.
     """
@@ -31,7 +31,8 @@ def opening(inst: DmlrsInstance) -> tuple[float, DmlrsCertificate]:
         ),
         Fraction(0),
     )
-    return float_above(bound), DmlrsCertificate.root(inst, None, min(FINEST_GRID, BITS - size))
+    bits = min(FINEST_GRID, BITS - size)
+    return float_above(bound), partial(DmlrsCertificate.root, inst, None, bits)
 
 
 def empty(inst: DmlrsInstance) -> DmlrsSchedule:

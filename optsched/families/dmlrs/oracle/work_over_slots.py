@@ -16,7 +16,7 @@ from optsched.families.dmlrs.oracle.request import Labels, Offers, Request, Wind
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
-from optsched.scheduling.oracle.workload import EQUAL, hull_costs, hull_insert
+from optsched.scheduling.oracle.workload import EQUAL, hull_insert
 
 
 @kernel
@@ -88,8 +88,7 @@ def join_hull(t: int, job: Request, offers: Offers, held: int, certain: float) -
         used += 1
         at, height = work[k], cost[k]
     slopes, lengths, utility = offers.slopes[0], offers.lengths[0], job.utility[job.arrival + t]
-    held = hull_insert(slope, length, used, slopes, lengths, held, job.work)
-    low, high = hull_costs(slopes, lengths, held, job.work)
+    held, low, high = hull_insert(slope, length, used, slopes, lengths, held, job.work)
     offers.promise[0, t] = utility - low
     offers.promise[1, t] = slopes[held - 1] if held > 0 else 0.0
     return held, max(certain, utility - high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 from optsched.families.oasis.certificate.bound import LeafBounds
@@ -17,15 +17,15 @@ from optsched.scheduling import units
 BITS = 40  # of the grid, below the greatest utility
 
 
-def opening(inst: OasisInstance) -> tuple[float, OasisCertificate]:
-    """Return the bound at prices 0, and its certificate: every job alone on the empty machines.
+def opening(inst: OasisInstance) -> tuple[float, Callable[[], OasisCertificate]]:
+    """Return the bound at prices 0, and what makes its certificate: every job alone, all is empty.
 
     Without compiled kernels: it is there at once.
     """
     most = richest(job.utility for job in inst.jobs)
     bits = min(FINEST_GRID, BITS - ceil_log2(most))  # no float is smaller
     bound = LeafBounds(inst, bits).unpriced()
-    return float_above(bound), OasisCertificate.root(inst, None, bits)
+    return float_above(bound), partial(OasisCertificate.root, inst, None, bits)
 
 
 def empty(inst: OasisInstance) -> OasisSchedule:
