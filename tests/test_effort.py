@@ -31,9 +31,9 @@ PACKAGE = Path(optsched.__file__).parent
 CLOCKS = {  # who may ask the clock, of those that search
     "engine/budget",  # the one place that tells seconds from effort
     "engine/reserve",  # what comes after a search takes longer on a busy machine
+    "scheduling/declared",  # whether a solver still has time to read what took so long to write
     "solvers/convex",  # what a time limit leaves for a second attempt
-    "solvers/linear",  # how long it took
-    "solvers/modelling",  # what a time limit leaves after writing a program down
+    "solvers/linear",  # how long it took, and what a time limit leaves after handing over
 }
 
 

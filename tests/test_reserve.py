@@ -9,7 +9,7 @@ from completion_brute import tiny
 from patience import LONG
 
 from optsched.engine.progress import Progress
-from optsched.engine.reserve import Reserve, busy
+from optsched.engine.reserve import STEPS, Pace, Reserve, busy
 from optsched.families.completion import FAMILY
 from optsched.process import clock, effort
 
@@ -65,6 +65,21 @@ def test_nothing_is_kept_under_effort():
     assert reserve.share() == pytest.approx(0.25)
     effort.spend(100.0)
     assert reserve.share() == 1.0
+
+
+def test_no_step_begins_that_would_not_end_in_time(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(clock, "now", lambda: now[0])
+    pace = Pace(progress(time_limit=11.0))
+    for took, short in ((3.0, False), (0.1, False), (3.8, False), (0.4, True)):
+        now[0] += took
+        assert pace.short() == short  # 8, 7.9, 4.1 and 3.7 are left after them
+    assert not Pace(progress(time_limit=10.0)).short()
+    for _ in range(STEPS):  # long steps are forgotten
+        now[0] += 0.1
+        quick = pace.short()
+    assert not quick
+    assert pace.short(kept=2.85)  # of 2.9
 
 
 def test_a_thread_is_busy_while_it_works():

@@ -56,9 +56,9 @@ class Budget:
         """Return seconds since the start, of the clock or of effort."""
         return self.elapsed() if self.units is None else self.spent() * effort.UNIT
 
-    def late(self) -> bool:
-        """Whether the time limit is over."""
-        return clock.now() >= self._deadline
+    def late(self, soon: float = 0.0) -> bool:
+        """Whether the time limit is over, or will be in so many seconds."""
+        return clock.now() + soon >= self._deadline
 
     def left(self) -> float:
         """Return seconds that are left, of the clock or of effort."""

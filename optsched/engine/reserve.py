@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 
 from optsched.engine.progress import Progress
 from optsched.process import clock
 
 WINDOW = 1.0  # seconds, at least, over which it is looked how long work takes
+STEPS = 8  # of a loop: as long as one of the last ones the next may take
 
 
 def busy() -> float:
@@ -55,3 +57,27 @@ class Reserve:
         passed = self.progress.seconds() - self.began
         left = self.progress.left() - self.seconds()
         return passed / (passed + left) if left > 0 else 1.0
+
+
+class Pace:
+    """How long the steps of a loop take, where nothing asks for the time inside a step.
+
+    Parameters
+    ----------
+    progress : Progress
+    """
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self._asked = progress.seconds()
+        self._took = deque[float](maxlen=STEPS)
+
+    def short(self, kept: float = 0.0) -> bool:
+        """Whether less is left, but for what is ``kept``, than one of the last steps took.
+
+        To be asked after every step, and at other times, too.
+        """
+        now = self.progress.seconds()
+        self._took.append(now - self._asked)
+        self._asked = now
+        return self.progress.left() - kept < max(self._took)

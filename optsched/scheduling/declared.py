@@ -11,27 +11,36 @@ from threading import Thread
 from typing import Any, TypeVar
 
 from optsched.problem import Implementation
-from optsched.solvers import Interrupted, PyomoOutcome, silent_pyomo, solve_pyomo
+from optsched.process import clock
+from optsched.solvers import (
+    Interrupted,
+    PyomoOutcome,
+    Written,
+    silent_pyomo,
+    solve_written,
+    written,
+)
 
 Entries = list[tuple[int, int, int]]
 Program = TypeVar("Program")
 WRITING = 0.06  # units of effort to write a variable down, with its share of the rows
 POLL = 0.1  # seconds between two looks at the clock
+READING = 0.2  # of the time that a program took, a solver takes to read it: nothing stops that
 
 
 def solve_compact(
-    model: Any,
+    program: Written,
     progress: Any,
     read: Callable[[], Any],
     *,
     threads: int,
     seed: int,
 ) -> None:
-    """Solve ``model``; report every schedule that is found, and the solver's bound.
+    """Solve a written model; report every schedule that is found, and the solver's bound.
 
     Parameters
     ----------
-    model : pyomo.environ.ConcreteModel
+    program : Written
     progress : optsched.engine.progress.Progress
     read : callable
         Reads the schedule out of the model's present values.
@@ -51,8 +60,8 @@ def solve_compact(
             progress.claim(Implementation.HIGHS, outcome.bound)
 
     try:
-        found = solve_pyomo(
-            model,
+        found = solve_written(
+            program,
             gap=progress.gap_limit,
             threads=threads,
             seed=seed,
@@ -88,16 +97,18 @@ def compact_method(
         """Solve the compact program by HiGHS."""
         if not affordable(progress, variables(inst)):
             return
-        program = getattr(import_module(module), name)
+        declare = getattr(import_module(module), name)
 
-        def build() -> Any:
+        def build() -> tuple[Any, Written]:
             with silent_pyomo():  # which complains when it is ended
-                return program(inst)
+                model = declare(inst)
+                return model, written(model)
 
-        model = unless_stopped(build, progress)
-        if model is not None:
+        built = unless_stopped(build, progress)
+        if built is not None:
+            model, program = built
             read = partial(schedule_of, inst, model)
-            solve_compact(model, progress, read, threads=threads, seed=seed)
+            solve_compact(program, progress, read, threads=threads, seed=seed)
 
     return compact
 
@@ -111,7 +122,7 @@ def affordable(progress: Any, variables: float) -> bool:
 
 
 def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:
-    """Return what ``build`` returns; None if the time is up before that.
+    """Return what ``build`` returns; None if the time is up before a solver has read that.
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
     done in a thread; if nobody wants the program any more, an exception there puts an end to it.
@@ -124,7 +135,7 @@ def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | Non
         except BaseException as err:  # which is raised where it is waited for
             built.append(err)
 
-    thread = Thread(target=work, daemon=True)
+    thread, began = Thread(target=work, daemon=True), clock.now()
     thread.start()
     try:
         while thread.is_alive():
@@ -137,7 +148,7 @@ def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | Non
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), end)
     if isinstance(built[0], BaseException):
         raise built[0]
-    return built[0]
+    return None if progress.budget.late(READING * (clock.now() - began)) else built[0]
 
 
 def rounded(variable: Any) -> int:

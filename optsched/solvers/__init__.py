@@ -34,7 +34,14 @@ from optsched.solvers.linear import (
     run,
     solve_mip,
 )
-from optsched.solvers.modelling import PyomoOutcome, silent_pyomo, solve_pyomo
+from optsched.solvers.modelling import (
+    PyomoOutcome,
+    Written,
+    silent_pyomo,
+    solve_pyomo,
+    solve_written,
+    written,
+)
 
 __all__ = [
     "ConvexOutcome",
@@ -43,6 +50,7 @@ __all__ = [
     "MipResult",
     "PyomoOutcome",
     "Status",
+    "Written",
     "cp_bound",
     "cp_domain",
     "cp_dot",
@@ -58,4 +66,6 @@ __all__ = [
     "solve_cvxpy",
     "solve_mip",
     "solve_pyomo",
+    "solve_written",
+    "written",
 ]

@@ -335,6 +335,9 @@ def solve_mip(
         solution = highspy.HighsSolution()
         solution.col_value = floats(start).tolist()
         h.setSolution(solution)
+    if math.isfinite(limits.get("time_limit", math.inf)):  # a large program takes long to hand over
+        used = time.perf_counter() - began
+        h.setOptionValue("time_limit", max(0.0, limits["time_limit"] - used))
 
     def checked(x: Floats) -> Floats | None:
         return _checked(x, a, *rows, *columns, integer)

@@ -7,16 +7,15 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from io import StringIO
-from typing import Any
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
-from optsched.process import clock
 from optsched.process.effort import HANDLED, spend
 from optsched.solvers.common import TOLERANCE, Interrupted, Status
-from optsched.solvers.linear import Limits, MipResult, floats, solve_mip
+from optsched.solvers.linear import Limits, MipLimits, MipResult, floats, solve_mip
 
 # what Pyomo's solvers call a time limit, a relative gap and threads
 OPTIONS: dict[str, tuple[str, str, str | None]] = {
@@ -88,25 +87,58 @@ def solve_pyomo(
     """
     if solver == "highs":
         limits = Limits(time_limit=time_limit, gap=gap, threads=threads, seed=seed)
-        return _pyomo_by_highs(model, on_improve, effort, limits)
+        return solve_written(written(model), on_improve=on_improve, effort=effort, **limits)
     return _pyomo_by_name(model, solver, time_limit, gap, threads)
 
 
-def _pyomo_by_highs(
-    model: Any, on_improve: Callable[[float], None] | None, effort: float, limits: Limits
-) -> PyomoOutcome:
+class Written(NamedTuple):
+    """A Pyomo model as arrays, of n variables and m rows: a minimization."""
+
+    variables: list[Any]  # n, of the model
+    sign: int  # 1, or -1 where the model is a maximization
+    offset: float
+    cost: Floats  # (n,)
+    rows: Any  # sparse (m, n)
+    row_range: tuple[Floats, Floats]  # each (m,)
+    range: tuple[Floats, Floats]  # each (n,)
+    integer: Flags  # (n,)
+
+
+def written(model: Any) -> Written:
+    """Return a linear or integer Pyomo model as arrays; of a large one that takes seconds."""
     import pyomo.environ as pyo
     from pyomo.repn.plugins.standard_form import LinearStandardFormCompiler
 
-    began = clock.now()
     form = LinearStandardFormCompiler().write(model, mixed_form=True, set_sense=pyo.minimize)
-    sign = 1 if form.objectives[0].sense == pyo.minimize else -1
-    offset = float(form.c_offset[0])
     kind = np.array([bound for _, bound in form.rows], dtype=int)  # 1: <=, -1: >=, 0: =
-    rhs = floats(form.rhs)
+    rhs, columns = floats(form.rhs), form.columns
+    low, high = ([getattr(v, side) for v in columns] for side in ("lb", "ub"))
+    return Written(
+        variables=columns,
+        sign=1 if form.objectives[0].sense == pyo.minimize else -1,
+        offset=float(form.c_offset[0]),
+        cost=floats(form.c.toarray()[0]),
+        rows=form.A,
+        row_range=(np.where(kind == 1, -np.inf, rhs), np.where(kind == -1, np.inf, rhs)),
+        range=(
+            floats([-math.inf if x is None else x for x in low]),
+            floats([math.inf if x is None else x for x in high]),
+        ),
+        integer=np.array([v.is_integer() or v.is_binary() for v in columns], dtype=bool),
+    )
+
+
+def solve_written(
+    program: Written,
+    *,
+    on_improve: Callable[[float], None] | None = None,
+    **limits: Unpack[MipLimits],
+) -> PyomoOutcome:
+    """Solve a model that is written down with HiGHS; as :func:`solve_pyomo`."""
+    sign, offset, integer = program.sign, program.offset, program.integer
 
     def loaded(x: Floats, objective: float) -> float:
-        for variable, value, whole in zip(form.columns, x.tolist(), integer, strict=True):
+        for variable, value, whole in zip(program.variables, x.tolist(), integer, strict=True):
             variable.set_value(round(value) if whole else value, skip_validation=True)
         return sign * (objective + offset) + 0.0  # never -0
 
@@ -121,21 +153,15 @@ def _pyomo_by_highs(
         bound = None if found.bound is None else sign * (found.bound + offset) + 0.0
         return PyomoOutcome(found.status, value, bound)
 
-    ranges = [(v.lb, v.ub) for v in form.columns]
-    integer = np.array([v.is_integer() or v.is_binary() for v in form.columns], dtype=bool)
-    spend(HANDLED * WRITING * form.A.nnz)
-    limits["time_limit"] = max(0.0, limits["time_limit"] - (clock.now() - began))
+    spend(HANDLED * WRITING * program.rows.nnz)
     try:
         found = solve_mip(
-            form.c.toarray()[0],
-            form.A,
-            np.where(kind == 1, -np.inf, rhs),
-            np.where(kind == -1, np.inf, rhs),
-            [-math.inf if low is None else low for low, _ in ranges],
-            [math.inf if high is None else high for _, high in ranges],
+            program.cost,
+            program.rows,
+            *program.row_range,
+            *program.range,
             integer,
             on_improve=None if on_improve is None else improved,
-            effort=effort,
             **limits,
         )
     except Interrupted as stopped:

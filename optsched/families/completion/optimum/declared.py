@@ -10,7 +10,7 @@ from optsched.families.completion.optimum.horizon import latest_ends
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.process import effort
 from optsched.scheduling.declared import solve_compact, unless_stopped
-from optsched.solvers import silent_pyomo
+from optsched.solvers import Written, silent_pyomo, written
 
 ROW = 20  # numbers that are handled between two looks at what is left
 
@@ -47,14 +47,15 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         if progress.left() <= 0:
             raise _OutOfTimeError
 
-    began, ends, modes = progress.seconds(), latest_ends(jobs, progress), modes_by_job(inst)
+    ends, modes = latest_ends(jobs, progress), modes_by_job(inst)
     spent = effort.done()
 
-    def build() -> tuple[Any, float]:
+    def build() -> tuple[Any, Written, float]:
         """Return the program, and the effort that it took: threads count each their own."""
         effort.spend(spent)
         with silent_pyomo():
-            return completion_ilp(inst, ends, watch), effort.done() - spent
+            model = completion_ilp(inst, ends, watch)
+            return model, written(model), effort.done() - spent
 
     starts = sum(
         max(0, end - job.arrival - mode.d + 1)
@@ -68,12 +69,12 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         built = unless_stopped(build, progress)
     except _OutOfTimeError:
         return
-    if built is None or progress.left() < progress.seconds() - began:
-        return  # handing it over takes as long as building it did, and cannot be stopped
-    model, took = built
+    if built is None:
+        return
+    model, program, took = built
     effort.spend(took)
     solve_compact(
-        model, progress, lambda: schedule_of(inst, model, modes), threads=threads, seed=seed
+        program, progress, lambda: schedule_of(inst, model, modes), threads=threads, seed=seed
     )
 
 

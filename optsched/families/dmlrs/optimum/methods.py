@@ -21,7 +21,7 @@ from optsched.engine.branch import BranchAndPrice, Tree
 from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
-from optsched.engine.reserve import Reserve
+from optsched.engine.reserve import Pace, Reserve
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.certify import certify_capacity, certify_tree
@@ -135,16 +135,12 @@ class _Search:
         """Improve the prices by column generation, if there is time to check what comes of it."""
         if not self.checkable():
             return
-        span, began = self.progress.span(seconds), self.progress.seconds()
+        span, pace = self.progress.span(seconds), Pace(self.progress)
 
         def stop(relaxation: Relaxation) -> bool:
-            nonlocal began
             if relaxation.bound < self.bound:
                 self.prove(relaxation.bound, relaxation.prices)
-            now = self.progress.seconds()
-            next_one, began = now - began, now  # nobody asks it in between
-            left = self.progress.left() - self.reserve.seconds()
-            return self.stop() or span.over() or left < next_one
+            return self.stop() or span.over() or pace.short(self.reserve.seconds())
 
         if self.master is None:
             self.master = InteriorMaster(self.capacity, threads=self.threads)
@@ -323,10 +319,11 @@ def _run_tree(search: _Search, problem: UnitTree | SlotTree) -> None:
     def relaxed(relaxation: Relaxation) -> None:
         progress.offer(problem.schedule(relaxation))
 
+    pace = Pace(progress)
     tree = BranchAndPrice(
         problem,
         target=target,
-        stop=lambda: progress.stop() or paused(),
+        stop=lambda: progress.stop() or pace.short() or paused(),
         proved=proved,
         relaxed=relaxed,
         threads=search.threads,
