@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, TypeAlias, TypedDict
@@ -189,7 +189,7 @@ def solve(
     gap : float
         Stop at this relative gap between value and bound.
     threads : int
-        Threads of the solvers.
+        Threads of the solvers; linear algebra uses one, whatever else there is.
     seed : int
         Seed of randomized searches.
     check : Level
@@ -236,7 +236,7 @@ def solve(
     start = known(instance, start)
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
     progress.digest = start.instance_sha256
-    with nullcontext() if effort is None else blas.one_thread():
+    with blas.one_thread():  # it waits for cores that others use, and sums depend on their number
         with suppress(KeyboardInterrupt):  # the best so far is the answer
             begin(progress, start, method)
             if not (progress.interrupted or _settled(progress)):

@@ -171,18 +171,16 @@ def test_effort_ends_convex_programs():
     assert solvers.solve_cvxpy(problem).status == "optimal"
 
 
-def test_linear_algebra_uses_one_thread_inside():
-    def threads():
-        return [
-            library["num_threads"]
-            for library in blas.controller().info()
-            if library["user_api"] == "blas"
-        ]
+def blas_threads() -> list[int]:
+    """Return how many threads each library of linear algebra has."""
+    return [x["num_threads"] for x in blas.controller().info() if x["user_api"] == "blas"]
 
-    before = threads()
+
+def test_linear_algebra_uses_one_thread_inside():
+    before = blas_threads()
     with blas.one_thread(), blas.one_thread():
-        assert set(threads()) == {1}
-    assert threads() == before
+        assert set(blas_threads()) == {1}
+    assert blas_threads() == before
 
 
 # --- solve ---
@@ -246,6 +244,14 @@ def test_nothing_is_asked_of_other_threads():
     case = efforts.CASES["oasis"]
     found = [solve(case.instance(), effort=20, threads=n) for n in (1, 3)]
     assert efforts.repeated(found[0]) == efforts.repeated(found[1])
+
+
+@pytest.mark.parametrize("limit", [{"effort": 5}, {"time_limit": LONG, "threads": 2}])
+def test_linear_algebra_uses_one_thread_while_solving(limit):
+    before, seen = blas_threads(), set[int]()
+    solve(random_instance(0), watch=lambda _: seen.update(blas_threads()), **limit)
+    assert seen == {1}
+    assert blas_threads() == before
 
 
 def test_who_watches_ends_a_search_of_much_effort():

@@ -1,7 +1,9 @@
-"""The linear algebra below numpy and scipy, in one thread where results are to repeat.
+"""The linear algebra below numpy and scipy, in one thread.
 
 Long sums are split among its threads, and what they add up to depends on how many there are: on the
-cores of the machine, and on settings of the process.
+cores of the machine, and on settings of the process. And its threads wait for each other in a loop:
+where another program is at work on these cores, factors of a few hundred rows take a hundred times
+as long.
 """
 
 from __future__ import annotations
