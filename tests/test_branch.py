@@ -21,6 +21,7 @@ from optsched.problem import Level, Status
 GAP = 1e-6
 # the bound at the root is above the optimum, so that a tree is needed
 BRANCHING = (4, 6, 13, 19, 26)
+WHOLE = 0  # its relaxation is a schedule
 
 
 def tree_of(inst, best, stop=lambda: False):
@@ -160,6 +161,37 @@ def test_it_goes_on_wherever_it_was_stopped(most):
     steps["left"] = 10**9
     assert search.run()
     assert search.tree.bound() == pytest.approx(optimum(inst), rel=1e-6)
+
+
+def test_a_leaf_that_was_cut_short_is_not_given_up():
+    """Where nobody hears of the root's schedule, there is nothing left to do but for the clock."""
+    inst = random_instance(WHOLE)
+    steps = {"left": 10**9}
+
+    def stop():
+        steps["left"] -= 1
+        return steps["left"] < 0
+
+    def run(most):
+        problem = UnitTree(inst)
+        search = BranchAndPrice(
+            problem,
+            target=lambda: 0.0,
+            stop=stop,
+            proved=lambda _: None,
+            relaxed=lambda _: None,
+        )
+        steps["left"] = most
+        return search, search.run()
+
+    search, done = run(10**9)
+    assert not done
+    assert search.stuck == [0]
+    asked = 10**9 - steps["left"]
+    for most in range(asked):
+        search, _ = run(most)
+        assert not search.stuck, most
+        assert search.open, most
 
 
 def test_machines_are_split_where_numbers_do_not_pack():
