@@ -34,7 +34,7 @@ WHOLE = (
 )
 JOB_CHECKED, JOB_JUDGED = 1e-3, 4e-4  # seconds of a processor
 MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
-SHARES = {"first": 0.2, "prices": 0.5}  # of the time that has passed, at most, then
+PRICES_SHARE = 0.5  # of the time that has passed, at most, when prices have been found
 BLOCKS = 60  # of time, in which prices are constant; then twice as many, and again
 ELSEWHERE = 0.005  # of the worth of what is scarcest: what other resources are worth at first
 REPORTS = 0.1  # of the time passes between two schedules that the judge sees
@@ -54,7 +54,7 @@ def whole(method: Method) -> Method:
 
     def run(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
         if large(inst):
-            search = _Large(inst, progress, seed)
+            search = Dispatching(inst, progress, seed)
             if not search.prepare():
                 return
             search.dispatch()
@@ -72,21 +72,24 @@ def solve_large(
     seed: int,
 ) -> None:
     """Dispatch a schedule; find prices, and then better orders."""
-    search = _Large(inst, progress, seed)
+    search = Dispatching(inst, progress, seed)
     if not search.prepare():
         return
     search.dispatch()
-    search.find_prices()
+    search.find_prices(PRICES_SHARE)
     search.improve()
 
 
-class _Large:
+class Dispatching:
+    """The best dispatched schedule so far, and prices that are read off it."""
+
     def __init__(self, inst: CompletionInstance, progress: Progress, seed: int) -> None:
         self.inst, self.progress, self.seed = inst, progress, seed
         self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
         self.reserve.work = (JOB_CHECKED + JOB_JUDGED) * len(inst.jobs)
         self.types = Cluster(inst).types
         self.best: Dispatched | None = None
+        self.prices: Floats | None = None  # (L, C, R) of slots, the best so far
         self.reported = 0.0  # share of the time that had passed then
 
     def stop(self) -> bool:
@@ -120,11 +123,14 @@ class _Large:
             self.report(first)
             self.reserve.work += busy() - began
 
-    def find_prices(self) -> None:
-        """Read prices off the schedule; find better ones, for ever shorter blocks of time."""
+    def find_prices(self, until: float) -> None:
+        """Read prices off the schedule; find better ones, for ever shorter blocks of time.
+
+        ``until`` is the share of the time that may have passed then.
+        """
         if self.best is None:
             return
-        self.until = SHARES["prices"]
+        self.until = until
         edges, prices, scarce = self._prices(self.best)
         start = np.full(prices.shape, ELSEWHERE)
         start[:, scarce] = 1.0
@@ -140,6 +146,7 @@ class _Large:
         """Improve prices, first with so many blocks of time alike; return the best."""
 
         def prove(bound: float, prices: Floats) -> None:
+            self.prices = blocks.per_slot(prices)
             self.progress.proved(-bound, lambda: certify(self.inst, blocks.per_slot(prices)))
 
         ascent = Ascent(blocks, Streams(self.seed)("ascent"), self.stop, prove)

@@ -4,7 +4,7 @@
 - `neighbourhood`: schedules only;
 - `auto`: where there are few choices, CP-SAT for the best schedule; else prices, then schedules.
   Where it is small enough, certificates for the best one: by a branching tree, and by a program
-  over time.
+  over time. Where it is not, first prices come from a dispatched schedule, as in `large`.
 
 Where jobs are counted in thousands, all three are the one method that survives it: see `large`.
 There, `compact` and `cpsat` dispatch a schedule before they write their program, and write none
@@ -22,7 +22,7 @@ from optsched.families.completion.optimum.cpsat import cpsat
 from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.few_choices import best_of_few
-from optsched.families.completion.optimum.large import large, solve_large, whole
+from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import Method
@@ -30,6 +30,7 @@ from optsched.problem import Method
 SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
 SPANS = (16, 4, 1)  # slots that share a price, one after the other
 SPAN_SHARE = (0.08, 0.15, 0.1)  # of the time for each
+FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
 RESTART_SECONDS = 60.0
 
@@ -87,6 +88,7 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
                 return
         Exact(search).run()
         return
+    _dispatch(search)
     for span, share in zip(SPANS[:2], SPAN_SHARE[:2], strict=True):
         search.generate(span, share * whole)
     if whole > 2 * RESTART_SECONDS:
@@ -94,6 +96,16 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
         search.generate(1, SPAN_SHARE[2] * whole)
     while not progress.stop():
         search.improve(min(RESTART_SECONDS, progress.left()))
+
+
+def _dispatch(search: Search) -> None:
+    """Find first prices and a schedule as for thousands of jobs: masters need much longer."""
+    first = Dispatching(search.inst, search.progress, search.seed)
+    if first.prepare():
+        first.dispatch()
+        first.find_prices(FIRST_PRICES)
+        if first.prices is not None and search.progress.bound is not None:
+            search.take(first.prices, search.progress.bound)
 
 
 def _sized(method: Method) -> Method:

@@ -87,6 +87,11 @@ class Search:
             self.plans = plans
             self.slots = self.inst.deadline or max(self.slots, last)
 
+    def take(self, prices: Floats, bound: float) -> None:
+        """Go on from prices of slots (L, C, R) with a bound, and the best schedule known."""
+        self.prices, self.bound = prices, bound
+        self._start(self._area())
+
     def prove(self, bound: float, prices: Floats) -> None:
         """Report the bound of prices of slots (L, C, R)."""
         if bound > self.bound:
