@@ -11,6 +11,7 @@ import numpy as np
 from optsched.engine.colgen import Master, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
 from optsched.engine.progress import Progress
+from optsched.engine.reserve import Pace
 from optsched.engine.search import short_search
 from optsched.families.completion.certificate.bound import Evaluation
 from optsched.families.completion.certificate.format import CompletionCertificate
@@ -100,7 +101,7 @@ class Search:
 
     def generate(self, span: int, seconds: float) -> bool:
         """Improve the prices on a grid; return whether that has converged."""
-        time = self.progress.span(seconds)
+        time, pace = self.progress.span(seconds), Pace(self.progress)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
         problem = ServerBlocks(self.jobs, length, span)
         large = problem.rhs.size > INTERIOR // span**0.5
@@ -111,7 +112,7 @@ class Search:
 
         def stop(relaxation: Relaxation) -> bool:
             self.prove(-relaxation.bound, problem.per_slot(relaxation.prices))
-            return self.progress.stop() or time.over()
+            return self.progress.stop() or time.over() or pace.short()
 
         problem.stop = self.progress.stop
         try:
