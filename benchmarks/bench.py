@@ -189,13 +189,16 @@ def sizes(source: Namespace | Row) -> dict[str, Any]:
 
 
 def parse(p: ArgumentParser, script: str, argv: Sequence[str] | None) -> Namespace:
-    """Parse ``argv`` (default: of the process); keep the command without --resume, --results."""
+    """Parse ``argv`` (default: of the process); keep the command without --resume, --results.
+
+    Of files it keeps the names alone: where they are says nothing to others.
+    """
     given = list(sys.argv[1:] if argv is None else argv)
     options = p.parse_args(given)
     named, words = False, []
     for word in given:
         if not named and word != "--resume" and not word.startswith("--results"):
-            words.append(word)
+            words.append(Path(word).name if Path(word).is_absolute() else word)
         named = word == "--results"
     options.command = " ".join(["python", f"benchmarks/{Path(script).name}", *words])
     return options
