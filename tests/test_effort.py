@@ -248,10 +248,12 @@ def test_nothing_is_asked_of_other_threads():
 
 @pytest.mark.parametrize("limit", [{"effort": 5}, {"time_limit": LONG, "threads": 2}])
 def test_linear_algebra_uses_one_thread_while_solving(limit):
-    before, seen = blas_threads(), set[int]()
-    solve(random_instance(0), watch=lambda _: seen.update(blas_threads()), **limit)
-    assert seen == {1}
-    assert blas_threads() == before
+    seen = set[int]()
+    with blas.controller().limit(limits=2, user_api="blas"):
+        before = blas_threads()
+        solve(random_instance(0), watch=lambda _: seen.update(blas_threads()), **limit)
+        assert seen == {1}
+        assert blas_threads() == before
 
 
 def test_who_watches_ends_a_search_of_much_effort():
