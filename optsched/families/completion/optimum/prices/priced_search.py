@@ -19,7 +19,7 @@ from optsched.families.completion.instance import CompletionInstance, Completion
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks, StoppedError
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
-from optsched.families.completion.optimum.search.servers import FACTORS, Plans
+from optsched.families.completion.optimum.search.plans import FACTORS, Plans
 from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams

@@ -8,18 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.search.insertion import insert
-from optsched.families.completion.optimum.search.servers import (
-    GIVE,
-    TAKE,
+from optsched.families.completion.optimum.search.plans import (
     Copies,
     Plans,
-    Servers,
     Tables,
     copy_plan,
     most_worth,
-    occupy,
     worth,
 )
+from optsched.families.completion.optimum.search.servers import GIVE, TAKE, Servers, occupy
+from optsched.families.completion.optimum.search.windows import Notes
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -47,6 +45,7 @@ def draw(state: State) -> float:
 def anneal(
     tables: Tables,
     servers: Servers,
+    notes: Notes,
     copies: Copies,
     value: float,
     best_value: float,
@@ -60,7 +59,7 @@ def anneal(
     """
     plans, best, spare = copies
     factors = tables.factors
-    jobs, slots = plans.mode.size, servers.room.shape[0]
+    jobs, slots = plans.mode.size, servers.total.shape[1]
     out, keys = np.empty(jobs, np.int64), np.empty(jobs)
     for _ in range(moves):
         before = value
@@ -73,7 +72,7 @@ def anneal(
             hope += most_worth(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= worth(tables, plans, i, slots)
-                occupy(tables, servers, plans, i, GIVE)
+                occupy(tables, servers, plans, i, GIVE, notes.load)
                 plans.mode[i] = -1
         _sort(tables, spare, out, number, keys, state)
         common = int(draw(state) * factors.size)
@@ -83,7 +82,7 @@ def anneal(
             hope -= most_worth(tables, i, slots)
             # a job that ends later makes the move too bad, whatever the others earn
             latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
-            if insert(tables, servers, plans, i, factors[f], latest):
+            if insert(tables, servers, plans, notes, i, factors[f], latest):
                 value += worth(tables, plans, i, slots)
             elif value + hope < need:
                 break
@@ -94,7 +93,7 @@ def anneal(
                     if sign == TAKE:
                         copy_plan(spare, plans, i)
                     if plans.mode[i] >= 0:
-                        occupy(tables, servers, plans, i, sign)
+                        occupy(tables, servers, plans, i, sign, notes.load)
                     if sign == GIVE:
                         plans.mode[i] = -1
             value = before

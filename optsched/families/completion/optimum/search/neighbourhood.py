@@ -11,19 +11,17 @@ from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.insertion import insert
-from optsched.families.completion.optimum.search.servers import (
-    GIVE,
-    TAKE,
+from optsched.families.completion.optimum.search.plans import (
     Copies,
     Plans,
-    empty_servers,
     no_plans,
-    occupy,
     pieces_of,
     schedule_of,
     tables_of,
     worth,
 )
+from optsched.families.completion.optimum.search.servers import GIVE, TAKE, empty_servers, occupy
+from optsched.families.completion.optimum.search.windows import notes_of
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.process import effort
@@ -55,6 +53,7 @@ class Neighbourhood:
         self.tables = tables_of(jobs, prices)
         self.servers = empty_servers(jobs, slots)
         self.plans = no_plans(self.tables)
+        self.notes = notes_of(self.tables)
         self.value = 0.0
         modes = self.tables.duration.size / max(1, len(jobs.modes))
         self.steps = SERVER_STEPS * len(jobs.capacity) + MODE_STEPS * modes
@@ -63,14 +62,16 @@ class Neighbourhood:
     def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
         effort.steps(self.steps)
-        fits = bool(insert(self.tables, self.servers, self.plans, i, factor, self.slots))
+        fits = bool(
+            insert(self.tables, self.servers, self.plans, self.notes, i, factor, self.slots)
+        )
         self.value += worth(self.tables, self.plans, i, self.slots)
         return fits
 
     def remove(self, i: int) -> None:
         """Take job i out."""
         self.value -= worth(self.tables, self.plans, i, self.slots)
-        occupy(self.tables, self.servers, self.plans, i, GIVE)
+        occupy(self.tables, self.servers, self.plans, i, GIVE, self.notes.load)
         self.plans.mode[i] = -1
 
     def construct(self, order: Sequence[int], factor: float) -> None:
@@ -78,7 +79,7 @@ class Neighbourhood:
         self.load(no_plans(self.tables))
         effort.steps((CALLING + self.steps) * len(order))
         for i in order:
-            insert(self.tables, self.servers, self.plans, i, factor, self.slots)
+            insert(self.tables, self.servers, self.plans, self.notes, i, factor, self.slots)
         self.value = sum(self._earned()[order].tolist(), 0.0)
 
     def load(self, plans: Plans) -> None:
@@ -89,7 +90,7 @@ class Neighbourhood:
         for mine, other in zip(self.plans, plans, strict=True):
             mine[there] = other[there]
         for i in np.flatnonzero(there).tolist():
-            occupy(self.tables, self.servers, self.plans, i, TAKE)
+            occupy(self.tables, self.servers, self.plans, i, TAKE, self.notes.load)
         self.value = sum(self._earned().tolist(), 0.0)
 
     def _earned(self) -> Floats:
@@ -148,7 +149,8 @@ class Neighbourhood:
             heat = scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
             effort.steps(MOVES * INSERTIONS * self.steps)
             self.value, value = anneal(
-                self.tables, self.servers, copies, self.value, value, heat, MOVES, state
+                *(self.tables, self.servers, self.notes, copies),
+                *(self.value, value, heat, MOVES, state),
             )
             if progress is not None and value > shown and progress.seconds() > reported:
                 self.report(progress, copies.best)

@@ -23,7 +23,7 @@ from optsched.families.completion.optimum.search.dispatch import (
     nothing_placed,
     placeable,
 )
-from optsched.families.completion.optimum.search.servers import pieces_of, schedule_of
+from optsched.families.completion.optimum.search.plans import pieces_of, schedule_of
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams

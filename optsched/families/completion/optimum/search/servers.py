@@ -1,197 +1,146 @@
-"""What is free on single servers in every slot, and plans of jobs on them."""
+"""What is free on single servers over time: segments of slots in which nothing changes.
+
+A server sees few starts and ends of jobs, however many slots a job lasts. So its time is cut only
+where what is free on it changes: neighbouring segments always differ, and what is taken and given
+back leaves the same segments.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
 
-from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.oracle.servers import MOST_ROOM, prefix_sums, rooms
-from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.families.completion.optimum.search.plans import Plans, Tables
+from optsched.families.completion.oracle.servers import MOST_ROOM, rooms
+from optsched.numbers.arrays import Ints, Small
 from optsched.numbers.kernels import kernel
 
-FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
 TAKE, GIVE = (cast(int, np.int64(n)) for n in (1, -1))  # no literals: one kernel serves both
 
 
-class Tables(NamedTuple):
-    """What never changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
-
-    arrival: Ints  # (J,)
-    soonest: Ints  # (J,) its first possible completion
-    weight: Floats  # (J,)
-    density: Floats  # (J,) over the least share of the cluster that it takes, times its time
-    factors: Floats  # (F,) multiples of the prices that are tried
-    first: Ints  # (J, M + 1) where the modes of a job with a worker type begin
-    type_of: Ints  # (G,)
-    together: Ints  # (G,) q
-    workers: Ints  # (G,)
-    duration: Ints  # (G,)
-    mask: Ints  # (G,) bit p: PS type p will do
-    class_of: Ints  # (H,)
-    e: Ints  # (M, R) of a worker
-    z: Ints  # (P, R) of a PS
-    needed: Ints  # (M, P, N) PS for workers elsewhere
-    worker_cost: Floats  # (M, L + 1, C) prefix sums
-    ps_cost: Floats  # (P, L + 1, C)
-    least: Floats  # (M, L + 1) of the cheapest class in every slot
-    share: Floats  # (M,) how much room for a worker of a type counts
-    ring: bool
-
-
 class Servers(NamedTuple):
-    """What is free on single servers."""
+    """What is free on H servers in their segments, at most K of each."""
 
-    free: Ints  # (H, S, R) units of each resource
-    room: Small  # (S, M, H) workers that a server holds
-    total: Ints  # (M, S) their sum over the servers
-
-
-class Plans(NamedTuple):
-    """How jobs run; a job that is not in has mode -1."""
-
-    mode: Ints  # (J,)
-    start: Ints  # (J,)
-    kind: Ints  # (J,) PS type
-    host: Ints  # (J,) server of the PS; ring: -1
-    ps: Ints  # (J,) how many
-    parts: Ints  # (J,) how many servers hold workers
-    where: Ints  # (J, N) these
-    number: Ints  # (J, N) workers there
-
-
-def pieces_of(ring: bool, *columns: Ints) -> list[Piece]:
-    """Return how all jobs run, each in one piece.
-
-    ``columns`` have a row per job: duration, types of its workers and its PS, start, and then as in
-    `Plans` from ``host`` on.
-    """
-    return [
-        Piece(
-            start=start,
-            duration=duration,
-            worker_type=worker_type,
-            ps_type=None if ring else kind,
-            workers=tuple(zip(where[:parts], number[:parts], strict=True)),
-            ps=() if ring else ((host, ps),),
-        )
-        for duration, worker_type, kind, start, host, ps, parts, where, number in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
-
-
-def schedule_of(pieces: Sequence[Piece]) -> CompletionSchedule:
-    """Return the schedule in which every job runs in one piece."""
-    return CompletionSchedule(jobs=tuple((piece,) for piece in pieces))
-
-
-class Copies(NamedTuple):
-    """The plans of a search."""
-
-    now: Plans
-    best: Plans
-    spare: Plans  # room for those of a move
-
-
-def tables_of(jobs: Jobs, prices: Floats) -> Tables:
-    """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
-    types = jobs.types
-    kinds = np.arange(len(types.worker_demand) + 1)
-    first = np.zeros((len(jobs.modes), kinds.size), np.int64)
-    rows: list[Ints] = [np.empty((5, 0), np.int64)]
-    begin = 0
-    for i, modes in enumerate(jobs.modes):
-        order = np.lexsort((modes.duration, modes.worker_type))
-        sorted_types = modes.worker_type[order]
-        first[i] = begin + np.searchsorted(sorted_types, kinds)
-        begin += order.size
-        columns = (modes.together, modes.workers, modes.duration, modes.mask)
-        rows.append(np.array([sorted_types, *(column[order] for column in columns)]))
-    worker_cost, least = prefix_sums(prices, types.worker_demand)
-    ps_cost, _ = prefix_sums(prices, types.ps_demand)
-    kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
-    return Tables(
-        arrival=jobs.arrival,
-        soonest=jobs.arrival + np.array([modes.shortest or 0 for modes in jobs.modes], np.int64),
-        weight=jobs.weight.astype(np.float64),
-        density=np.array([task.density for task in jobs.tasks]),
-        factors=np.array(FACTORS),
-        first=first,
-        type_of=kind,
-        together=together,
-        workers=workers,
-        duration=duration,
-        mask=mask,
-        class_of=jobs.class_of,
-        e=types.worker_demand,
-        z=types.ps_demand,
-        needed=types.ps_needed,
-        worker_cost=worker_cost,
-        ps_cost=ps_cost,
-        least=least,
-        share=np.zeros(len(types.worker_demand)),
-        ring=types.ring,
-    )
+    number: Ints  # (H,) segments
+    begin: Ints  # (H, K + 1) first slots of the segments; behind them the number of slots
+    free: Ints  # (H, K, R) units of each resource
+    room: Small  # (H, K, M) workers of each type that a server holds
+    total: Ints  # (M, S) their sum over the servers in every slot
 
 
 def empty_servers(jobs: Jobs, slots: int) -> Servers:
     """Return empty servers."""
     demand, capacity = jobs.types.worker_demand, jobs.capacity
     room = np.array([rooms(capacity, e) for e in demand], np.int64)
-    room = room.reshape(len(demand), len(capacity))
-    return Servers(
-        np.repeat(capacity[:, None, :], slots, axis=1),
-        np.repeat(room[None].astype(np.int16), slots, axis=0),
-        np.repeat(room.sum(axis=1)[:, None], slots, axis=1),
+    room = room.reshape(len(demand), len(capacity)).T
+    most = 2 * len(jobs.modes) + 3  # every job starts and ends, and one that changes cuts twice
+    servers = Servers(
+        np.ones(len(capacity), np.int64),
+        np.zeros((len(capacity), most + 1), np.int64),
+        np.zeros((len(capacity), most, capacity.shape[1]), np.int64),
+        np.zeros((len(capacity), most, len(demand)), np.int16),
+        np.repeat(room.sum(axis=0)[:, None], slots, axis=1),
     )
-
-
-def no_plans(tables: Tables) -> Plans:
-    """Return plans in which no job is in."""
-    jobs = tables.arrival.size
-    parts = min(tables.class_of.size, int(tables.workers.max(initial=1)))
-    number = [np.zeros(jobs, np.int64) for _ in range(6)]
-    number[0] -= 1
-    return Plans(*number, *(np.zeros((jobs, parts), np.int64) for _ in range(2)))
+    servers.begin[:, 1] = slots
+    servers.free[:, 0] = capacity
+    servers.room[:, 0] = room
+    return servers
 
 
 @kernel(nogil=True)
-def copy_plan(source: Plans, target: Plans, i: int) -> None:
-    """Copy how job i runs."""
-    target.mode[i], target.start[i] = source.mode[i], source.start[i]
-    target.kind[i], target.host[i], target.ps[i] = (source.kind[i], source.host[i], source.ps[i])
-    target.parts[i] = source.parts[i]
-    for x in range(source.parts[i]):
-        target.where[i, x], target.number[i, x] = source.where[i, x], source.number[i, x]
+def segment(servers: Servers, h: int, slot: int) -> int:
+    """Return the segment of server h that holds a slot."""
+    begin = servers.begin
+    low, high = 0, servers.number[h]
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if begin[h, middle] <= slot:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 @kernel(nogil=True)
-def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
-    """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
-    k = plans.mode[i]
-    if k < 0:
-        return 0.0
-    return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
+def _cut(servers: Servers, h: int, x: int, slot: int) -> None:
+    """Let segment x of server h end before a slot, with which a new one begins."""
+    number, begin, free, room, _ = servers
+    count = number[h]
+    begin[h, count + 1] = begin[h, count]
+    for y in range(count, x, -1):
+        begin[h, y] = begin[h, y - 1]
+        for r in range(free.shape[2]):
+            free[h, y, r] = free[h, y - 1, r]
+        for m in range(room.shape[2]):
+            room[h, y, m] = room[h, y - 1, m]
+    begin[h, x + 1] = slot
+    number[h] = count + 1
 
 
 @kernel(nogil=True)
-def most_worth(tables: Tables, i: int, slots: int) -> float:
-    """Return what job i earns at most."""
-    return float(tables.weight[i] * (slots - tables.soonest[i]))
+def _join(servers: Servers, h: int, x: int) -> None:
+    """Make one of the segments x - 1 and x of server h, if what is free in them is the same."""
+    number, begin, free, room, _ = servers
+    count = number[h]
+    if x == 0 or x == count:
+        return
+    for r in range(free.shape[2]):
+        if free[h, x - 1, r] != free[h, x, r]:
+            return
+    for y in range(x, count - 1):
+        begin[h, y] = begin[h, y + 1]
+        for r in range(free.shape[2]):
+            free[h, y, r] = free[h, y + 1, r]
+        for m in range(room.shape[2]):
+            room[h, y, m] = room[h, y + 1, m]
+    begin[h, count - 1] = begin[h, count]
+    number[h] = count - 1
 
 
 @kernel(nogil=True)
-def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) -> None:
-    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back."""
+def _change(servers: Servers, e: Ints, h: int, start: int, end: int, load: Ints) -> None:
+    """Take ``load`` (R,) units from server h in the slots from ``start`` to before ``end``.
+
+    ``e`` (M, R) are units of a worker.
+    """
+    _, begin, free, room, total = servers
+    types, resources = e.shape
+    x = segment(servers, h, start)
+    if begin[h, x] < start:
+        _cut(servers, h, x, start)
+        x += 1
+    y = x
+    while begin[h, y] < end:
+        if begin[h, y + 1] > end:
+            _cut(servers, h, y, end)
+        for r in range(resources):
+            free[h, y, r] -= load[r]
+        for m in range(types):
+            fits = MOST_ROOM
+            for r in range(resources):
+                if e[m, r] > 0:
+                    fits = min(fits, free[h, y, r] // e[m, r])
+            more = fits - room[h, y, m]
+            if more != 0:
+                room[h, y, m] = fits
+                for t in range(begin[h, y], begin[h, y + 1]):
+                    total[m, t] += more
+        y += 1
+    _join(servers, h, y)
+    _join(servers, h, x)
+
+
+@kernel(nogil=True)
+def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int, load: Ints) -> None:
+    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
+
+    ``load`` (R,) is scratch, in units.
+    """
     k, start, host = plans.mode[i], plans.start[i], plans.host[i]
     m, end = tables.type_of[k], start + tables.duration[k]
-    e, free, room, total = tables.e, servers.free, servers.room, servers.total
-    types, resources = e.shape
-    load, fits = np.empty(resources, np.int64), np.empty(types, np.int64)
+    e, resources = tables.e, load.size
     parts, beside = plans.parts[i], host < 0
     for x in range(parts + 1):
         h, n = host, 0
@@ -206,17 +155,4 @@ def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int) ->
             s, kind = sign * plans.ps[i], plans.kind[i]
             for r in range(resources):
                 load[r] += s * tables.z[kind, r]
-        for t in range(start, end):
-            same = t > start  # as in the slot before: no need to divide again
-            for r in range(resources):
-                free[h, t, r] -= load[r]
-                same = same and free[h, t, r] == free[h, t - 1, r]
-            if not same:
-                for a in range(types):
-                    fits[a] = MOST_ROOM
-                    for r in range(resources):
-                        if e[a, r] > 0:
-                            fits[a] = min(fits[a], free[h, t, r] // e[a, r])
-            for a in range(types):
-                total[a, t] += fits[a] - room[t, a, h]
-                room[t, a, h] = fits[a]
+        _change(servers, e, h, start, end, load)
