@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from optsched.families.completion.optimum.search.insertion import insert
+from optsched.families.completion.optimum.search.notes import Notes
 from optsched.families.completion.optimum.search.plans import (
     Copies,
     Plans,
@@ -17,7 +18,6 @@ from optsched.families.completion.optimum.search.plans import (
     worth,
 )
 from optsched.families.completion.optimum.search.servers import GIVE, TAKE, Servers, occupy
-from optsched.families.completion.optimum.search.windows import Notes
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -72,7 +72,7 @@ def anneal(
             hope += most_worth(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= worth(tables, plans, i, slots)
-                occupy(tables, servers, plans, i, GIVE, notes.load)
+                occupy(tables, servers, plans, notes, i, GIVE)
                 plans.mode[i] = -1
         _sort(tables, spare, out, number, keys, state)
         common = int(draw(state) * factors.size)
@@ -93,7 +93,7 @@ def anneal(
                     if sign == TAKE:
                         copy_plan(spare, plans, i)
                     if plans.mode[i] >= 0:
-                        occupy(tables, servers, plans, i, sign, notes.load)
+                        occupy(tables, servers, plans, notes, i, sign)
                     if sign == GIVE:
                         plans.mode[i] = -1
             value = before

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from optsched.families.completion.optimum.search.notes import Notes
 from optsched.families.completion.optimum.search.plans import Tables
 from optsched.families.completion.optimum.search.servers import Servers
 from optsched.families.completion.optimum.search.windows import (
-    Notes,
     end_at,
     find_left,
     fits,
@@ -73,8 +73,7 @@ def arrange(
     for h in range(count):
         known[h], taken[h], out[h] = 0, 0, 0
     end_at(servers, end, notes)
-    open_window(servers, m, notes)
-    widen(servers, m, begin, notes)
+    widen(servers, m, begin, open_window(tables, servers, m, notes), notes)
     rest = 0 if whole and not tables.ring else n  # PS on the same server are placed with it
     while rest > 0:
         low, chosen = np.inf, -1
@@ -88,7 +87,7 @@ def arrange(
                     continue  # no room is worth less than nothing
                 if known[h] == 0:
                     known[h] = 1
-                    find_left(servers, h, notes)
+                    find_left(servers, h, begin, notes)
                 taken[h] = take
                 for r in range(resources):
                     load[r] = take * tables.e[m, r]
@@ -137,7 +136,7 @@ def arrange(
                 continue
             if known[h] == 0:
                 known[h] = 1
-                find_left(servers, h, notes)
+                find_left(servers, h, begin, notes)
             if not fits(tables, m, here, p, s, left[h]):
                 continue
             for r in range(resources):

@@ -10,14 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from optsched.families.completion.optimum.search.arranging import arrange
+from optsched.families.completion.optimum.search.notes import Notes
 from optsched.families.completion.optimum.search.placing import on_many, on_one
 from optsched.families.completion.optimum.search.plans import Plans, Tables
 from optsched.families.completion.optimum.search.servers import TAKE, Servers, occupy
-from optsched.families.completion.optimum.search.windows import Notes, end_at, open_window, widen
+from optsched.families.completion.optimum.search.windows import end_at, open_window, widen
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 
 NEVER = 1 << 62
+STRIDE = 8  # completions that a price can rule out together
 LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too late
 
 
@@ -39,7 +41,7 @@ def insert(
     """
     types, count = tables.e.shape[0], servers.number.size
     last = tables.worker_cost.shape[1] - 1
-    total, rooms, least = servers.total, notes.rooms, tables.least
+    total, least = servers.total, tables.least
     weight, arrival, first = tables.weight[i], tables.arrival[i], tables.first[i]
     best, best_k, end, tried = np.inf, plain_int(-1), plain_int(0), plain_int(0)
     due, clear, soon, base = notes.due, notes.clear, notes.soon, first[0]
@@ -59,7 +61,7 @@ def insert(
         for m in range(types):
             if soon[m] > c:
                 continue
-            opened = False
+            opened, number = False, 0
             for k in range(first[m], first[m + 1]):
                 if due[k - base] > c:
                     continue
@@ -79,12 +81,9 @@ def insert(
                     end_at(servers, c, notes)
                     ended = True
                 if not opened:
-                    open_window(servers, m, notes)
+                    number = open_window(tables, servers, m, notes)
                     opened = True
-                widen(servers, m, begin, notes)
-                whole, there = 0, 0
-                for h in range(count):
-                    whole, there = max(whole, rooms[h]), there + rooms[h]
+                number, there, whole = widen(servers, m, begin, number, notes)
                 if there < n or (tables.together[k] == 1 and whole < n):
                     # neither has any window room that this one is a part of
                     for x in range(first[m], first[m + 1]):
@@ -93,9 +92,11 @@ def insert(
                     continue
                 limit = (best - here) * (1 - LEAST_GAIN)
                 if tables.together[k] == 1:
-                    cost = on_one(tables, servers, notes, k, begin, c, factor, limit, tried)
+                    cost = on_one(tables, servers, notes, k, begin, c, factor, limit, number, tried)
                 else:
-                    cost = on_many(tables, servers, notes, k, begin, c, factor, limit, tried)
+                    cost = on_many(
+                        tables, servers, notes, k, begin, c, factor, limit, number, tried
+                    )
                 if cost < limit:
                     best, best_k, end = here + cost, k, c
                     tried = 1 - tried
@@ -117,7 +118,7 @@ def insert(
             plans.where[i, parts], plans.number[i, parts] = h, out[h]
             parts += 1
     plans.parts[i] = parts
-    occupy(tables, servers, plans, i, TAKE, notes.load)
+    occupy(tables, servers, plans, notes, i, TAKE)
     return True
 
 
@@ -127,7 +128,11 @@ def _cheap_at(tables: Tables, k: int, c: int, weight: float, factor: float, best
     least, last = tables.least[tables.type_of[k]], tables.least.shape[1] - 1
     unit, duration = factor * tables.workers[k], tables.duration[k]
     while weight * c < best:
-        if weight * c + unit * (least[min(c, last)] - least[min(c - duration, last)]) < best:
+        far = min(c + STRIDE - 1 - duration, last)  # no window is cheaper in the whole stride
+        if weight * c + unit * (least[min(c, last)] - least[far]) >= best:
+            c += STRIDE
+        elif weight * c + unit * (least[min(c, last)] - least[min(c - duration, last)]) >= best:
+            c += 1
+        else:
             return c
-        c += 1
     return NEVER

@@ -11,6 +11,7 @@ from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.insertion import insert
+from optsched.families.completion.optimum.search.notes import notes_of
 from optsched.families.completion.optimum.search.plans import (
     Copies,
     Plans,
@@ -21,7 +22,6 @@ from optsched.families.completion.optimum.search.plans import (
     worth,
 )
 from optsched.families.completion.optimum.search.servers import GIVE, TAKE, empty_servers, occupy
-from optsched.families.completion.optimum.search.windows import notes_of
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.process import effort
@@ -71,7 +71,7 @@ class Neighbourhood:
     def remove(self, i: int) -> None:
         """Take job i out."""
         self.value -= worth(self.tables, self.plans, i, self.slots)
-        occupy(self.tables, self.servers, self.plans, i, GIVE, self.notes.load)
+        occupy(self.tables, self.servers, self.plans, self.notes, i, GIVE)
         self.plans.mode[i] = -1
 
     def construct(self, order: Sequence[int], factor: float) -> None:
@@ -90,7 +90,7 @@ class Neighbourhood:
         for mine, other in zip(self.plans, plans, strict=True):
             mine[there] = other[there]
         for i in np.flatnonzero(there).tolist():
-            occupy(self.tables, self.servers, self.plans, i, TAKE, self.notes.load)
+            occupy(self.tables, self.servers, self.plans, self.notes, i, TAKE)
         self.value = sum(self._earned().tolist(), 0.0)
 
     def _earned(self) -> Floats:

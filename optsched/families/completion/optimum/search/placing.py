@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from optsched.families.completion.optimum.search.notes import Notes
 from optsched.families.completion.optimum.search.plans import Tables
 from optsched.families.completion.optimum.search.servers import Servers
-from optsched.families.completion.optimum.search.windows import Notes, find_left, fits, price_of
-from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.families.completion.optimum.search.windows import find_left, fits, price_of
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 
@@ -20,6 +23,7 @@ def on_one(
     end: int,
     factor: float,
     limit: float,
+    number: int,
     tried: int,
 ) -> float:
     """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less.
@@ -42,7 +46,7 @@ def on_one(
             best, chosen = cost, h
             spot[0], spot[1], spot[2] = -1, 0, 0
             continue
-        find_left(servers, h, notes)
+        find_left(servers, h, begin, notes)
         for p in range(tables.z.shape[0]):
             if not (tables.mask[k] >> p) & 1:
                 continue
@@ -57,18 +61,20 @@ def on_one(
 
 
 @kernel(nogil=True)
-def _fill(n: int, most: int, skip: int, ranks: Ints, of: Ints, rooms: Small, out: Ints) -> int:
-    """Put n workers on classes as ranked, at most ``most`` per server; return how many are left.
+def _fill(
+    tables: Tables, notes: Notes, number: int, n: int, most: int, skip: int, out: Ints
+) -> int:
+    """Put n workers on the open servers, on cheap classes first, at most ``most`` on each.
 
-    ``ranks`` (C,) are the classes, ``of`` (H,) the class of a server, ``rooms`` (H,) and ``out``
-    (H,) workers on it.
+    Return how many are left; ``out`` (H,) are the workers on each server.
     """
+    of, opened, rooms, ranks = tables.class_of, notes.open, notes.rooms, notes.ranks
     for h in range(out.size):
         out[h] = 0
-    for x in range(ranks.size):
-        g = ranks[x]
-        for h in range(out.size):
-            if of[h] == g and h != skip and rooms[h] > 0:
+    for g in ranks:
+        for y in range(number):
+            h = opened[y]
+            if of[h] == g and h != skip:
                 out[h] = min(n, min(rooms[h], most))
                 n -= out[h]
         if n == 0:
@@ -86,6 +92,7 @@ def on_many(
     end: int,
     factor: float,
     limit: float,
+    number: int,
     tried: int,
 ) -> float:
     """Find servers for workers and PS; return their cost, ``limit`` if that is not less.
@@ -96,6 +103,7 @@ def on_many(
     classes = tables.worker_cost.shape[2]
     rooms, left, spot, out = notes.rooms, notes.left, notes.spots[tried], notes.outs[tried]
     unit, ranks, price, fill = notes.unit, notes.ranks, notes.rent, notes.fill
+    least, known, of = notes.least, notes.known, tables.class_of
     for g in range(classes):
         unit[g] = factor * price_of(tables.worker_cost[m], begin, end, g)
         x = g
@@ -104,15 +112,20 @@ def on_many(
             x -= 1
         ranks[x] = g
     # the literal has a kernel of its own, without the server to skip: a tenth of the time in rings
-    if _fill(n, n - 1 if tables.ring else n, -1, ranks, tables.class_of, rooms, out) > 0:
+    if _fill(tables, notes, number, n, n - 1 if tables.ring else n, -1, out) > 0:
         return limit
-    cost = _sum(out, unit, tables.class_of)
+    cost = _sum(out, unit, of)
     if tables.ring or cost >= limit:
         spot[0], spot[1], spot[2] = -1, 0, 0
         return min(cost, limit)
     for g in range(classes):
+        least[g] = np.inf
         for p in range(kinds):
             price[g, p] = factor * price_of(tables.ps_cost[p], begin, end, g)
+            if (tables.mask[k] >> p) & 1:
+                least[g] = min(least[g], cost + tables.needed[m, p, n] * price[g, p])
+    for h in range(rooms.size):
+        known[h] = 0
     best = limit
     for turn in range(2):  # hosts of workers need the fewest PS
         for h in range(rooms.size):
@@ -120,15 +133,16 @@ def on_many(
                 continue
             if best <= cost:
                 break
-            known = False
+            if turn == 1 and least[of[h]] >= best:
+                continue
             for p in range(kinds):
                 s = tables.needed[m, p, n - out[h]]
-                full = cost + s * price[tables.class_of[h], p]
+                full = cost + s * price[of[h], p]
                 if not (tables.mask[k] >> p) & 1 or full >= best:
                     continue
-                if not known:
-                    find_left(servers, h, notes)
-                    known = True
+                if known[h] == 0:
+                    find_left(servers, h, begin, notes)
+                    known[h] = 1
                 if fits(tables, m, out[h], p, s, left[h]):
                     best = full
                     spot[0], spot[1], spot[2] = h, p, s
@@ -141,7 +155,8 @@ def on_many(
         if rooms[h] == 0:  # without workers it was tried above
             continue
         others, most = there - rooms[h], min(n - 1, rooms[h])
-        find_left(servers, h, notes)
+        if known[h] == 0:
+            find_left(servers, h, begin, notes)
         for p in range(kinds):
             if not (tables.mask[k] >> p) & 1:
                 continue
@@ -149,14 +164,14 @@ def on_many(
                 continue
             for g in range(most, -1, -1):
                 s = tables.needed[m, p, n - g]
-                ps = s * price[tables.class_of[h], p]
+                ps = s * price[of[h], p]
                 if others < n - g or cost + ps >= best:
                     break
                 if not fits(tables, m, g, p, s, left[h]):
                     continue
-                _fill(n - g, n, h, ranks, tables.class_of, rooms, fill)
+                _fill(tables, notes, number, n - g, n, h, fill)
                 fill[h] = g
-                full = _sum(fill, unit, tables.class_of) + ps
+                full = _sum(fill, unit, of) + ps
                 if full < best:
                     best = full
                     spot[0], spot[1], spot[2] = h, p, s

@@ -31,7 +31,9 @@ class Tables(NamedTuple):
     duration: Ints  # (G,)
     mask: Ints  # (G,) bit p: PS type p will do
     class_of: Ints  # (H,)
+    by_class: Ints  # (H,) servers sorted by class
     e: Ints  # (M, R) of a worker
+    each: Floats  # (R, M) reciprocal: workers for a unit; infinite where they take nothing
     z: Ints  # (P, R) of a PS
     needed: Ints  # (M, P, N) PS for workers elsewhere
     worker_cost: Floats  # (M, L + 1, C) prefix sums
@@ -90,7 +92,7 @@ class Copies(NamedTuple):
 
 def tables_of(jobs: Jobs, prices: Floats) -> Tables:
     """Sort the modes of ``jobs``, and sum up prices of classes of servers (L, C, R)."""
-    types = jobs.types
+    types, demand = jobs.types, jobs.types.worker_demand.T
     kinds = np.arange(len(types.worker_demand) + 1)
     first = np.zeros((len(jobs.modes), kinds.size), np.int64)
     rows: list[Ints] = [np.empty((5, 0), np.int64)]
@@ -118,7 +120,9 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         duration=duration,
         mask=mask,
         class_of=jobs.class_of,
+        by_class=np.argsort(jobs.class_of, kind="stable"),
         e=types.worker_demand,
+        each=np.where(demand > 0, 1.0 / np.maximum(demand, 1), np.inf),
         z=types.ps_demand,
         needed=types.ps_needed,
         worker_cost=worker_cost,

@@ -12,6 +12,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.search.notes import Notes
 from optsched.families.completion.optimum.search.plans import Plans, Tables
 from optsched.families.completion.oracle.servers import MOST_ROOM, rooms
 from optsched.numbers.arrays import Ints, Small
@@ -100,13 +101,10 @@ def _join(servers: Servers, h: int, x: int) -> None:
 
 
 @kernel(nogil=True)
-def _change(servers: Servers, e: Ints, h: int, start: int, end: int, load: Ints) -> None:
-    """Take ``load`` (R,) units from server h in the slots from ``start`` to before ``end``.
-
-    ``e`` (M, R) are units of a worker.
-    """
+def _change(tables: Tables, servers: Servers, notes: Notes, h: int, start: int, end: int) -> None:
+    """Take ``notes.load`` from server h in the slots from ``start`` to before ``end``."""
     _, begin, free, room, total = servers
-    types, resources = e.shape
+    each, load, fits = tables.each, notes.load, notes.fits
     x = segment(servers, h, start)
     if begin[h, x] < start:
         _cut(servers, h, x, start)
@@ -115,16 +113,17 @@ def _change(servers: Servers, e: Ints, h: int, start: int, end: int, load: Ints)
     while begin[h, y] < end:
         if begin[h, y + 1] > end:
             _cut(servers, h, y, end)
-        for r in range(resources):
+        for m in range(fits.size):
+            fits[m] = MOST_ROOM
+        for r in range(load.size):
             free[h, y, r] -= load[r]
-        for m in range(types):
-            fits = MOST_ROOM
-            for r in range(resources):
-                if e[m, r] > 0:
-                    fits = min(fits, free[h, y, r] // e[m, r])
-            more = fits - room[h, y, m]
+            units = free[h, y, r] + 0.5  # no quotient is near a whole number, so rounding is safe
+            for m in range(fits.size):
+                fits[m] = min(fits[m], units * each[r, m])
+        for m in range(fits.size):
+            more = int(fits[m]) - room[h, y, m]
             if more != 0:
-                room[h, y, m] = fits
+                room[h, y, m] += more
                 for t in range(begin[h, y], begin[h, y + 1]):
                     total[m, t] += more
         y += 1
@@ -133,14 +132,11 @@ def _change(servers: Servers, e: Ints, h: int, start: int, end: int, load: Ints)
 
 
 @kernel(nogil=True)
-def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int, load: Ints) -> None:
-    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
-
-    ``load`` (R,) is scratch, in units.
-    """
+def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> None:
+    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back."""
     k, start, host = plans.mode[i], plans.start[i], plans.host[i]
     m, end = tables.type_of[k], start + tables.duration[k]
-    e, resources = tables.e, load.size
+    load, resources = notes.load, notes.load.size
     parts, beside = plans.parts[i], host < 0
     for x in range(parts + 1):
         h, n = host, 0
@@ -149,10 +145,10 @@ def occupy(tables: Tables, servers: Servers, plans: Plans, i: int, sign: int, lo
         elif beside:
             break
         for r in range(resources):
-            load[r] = sign * n * e[m, r]
+            load[r] = sign * n * tables.e[m, r]
         if h == host:
             beside = True
             s, kind = sign * plans.ps[i], plans.kind[i]
             for r in range(resources):
                 load[r] += s * tables.z[kind, r]
-        _change(servers, e, h, start, end, load)
+        _change(tables, servers, notes, h, start, end)

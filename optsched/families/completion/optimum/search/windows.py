@@ -2,71 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
-
+from optsched.families.completion.optimum.search.notes import Notes
 from optsched.families.completion.optimum.search.plans import Tables
 from optsched.families.completion.optimum.search.servers import Servers
-from optsched.families.completion.oracle.servers import MOST_ROOM
-from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-
-
-class Notes(NamedTuple):
-    """Arrays that an insertion writes to, made once: on H servers of C classes."""
-
-    last: Ints  # (H,) segments with the last slot of the window
-    first: Ints  # (H,) segments with the first slot that ``rooms`` speaks of
-    rooms: Small  # (H,) workers of a type that fit in all slots from there on
-    left: Ints  # (H, R) least free units in the window
-    known: Ints  # (H,) whether ``left`` is that of the window
-    load: Ints  # (R,) units
-    spots: Ints  # (2, 3) where the PS are: host, type, number; of what is tried, and of the best
-    outs: Ints  # (2, H) workers on every server, the same
-    fill: Ints  # (H,) workers on every server
-    due: Ints  # (modes of a job,) slots in which each may end next
-    clear: Ints  # (modes of a job,) before these slots its next window has room by the sums
-    soon: Ints  # (M,) the first of them of the modes of a type
-    ranks: Ints  # (C,) cheap classes first
-    unit: Floats  # (C,) price of a worker in the window
-    rent: Floats  # (C, P) price of a PS in the window
-    value: Floats  # (C, M) of room for a worker of each type
-    score: Floats  # (H,) price and lost room for a worker
-    taken: Ints  # (H,) workers that ``score`` speaks of
-    order: Ints  # (H,) servers, those with most workers first
-
-
-def notes_of(tables: Tables) -> Notes:
-    """Return room for what insertions note down."""
-    servers, classes = tables.class_of.size, tables.worker_cost.shape[2]
-    (types, resources), kinds = tables.e.shape, len(tables.z)
-    modes = int((tables.first[:, -1] - tables.first[:, 0]).max(initial=0))
-
-    def whole(*shape: int) -> Ints:
-        return np.zeros(shape, np.int64)
-
-    return Notes(
-        last=whole(servers),
-        first=whole(servers),
-        rooms=np.zeros(servers, np.int16),
-        left=whole(servers, resources),
-        known=whole(servers),
-        load=whole(resources),
-        spots=whole(2, 3),
-        outs=whole(2, servers),
-        fill=whole(servers),
-        due=whole(modes),
-        clear=whole(modes),
-        soon=whole(types),
-        ranks=whole(classes),
-        unit=np.zeros(classes),
-        rent=np.zeros((classes, kinds)),
-        value=np.zeros((classes, types)),
-        score=np.zeros(servers),
-        taken=whole(servers),
-        order=whole(servers),
-    )
 
 
 @kernel(nogil=True)
@@ -83,37 +23,52 @@ def end_at(servers: Servers, end: int, notes: Notes) -> None:
 
 
 @kernel(nogil=True)
-def open_window(servers: Servers, m: int, notes: Notes) -> None:
-    """Let ``notes.rooms`` be the room for workers of type m in the last segments."""
-    room, last, first, rooms = servers.room, notes.last, notes.first, notes.rooms
-    for h in range(last.size):
-        first[h] = last[h]
-        rooms[h] = room[h, last[h], m]
+def open_window(tables: Tables, servers: Servers, m: int, notes: Notes) -> int:
+    """Note which servers have room for workers of type m in the last segments; return how many."""
+    last, first, rooms, opened = notes.last, notes.first, notes.rooms, notes.open
+    number = 0
+    for h in tables.by_class:
+        rooms[h] = servers.room[h, last[h], m]
+        if rooms[h] > 0:
+            first[h], opened[number] = last[h], h
+            number += 1
+    return number
 
 
 @kernel(nogil=True)
-def widen(servers: Servers, m: int, start: int, notes: Notes) -> None:
-    """Lower ``notes.rooms`` to what fits from slot ``start`` on, too."""
-    begin, room, first, rooms = servers.begin, servers.room, notes.first, notes.rooms
-    for h in range(first.size):
-        x = first[h]
-        if begin[h, x] > start:
-            low = rooms[h]
-            while begin[h, x] > start:
-                x -= 1
-                low = min(low, room[h, x, m])
-            first[h], rooms[h] = x, low
+def widen(servers: Servers, m: int, start: int, number: int, notes: Notes) -> tuple[int, int, int]:
+    """Lower the rooms of so many open servers to what fits from slot ``start`` on, too.
+
+    Return how many of them stay open, the sum of their rooms, and the largest.
+    """
+    begin, room = servers.begin, servers.room
+    first, rooms, opened = notes.first, notes.rooms, notes.open
+    kept, there, whole = 0, 0, 0
+    for y in range(number):
+        h = opened[y]
+        x, low = first[h], rooms[h]
+        while low > 0 and begin[h, x] > start:
+            x -= 1
+            low = min(low, room[h, x, m])
+        first[h], rooms[h] = x, low
+        if low > 0:
+            opened[kept] = h
+            kept += 1
+            there, whole = there + low, max(whole, low)
+    return kept, there, whole
 
 
 @kernel(nogil=True)
-def find_left(servers: Servers, h: int, notes: Notes) -> None:
-    """Let ``notes.left`` be what is free on server h in the whole window."""
-    free, left = servers.free, notes.left
+def find_left(servers: Servers, h: int, start: int, notes: Notes) -> None:
+    """Let ``notes.left`` be what is free on server h from slot ``start`` to the window's end."""
+    begin, free, left = servers.begin, servers.free, notes.left
+    x = notes.last[h]
     for r in range(left.shape[1]):
-        low = free[h, notes.first[h], r]
-        for x in range(notes.first[h] + 1, notes.last[h] + 1):
-            low = min(low, free[h, x, r])
-        left[h, r] = low
+        left[h, r] = free[h, x, r]
+    while begin[h, x] > start:
+        x -= 1
+        for r in range(left.shape[1]):
+            left[h, r] = min(left[h, r], free[h, x, r])
 
 
 @kernel(nogil=True)
