@@ -7,20 +7,19 @@ from functools import partial
 import numpy as np
 import pytest
 from completion_brute import tiny
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.annealing import draw
-from optsched.families.completion.optimum.search.insertion import arrange, insert, lost_room
+from optsched.families.completion.optimum.search.arranging import arrange, lost_room
+from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
-from optsched.families.completion.optimum.search.servers import (
-    FACTORS,
-    copy_plan,
-    empty_servers,
-    no_plans,
-)
+from optsched.families.completion.optimum.search.plans import FACTORS, copy_plan, no_plans
+from optsched.families.completion.optimum.search.servers import empty_servers
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import MOST_ROOM, PricedServers, State
 from optsched.families.completion.sources.presets import generate
@@ -47,8 +46,21 @@ def area(request):
     return made
 
 
+def by_slot(servers):
+    """Return what is free in every slot, and check that segments are no shorter than they must."""
+    free, room = [], []
+    for h, number in enumerate(servers.number):
+        length = np.diff(servers.begin[h, : number + 1])
+        assert (length > 0).all()
+        assert (servers.free[h, 1:number] != servers.free[h, : number - 1]).any(axis=1).all()
+        free.append(np.repeat(servers.free[h, :number], length, axis=0))
+        room.append(np.repeat(servers.room[h, :number], length, axis=0))
+    room = np.stack(room, axis=2)
+    return {"free": np.array(free), "room": room, "total": servers.total.copy()}
+
+
 def arrays(area):
-    return {name: getattr(area.servers, name).copy() for name in ARRAYS}
+    return by_slot(area.servers)
 
 
 def same(a, b):
@@ -59,7 +71,9 @@ def recomputed(area):
     """Work out from the pieces of a schedule what is free, how many workers fit, and their sum."""
     types, jobs = area.jobs.types, area.jobs
     free = np.repeat(jobs.capacity[:, None, :], area.slots, axis=1)
-    for piece in area.pieces(area.plans):
+    for i, piece in enumerate(area.pieces(area.plans)):
+        if area.plans.mode[i] < 0:
+            continue
         window = slice(piece.start, piece.end)
         for h, n in piece.workers:
             free[h, window] -= n * types.worker_demand[piece.worker_type]
@@ -73,8 +87,7 @@ def recomputed(area):
 
 
 def test_removing_all_leaves_empty_servers(area):
-    servers = empty_servers(area.jobs, SLOTS)
-    empty = {name: getattr(servers, name) for name in ARRAYS}
+    empty = by_slot(empty_servers(area.jobs, SLOTS))
     assert not same(arrays(area), empty)
     area.load(no_plans(area.tables))
     assert same(arrays(area), empty)
@@ -113,7 +126,7 @@ def test_a_job_ends_by_the_latest_slot_or_stays_out(area):
         assert area.insert(i, DEAR)
         later += area.ends(area.plans)[i] > soonest
         area.remove(i)
-        state = area.tables, area.servers, area.plans, i
+        state = area.tables, area.servers, area.plans, area.notes, i
         assert not insert(*state, DEAR, soonest - 1)
         assert same(arrays(area), gone)
         assert insert(*state, DEAR, soonest)
@@ -123,18 +136,19 @@ def test_a_job_ends_by_the_latest_slot_or_stays_out(area):
     assert later > 0
 
 
-@pytest.mark.parametrize("architecture", ["ps", "ring"])
-def test_the_state_is_what_the_plans_say(architecture):
-    area, rng = filled(architecture, seed=5, jobs=15, machines=5), np.random.default_rng(0)
-    for i in rng.integers(15, size=40).tolist():
+CHANGES = st.lists(st.tuples(st.integers(0, 14), st.sampled_from(FACTORS)), max_size=60)
+
+
+@given(architecture=st.sampled_from(["ps", "ring"]), seed=st.integers(0, 20), changes=CHANGES)
+@settings(deadline=None, max_examples=60)
+def test_segments_are_what_a_count_slot_by_slot_says(architecture, seed, changes):
+    """Jobs go in and out in any order: the servers hold what the plans leave, and no more cuts."""
+    area = filled(architecture, seed=seed, jobs=15, machines=5)
+    for i, factor in changes:
         if area.plans.mode[i] >= 0:
             area.remove(i)
         else:
-            area.insert(i, float(rng.uniform(0, 1.5)))
-        if i % 3 == 0 and area.complete():
-            assert same(arrays(area), recomputed(area))
-    for i in np.flatnonzero(area.plans.mode < 0).tolist():
-        assert area.insert(i, 1.0)
+            area.insert(i, factor)
     assert same(arrays(area), recomputed(area))
 
 
@@ -194,17 +208,18 @@ def test_ps_are_arranged_where_little_room_is_lost():
         area.remove(i)
     types, begin, end = area.jobs.types, 2, 6
     tables = area.tables._replace(share=np.ones(len(types.worker_demand)))
-    spot, out = np.zeros(3, np.int64), np.zeros(len(area.jobs.capacity), np.int64)
+    spot, out = area.notes.spots[0], area.notes.outs[0]
     differ = without = 0
+    free = arrays(area)["free"]
     for k in range(tables.workers.size):
-        if not arrange(tables, area.servers, k, begin, end, 1.0, spot, out):
+        if not arrange(tables, area.servers, area.notes, k, begin, end, 1.0, 0):
             continue
         m, n = int(tables.type_of[k]), int(tables.workers[k])
         assert out.sum() == n
         losses = {}
         for h in range(len(out)):
             here = n if tables.together[k] else out[h]
-            left = area.servers.free[h, begin:end].min(axis=0)
+            left = free[h, begin:end].min(axis=0)
             unit = tables.worker_cost[:, end, area.jobs.class_of[h]]
             unit = unit - tables.worker_cost[:, begin, area.jobs.class_of[h]]
             for p in range(len(types.ps_demand)):

@@ -24,7 +24,8 @@ from optsched.numbers.kernels import kernel
 State = NDArray[np.uint64]
 
 MOST_OUT = 6  # jobs that are taken out at once
-ANYWHERE = 0.3  # share of moves that take out any jobs, else those of about the same time
+ANYWHERE = 0.05  # share of moves that take out any jobs, else those of about the same time
+PLACE = 0.5  # share of moves that take out only jobs that also share a server
 COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn
 LEAST = 1e-12  # relative: rounding
 ROUNDING = 1e-6  # slots
@@ -110,7 +111,8 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
     jobs = plans.mode.size
     near, found = np.empty(jobs, np.int64), 0
     size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
-    anywhere = draw(state) < ANYWHERE or plans.mode[pivot] < 0
+    kind = draw(state)
+    anywhere, beside = kind < ANYWHERE or plans.mode[pivot] < 0, kind >= 1 - PLACE
     start, end = 0, 0
     if not anywhere:
         start = plans.start[pivot]
@@ -119,9 +121,13 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
         k = plans.mode[i]
         if i == pivot or k < 0:
             continue
-        if anywhere or (plans.start[i] <= end and plans.start[i] + tables.duration[k] >= start):
-            near[found] = i
-            found += 1
+        if not anywhere:
+            if plans.start[i] > end or plans.start[i] + tables.duration[k] < start:
+                continue
+            if beside and not _meet(plans, i, pivot):
+                continue
+        near[found] = i
+        found += 1
     out[0], number = pivot, 1
     while number < size and found > 0:
         x = int(draw(state) * found)
@@ -134,6 +140,16 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
             out[number] = i
             number += 1
     return number
+
+
+@kernel(nogil=True)
+def _meet(plans: Plans, i: int, j: int) -> bool:
+    """Whether jobs i and j have workers on the same server."""
+    meet = False
+    for x in range(plans.parts[i]):
+        for y in range(plans.parts[j]):
+            meet |= plans.where[i, x] == plans.where[j, y]
+    return meet
 
 
 @kernel(nogil=True)

@@ -51,8 +51,8 @@ def insert(
         soon[m] = due[first[m] - base] if first[m] < first[m + 1] else NEVER
     notes.last[:] = 0
     while True:
-        c = soon[0]
-        for m in range(1, types):
+        c = plain_int(NEVER)
+        for m in range(types):
             c = min(c, soon[m])
         here, b = weight * c, min(c, last)
         if c > latest or here >= best:
@@ -68,7 +68,7 @@ def insert(
                 n, begin = tables.workers[k], c - tables.duration[k]
                 due[k - base] = c + 1
                 if here + factor * n * (least[m, b] - least[m, min(begin, last)]) >= best:
-                    due[k - base] = _cheap_at(tables, k, c + 1, weight, factor, best)
+                    due[k - base] = _cheap_at(tables, k, c + 1, weight, factor, best, latest)
                     continue
                 since, clear[k - base] = max(begin, clear[k - base]), c
                 t = c - 1
@@ -92,7 +92,7 @@ def insert(
                     continue
                 limit = (best - here) * (1 - LEAST_GAIN)
                 if tables.together[k] == 1:
-                    cost = on_one(tables, servers, notes, k, begin, c, factor, limit, number, tried)
+                    cost = on_one(tables, servers, notes, k, begin, c, factor, limit, tried)
                 else:
                     cost = on_many(
                         tables, servers, notes, k, begin, c, factor, limit, number, tried
@@ -123,11 +123,13 @@ def insert(
 
 
 @kernel(nogil=True)
-def _cheap_at(tables: Tables, k: int, c: int, weight: float, factor: float, best: float) -> int:
-    """Return the first completion from c on at which mode k may be better than ``best``."""
+def _cheap_at(
+    tables: Tables, k: int, c: int, weight: float, factor: float, best: float, latest: int
+) -> int:
+    """Return the first completion from c to ``latest`` at which mode k may be below ``best``."""
     least, last = tables.least[tables.type_of[k]], tables.least.shape[1] - 1
     unit, duration = factor * tables.workers[k], tables.duration[k]
-    while weight * c < best:
+    while c <= latest and weight * c < best:
         far = min(c + STRIDE - 1 - duration, last)  # no window is cheaper in the whole stride
         if weight * c + unit * (least[min(c, last)] - least[far]) >= best:
             c += STRIDE

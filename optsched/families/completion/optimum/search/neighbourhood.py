@@ -29,7 +29,7 @@ from optsched.process import effort
 COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
 MOVES = 20  # between two looks at what is left
 INSERTIONS = 3  # of a move, as a rule
-SERVER_STEPS, MODE_STEPS = 250, 100  # of an insertion, for every server and every mode
+SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and every mode
 CALLING = 5000  # steps that calling a kernel is worth
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
@@ -62,11 +62,13 @@ class Neighbourhood:
     def insert(self, i: int, factor: float) -> bool:
         """Insert job i where weight * completion + cost is least at a multiple of the prices."""
         effort.steps(self.steps)
-        fits = bool(
-            insert(self.tables, self.servers, self.plans, self.notes, i, factor, self.slots)
-        )
+        fits = bool(self._insert(i, factor))
         self.value += worth(self.tables, self.plans, i, self.slots)
         return fits
+
+    def _insert(self, i: int, factor: float) -> bool:
+        state = self.tables, self.servers, self.plans, self.notes
+        return bool(insert(*state, i, factor, self.slots))
 
     def remove(self, i: int) -> None:
         """Take job i out."""
@@ -79,7 +81,7 @@ class Neighbourhood:
         self.load(no_plans(self.tables))
         effort.steps((CALLING + self.steps) * len(order))
         for i in order:
-            insert(self.tables, self.servers, self.plans, self.notes, i, factor, self.slots)
+            self._insert(i, factor)
         self.value = sum(self._earned()[order].tolist(), 0.0)
 
     def load(self, plans: Plans) -> None:
@@ -143,15 +145,13 @@ class Neighbourhood:
         copies = Copies(self.plans, self.snapshot(), no_plans(self.tables))
         value, shown = self.value, -np.inf
         reported = 0.0 if progress is None else progress.seconds()
-        state = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
+        drawn = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
         scale = float(self.jobs.weight.sum()) * self.slots - value
         while (passed := done()) < 1.0:
             heat = scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
             effort.steps(MOVES * INSERTIONS * self.steps)
-            self.value, value = anneal(
-                *(self.tables, self.servers, self.notes, copies),
-                *(self.value, value, heat, MOVES, state),
-            )
+            state = self.tables, self.servers, self.notes, copies
+            self.value, value = anneal(*state, self.value, value, heat, MOVES, drawn)
             if progress is not None and value > shown and progress.seconds() > reported:
                 self.report(progress, copies.best)
                 shown, reported = value, progress.seconds() + REPORT_SECONDS

@@ -23,7 +23,6 @@ def on_one(
     end: int,
     factor: float,
     limit: float,
-    number: int,
     tried: int,
 ) -> float:
     """Find the cheapest server for a whole job; return its cost, ``limit`` if that is not less.
@@ -97,7 +96,7 @@ def on_many(
 ) -> float:
     """Find servers for workers and PS; return their cost, ``limit`` if that is not less.
 
-    The arguments are those of `on_one`.
+    The arguments are those of `on_one`; so many servers are open.
     """
     m, n, kinds = tables.type_of[k], tables.workers[k], tables.z.shape[0]
     classes = tables.worker_cost.shape[2]
