@@ -10,6 +10,7 @@ import optsched
 from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import CompletionSplit, check
 from optsched.families.oasis.optimum import methods as reference
+from optsched.families.oasis.optimum import priced_search
 from optsched.families.oasis.optimum.certify import certify_parts
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.tightening import Tightening
@@ -113,7 +114,7 @@ def test_auto_grows_a_tree_where_the_instance_is_large(crowded, monkeypatch):
     inst, _, bounds = crowded
     monkeypatch.setattr(reference, "SMALL", 0)
     for gain in ("LEAST_GAIN", "TREE_GAIN"):  # the first rounds are enough
-        monkeypatch.setattr(reference, gain, 1.0)
+        monkeypatch.setattr(priced_search, gain, 1.0)
 
     def interrupt(progress):  # so that it does not matter how fast the machine is
         if progress.bound is not None and progress.bound < 0.97 * bounds[0]:

@@ -51,7 +51,7 @@ def test_machines_are_filled_within_their_capacity(seed):
     number = draw.integers(0, 5, 4)
     hosted, left = np.full((4, 4), -1), np.full((1, 4), -1)
     value = draw.random((1, 4)) + 0.1
-    fill_machines(number, value, demand, capacity, bool(seed % 2), hosted, left)
+    fill_machines(number, value, demand, capacity, bool(seed % 2), 30, hosted, left)
     assert (hosted.sum(axis=0) + left[0] == number).all()
     assert packed(hosted, demand, capacity)
     rest = capacity - hosted @ demand

@@ -10,7 +10,7 @@ from oasis_reference import FILES, load, schedule
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
-from optsched.families.oasis.optimum import methods as reference
+from optsched.families.oasis.optimum.priced_search import Search
 from optsched.families.oasis.optimum.search import repairs
 from optsched.families.oasis.optimum.search.repairs import Repairs
 from optsched.families.oasis.optimum.tree.branching import UnitTree
@@ -86,7 +86,7 @@ def wait_for_the_thread(there, wanted):
 def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     inst = generate("small", seed=0)
     progress = Progress(FAMILY, inst, time_limit=600.0, gap=1e-6)
-    search = reference._Search(inst, progress, threads=1, seed=0)
+    search = Search(inst, progress, threads=1, seed=0)
     there = Repairs(UnitTree(inst), progress, lambda: 0.0, seed=0, beside=False)
     search.compact_bound()
     progress.budget.began -= 100.0  # for so long nothing has happened since

@@ -48,22 +48,39 @@ def solve_large(
     seed: int,
 ) -> None:
     """Find a scale of prices and a first schedule; then prices, and schedules at these."""
-    search = _Large(inst, progress, seed)
-    search.find_scale()
-    search.fill(SHARES["first"], PASSES[:1])
-    search.find_prices()
-    search.fill(1.0, PASSES)
+    search = Filling(inst, progress, seed)
+    search.begin()
     search.improve(seed)
 
 
-class _Large:
-    def __init__(self, inst: OasisInstance, progress: Progress, seed: int) -> None:
-        self.inst, self.progress = inst, progress
+class Filling:
+    """Prices by small steps, and the schedule that is filled at them.
+
+    Parameters
+    ----------
+    inst : OasisInstance
+    progress : Progress
+    seed : int
+    part : float
+        Of the time that may have passed when both stand.
+    """
+
+    def __init__(
+        self, inst: OasisInstance, progress: Progress, seed: int, part: float = 1.0
+    ) -> None:
+        self.inst, self.progress, self.part = inst, progress, part
         self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
         self.blocks = RelaxedBlocks(inst)
         self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
         self.board = Board(self.blocks, self.ascent.prices)
         self.order: list[int] = []
+
+    def begin(self) -> None:
+        """Find a scale of prices and a first schedule; then prices, and a schedule at these."""
+        self.find_scale()
+        self.fill(SHARES["first"], PASSES[:1])
+        self.find_prices()
+        self.fill(1.0, PASSES)
 
     def stop(self) -> bool:
         """Whether the time is up."""
@@ -86,14 +103,14 @@ class _Large:
             self.blocks.sweep(base, some, True)
             took = (busy() - began) * len(self.ascent.batches)
         self.reserve.work = JOB_CHECKED * self.blocks.blocks + HULLS * took
-        self.until = SHARES["scale"]
+        self.until = SHARES["scale"] * self.part
         if self.progress.bound is None:
             self.ascent.look(np.zeros(base.size))
         self.ascent.scan(base, self.progress.bound or 0.0)
 
     def find_prices(self) -> None:
         """Find prices of resources, of blocks of slots, then of slots and classes."""
-        self.until = SHARES["prices"]
+        self.until = SHARES["prices"] * self.part
         blocks, ascent = self.blocks, self.ascent
         for n in (blocks.slots, *(n for n in COARSE if n < blocks.slots)):
             ascent.descend(Level(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3))
@@ -103,7 +120,7 @@ class _Large:
 
     def fill(self, until: float, passes: tuple[tuple[float, float], ...]) -> None:
         """Put jobs in by value per cost, first at high prices; keep and report what is better."""
-        self.until, prices = until, self.ascent.prices
+        self.until, prices = until * self.part, self.ascent.prices
         board = Board(self.blocks, prices)
         order = self.ranking(RANKED * prices)
         for factor, stranded in passes:

@@ -13,7 +13,7 @@ TINY = 1e-9
 ENOUGH = 1e-6  # a packing that needs this little more than there is, relatively, is not cut off
 
 
-@kernel
+@kernel(nogil=True)
 def packing_cut(
     number: Floats,
     demand: Floats,

@@ -50,7 +50,7 @@ class _Items(NamedTuple):
     most: Ints  # (n or more,) workers
 
 
-@kernel
+@kernel(nogil=True)
 def best_patterns(asked: Knapsacks, best: Floats, out: Ints, nodes: int, steps: int) -> None:
     """For each machine, maximize ``value @ y`` with ``lower <= y <= upper`` and what fits.
 
@@ -290,7 +290,7 @@ def _shift_min(old: Floats, new: Floats, n: int, cost: float, work: int) -> None
         new[s] = x if x < new[s] else new[s]
 
 
-@kernel
+@kernel(nogil=True)
 def windowed_costs(job: Window, first: int, last: int, table: Floats, ending: Floats) -> None:
     """Cheapest cost of a job that runs ``lower[t] <= n_t <= upper[t]`` workers in slot t.
 

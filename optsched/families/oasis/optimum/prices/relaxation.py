@@ -6,7 +6,7 @@ is at least the share of the job that is completed by then".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,10 +49,13 @@ def compact_prices(
     return prices
 
 
-def solve_program(program: _Matrix, *, threads: int, limits: Limits) -> tuple[Floats, Floats, bool]:
+def solve_program(
+    program: _Matrix, *, threads: int, limits: Limits, stop: Callable[[], bool] = lambda: False
+) -> tuple[Floats, Floats, bool]:
     """Return the duals of the rows and the columns' values, as an interior point leaves them.
 
-    The third is False if it gave up on the program, and its duals are worth little.
+    The third is False if it gave up on the program, and its duals are worth little, or was told to
+    ``stop``.
     """
     h = solvers.highs(threads=threads, time_limit=limits["time_limit"])
     h.setOptionValue("solver", "ipm")
@@ -61,7 +64,7 @@ def solve_program(program: _Matrix, *, threads: int, limits: Limits) -> tuple[Fl
     matrices = program.matrices()
     solvers.load(h, *matrices)
     effort.spend(effort.HANDLED * WRITING * matrices[1].nnz)
-    solvers.run(h, effort=limits["effort"])
+    solvers.run(h, stop=stop, effort=limits["effort"])
     duals = np.maximum(-solvers.row_duals(h), 0.0)
     value = -float(h.getInfo().objective_function_value)
     sound = abs(duals @ matrices[3] - value) <= GAVE_UP * abs(value)

@@ -36,7 +36,7 @@ from optsched.families.oasis.optimum.prices.relaxation import (
 )
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Node
-from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import effort
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
@@ -59,6 +59,8 @@ class Guide:
     prices: Prices
     share: Floats  # (I,) of each job that is completed
     value: Floats  # (I,) what it earns
+    completed: Floats  # (I, T) share of each job that completes in each slot
+    near: Flags  # (I,) the jobs that earn something, or nearly, at these prices
 
 
 @dataclass(frozen=True)
@@ -162,8 +164,9 @@ class Tightening:
         self.bound = min(self.bound, found.bound)
         self.completed = found.completed
         value = (found.completed * self.blocks.arrays.utility).sum(axis=1)
-        self.guide = Guide(best, found.completed.sum(axis=1), value)
-        near = set(np.flatnonzero(found.payoffs > -REACH * program.earned).tolist())
+        close = found.payoffs > -REACH * program.earned
+        self.guide = Guide(best, found.completed.sum(axis=1), value, found.completed, close)
+        near = set(np.flatnonzero(close).tolist())
         known = set(program.where)
         self.jobs = near if self.jobs is None else known | near
         self.packings = [
@@ -189,7 +192,9 @@ class Tightening:
         rows = self._add(program)
         for i, there in program.where.items():
             self._restrict(program, there, int(node.first[i]), int(node.last[i]))
-        duals, x, sound = solve_program(program, threads=self.threads, limits=limits)
+        duals, x, sound = solve_program(
+            program, threads=self.threads, limits=limits, stop=self.stop
+        )
         prices = self.within(self._prices(program, duals, rows), node)
         bound, payoffs = self.evaluate(prices, node)
         completed = self._completed(program, x)

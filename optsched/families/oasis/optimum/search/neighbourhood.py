@@ -37,6 +37,7 @@ FACTORS = (  # multiples of the dual prices, and whether slots are packed anew
     (1.0, True),
 )
 FULL = 5  # the factor of full prices
+BESIDE = 6  # that of jobs that may only use what others leave
 BUILDERS = ((FULL,), (6, 7, 8))  # factors by which schedules are built without and with a guide
 BUILDING = 0.2  # share of the time for building schedules
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
@@ -148,6 +149,13 @@ class Neighbourhood:
             if plan.value > 0:
                 plans[i] = plan
         load(self.board, plans)
+
+    def complete(self, plans: Mapping[int, Plan]) -> float:
+        """Replace the state by ``plans``, and put in what finds room beside; return the value."""
+        load(self.board, plans)
+        others = [i for i in self._jobs(np.argsort(-self.earned, kind="stable")) if i not in plans]
+        construct(self.board, others, BESIDE)
+        return self.board.value
 
     def search(
         self, progress: Progress, *, seed: int, start: int, done: Callable[[], float]

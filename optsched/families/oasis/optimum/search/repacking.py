@@ -53,19 +53,21 @@ def fill_machines(
     demand: Floats,
     capacity: Floats,
     backwards: bool,
+    nodes: int,
     hosted: Ints,
     left: Ints,
 ) -> None:
     """Fill machines one by one with the most valuable pattern of what is left to place.
 
     ``number`` (J,), ``value`` and ``left`` (1, J), ``demand`` (J, R), ``capacity`` (H, R) in units.
-    ``hosted`` (H, J) receives the numbers, ``left`` what found no place.
+    ``nodes`` limits the search for a pattern. ``hosted`` (H, J) receives the numbers, ``left`` what
+    found no place.
     """
     machines, resources = capacity.shape
     jobs = number.size
     worth = np.empty(1)
     lower, pattern = np.empty((1, jobs), np.int64), np.empty((1, jobs), np.int64)
-    nodes, steps = plain_int(NODES), plain_int(0)
+    steps = plain_int(0)
     todo = 0
     for j in range(jobs):
         lower[0, j], left[0, j] = 0, number[j]
@@ -118,9 +120,9 @@ def repack(t: int, i: int, want: int, side: Side, tries: int) -> int:
         for r in range(resources):
             need[k, r] = demand[item[k], r]
     wanted[n] = want
-    best = -1
+    best, nodes = -1, plain_int(NODES)
     for attempt in range(tries):
-        fill_machines(wanted, value, need, capacity, attempt % 2 == 1, hosted, left)
+        fill_machines(wanted, value, need, capacity, attempt % 2 == 1, nodes, hosted, left)
         all_placed = True
         for k in range(n):
             all_placed = all_placed and left[0, k] == 0

@@ -1,0 +1,320 @@
+"""Prices and schedules of family `oasis` that are found together: what the methods combine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from queue import SimpleQueue
+from threading import Event
+
+import numpy as np
+
+from optsched.engine.ascent import Ascent, Level
+from optsched.engine.colgen import Column, Relaxation, generate_columns, lagrangian
+from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.progress import Progress
+from optsched.engine.search import short_search
+from optsched.families.oasis.instance import OasisInstance, OasisSchedule
+from optsched.families.oasis.optimum.certify import certify_capacity, certify_parts, certify_slots
+from optsched.families.oasis.optimum.large import Filling
+from optsched.families.oasis.optimum.prices.capacity import Around, CapacityBlocks
+from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.slotwise.search import SlotSearch
+from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
+from optsched.numbers.arrays import Floats
+from optsched.numbers.streams import Streams
+from optsched.problem import Frozen
+from optsched.scheduling.board import Plan
+
+CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
+POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are asked, between best and master's prices
+STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.Level`
+FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
+SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
+FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
+LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
+TREE_GAIN = 1.5e-3  # the same where the tree, or the search, has to wait for it
+FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
+FILLING = 0.1  # of the time until first prices and a schedule stand
+BESIDE = 1000  # the number of the start of a search in the thread that has tightened
+SLOTWISE_SECONDS = 12.0  # of a search with a guide, from which on it ends slot by slot
+PACKED_SHARE = 0.5  # of such a search, before that
+SLOTWISE_SIZE = 30_000  # jobs times slots up to which it does: there, a step ends in a second
+
+Report = Callable[[float, Callable[[], Frozen]], None]
+"""Hears of a bound, and how its certificate is made."""
+
+
+class Search:
+    """The best prices and schedules so far, and who may use the time."""
+
+    def __init__(self, inst: OasisInstance, progress: Progress, threads: int, seed: int) -> None:
+        self.inst, self.progress = inst, progress
+        self.threads, self.seed = threads, seed
+        self.capacity = CapacityBlocks(inst)
+        self.prices: Floats | None = None
+        self.bound = np.inf  # at these prices
+        self.guide: Guide | None = None
+        self.starts = 0
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
+        self.master: InteriorMaster | None = None
+
+    def prove(self, bound: float, prices: Floats) -> None:
+        """Report a bound at prices on capacity."""
+        self.bound, self.prices = bound, prices
+        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
+
+    def fill(self) -> None:
+        """Find first prices and a schedule as for thousands of jobs: programs need much longer."""
+        filling = Filling(self.inst, self.progress, self.seed, FILLING)
+        filling.begin()
+        sides = filling.blocks.by_side(filling.ascent.prices)  # (C, R, T) each
+        self.prices = np.concatenate([side.transpose(2, 1, 0).ravel() for side in sides])
+        self.bound = filling.ascent.bound
+
+    def compact_bound(self) -> None:
+        """Bound by the duals of the compact linear program."""
+        prices = compact_prices(self.capacity, threads=self.threads, span=self.progress.span())
+        best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+        self.prove(lagrangian(self.capacity, prices, best), prices)
+
+    def speed_bound(self) -> None:
+        """Bound by the compact program and how fast jobs can run: prices on capacity."""
+        stop = self.progress.stop
+        tightening = Tightening(self.capacity, threads=self.threads, packing=False, stop=stop)
+        rounds, span = _Rounds(), self.progress.span()
+        least = np.inf
+        while not tightening.done and rounds.pay(span.left()) and not stop():
+            began = span.passed()
+            tightening.round(span)
+            rounds.add(tightening.bound, span.passed() - began)
+            prices = tightening.capacity_prices
+            if prices is None:
+                break
+            best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+            bound = lagrangian(self.capacity, prices, best)
+            if bound < least:
+                least = bound
+                self.prove(bound, prices)
+        if self.prices is None:  # no job can finish
+            self.compact_bound()
+
+    def tighten(
+        self, seconds: float, report: Report | None = None, ended: Callable[[], bool] | None = None
+    ) -> None:
+        """Bound by the compact program and what single machines can host; learn where to search.
+
+        In a thread of its own, it tells nobody but ``report`` of bounds, until it is ``ended``.
+        """
+        proved, stop = report or self.progress.proved, ended or self.progress.stop
+        span = self.progress.span(seconds)
+        tightening = Tightening(self.capacity, threads=1 if report else self.threads, stop=stop)
+        rounds = _Rounds()
+        while not tightening.done and rounds.pay(span.left()) and not stop():
+            began = span.passed()
+            tightening.round(self.progress.span())
+            rounds.add(tightening.bound, span.passed() - began)
+            prices = tightening.capacity_prices
+            if prices is not None and len(rounds.bounds) == 1:
+                best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
+                bound = lagrangian(self.capacity, prices, best)
+                proved(bound, partial(certify_capacity, self.capacity, prices))
+                if bound < self.bound:
+                    self.bound, self.prices = bound, prices
+            self.guide = tightening.guide
+            if self.guide is not None:
+                proved(tightening.bound, partial(certify_slots, self.inst, self.guide.prices))
+        if self.prices is None and report is None:  # no job can finish
+            self.compact_bound()
+        rest = self.progress.span(span.left())
+        if tightening.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
+            tree = CompletionTree(tightening, rounds.seconds)
+            for bound in tree.grow(rest, stop):
+                proved(bound, lambda: certify_parts(self.inst, tree.root))
+
+    def side_by_side(self) -> None:
+        """Tighten in one thread, and search in the others; in that one, too, when it has ended."""
+        news: SimpleQueue[tuple[float, Callable[[], Frozen]]] = SimpleQueue()
+        ended, guided = Event(), Event()
+        other = Progress(self.progress.family, self.inst, time_limit=self.progress.left(), gap=0.0)
+
+        def over() -> bool:
+            return ended.is_set() or self.progress.interrupted or other.left() <= 0
+
+        def proved(bound: float, make: Callable[[], Frozen]) -> None:
+            news.put((bound, make))
+            if self.guide is not None:
+                guided.set()
+
+        def tighten() -> None:
+            span = other.span()
+            self.tighten(span.whole, proved, over)
+            guided.set()
+            known = self.progress.schedule
+            if known is not None and self._may_go_slotwise(span.left()):
+                other.offer(known)
+                self.slotwise(self._area(), other, BESIDE, lambda: 0.0 if over() else span.left())
+
+        def listen() -> bool:
+            while not news.empty():
+                self.progress.proved(*news.get())
+            return guided.is_set()
+
+        with ThreadPoolExecutor(1) as pool:
+            task = pool.submit(tighten)
+            try:
+                few = self.threads - 1
+                self.fill()
+                listen()
+                self.improve(self.progress.left(), threads=few, until=listen)
+                self.improve(self.progress.left(), threads=few, until=lambda: listen() and False)
+            finally:
+                ended.set()
+        task.result()
+        listen()
+        if self.prices is None:  # no job can finish
+            self.compact_bound()
+        self.progress.offer(other.schedule)
+
+    def first_columns(self) -> list[Column]:
+        """Return schedules at prices around the best ones, which small steps may improve."""
+        around = Around(self.capacity)
+        ascent = Ascent(around, Streams(self.seed)("columns"), self.progress.stop, self.prove)
+        if self.prices is not None:
+            ascent.bound, ascent.prices = self.bound, self.prices
+            rows = np.arange(self.prices.size)
+            ascent.descend(Level(rows, first=STEPS[0], last=STEPS[1], gain=STEP_GAIN))
+        return around.columns
+
+    def generate(self, seconds: float) -> bool:
+        """Improve the prices by column generation; return whether it has converged."""
+        span = self.progress.span(seconds)
+
+        def stop(relaxation: Relaxation) -> bool:
+            if relaxation.bound < self.bound:
+                self.prove(relaxation.bound, relaxation.prices)
+            return self.progress.stop() or span.over()
+
+        if self.master is None:
+            self.master = InteriorMaster(self.capacity, threads=self.threads, prices=self.prices)
+            self.master.add(self.first_columns())
+        relaxation = generate_columns(
+            self.capacity,
+            self.master,
+            stop=stop,
+            center=self.prices,
+            tolerance=lambda _: CONVERGED,
+            points=POINTS,
+        )
+        stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+        return relaxation.converged
+
+    def improve(
+        self,
+        seconds: float,
+        packs: bool = True,
+        threads: int | None = None,
+        until: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Search for schedules at the best prices, from a new start in every thread.
+
+        It ends early when ``until`` says so, which the first thread alone asks.
+        """
+        span = self.progress.span(seconds)
+        number = threads or self.threads
+        ended = Event()
+
+        def done() -> float:
+            """Return the share of the time that has passed, in this thread as in the others."""
+            over = ended.is_set() or self.progress.closed()
+            return 1.0 if over else span.share()
+
+        def first_done() -> float:
+            if until():
+                ended.set()
+            return done()
+
+        def search(start: int, progress: Progress) -> None:
+            area = self._area(packs)
+            area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
+            slotwise = self._may_go_slotwise(span.whole)
+            share = PACKED_SHARE if slotwise else 1.0
+            passed = first_done if progress is self.progress else done
+            area.search(progress, seed=self.seed, start=start, done=lambda: passed() / share)
+            if slotwise and passed() < 1.0:
+                self.slotwise(
+                    area, progress, start, lambda: 0.0 if passed() >= 1.0 else span.left()
+                )
+
+        first, self.starts = self.starts, self.starts + number
+        family = self.progress.family
+        others = [
+            Progress(family, self.inst, time_limit=span.whole, gap=0.0) for _ in range(number - 1)
+        ]
+        with ThreadPoolExecutor(number) as pool:
+            searches = [
+                pool.submit(search, first + k, other) for k, other in enumerate(others, start=1)
+            ]
+            try:
+                search(first, self.progress)
+            finally:  # after Ctrl-C, too
+                ended.set()
+        for found, other in zip(searches, others, strict=True):
+            found.result()
+            if other.value is not None and other.schedule is not None:
+                self.progress.incumbent(other.value, other.schedule)
+
+    def _area(self, packs: bool = True) -> Neighbourhood:
+        """Return an empty board at the best prices."""
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = self.capacity.by_machine(self.prices)
+        return Neighbourhood(self.inst, spread, self.guide, packs)
+
+    def _may_go_slotwise(self, seconds: float) -> bool:
+        """Whether the search among sets of jobs makes enough steps in so many seconds."""
+        size = len(self.inst.jobs) * self.inst.horizon
+        return self.guide is not None and seconds >= SLOTWISE_SECONDS and size <= SLOTWISE_SIZE
+
+    def slotwise(
+        self, area: Neighbourhood, progress: Progress, start: int, left: Callable[[], float]
+    ) -> None:
+        """Search among sets of jobs, from the best schedule that ``progress`` knows."""
+        assert self.guide is not None  # the caller has seen to it
+        assert isinstance(progress.schedule, OasisSchedule)  # the first search has reported one
+        rng = Streams(self.seed)("slotwise", start)
+        blocks = UnitBlocks(self.inst)
+
+        def found(plans: dict[int, Plan]) -> float:
+            if plans:
+                value = area.complete(plans)
+                progress.incumbent(value, area.schedule(area.plans()))
+            return -np.inf if progress.value is None else progress.value
+
+        SlotSearch(blocks, self.guide, progress.schedule, rng).search(left, found)
+
+
+class _Rounds:
+    """Whether another round of tightening pays, beside what the branching tree would gain."""
+
+    def __init__(self) -> None:
+        self.bounds: list[float] = []
+        self.seconds = 0.0  # of the last round
+
+    def add(self, bound: float, seconds: float) -> None:
+        """Note a round."""
+        self.seconds = seconds * (1.0 if self.bounds else SECOND_ROUND)
+        self.bounds.append(bound)
+
+    def pay(self, left: float) -> bool:
+        """Return whether the next round is expected to gain enough, and ends in time."""
+        if len(self.bounds) < FIRST_ROUNDS:
+            return self.seconds <= left
+        gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
+        if left > 2 * MOST_LEAVES * self.seconds:  # there is time for all of the tree
+            return float(gains.max()) >= LEAST_GAIN
+        return float(gains[-1]) >= TREE_GAIN and self.seconds <= left

@@ -1,0 +1,1 @@
+"""Better schedules of family `oasis` from a linear program over what whole slots host."""

@@ -1,0 +1,205 @@
+"""The linear program over what whole slots host, in which some jobs and completions are open.
+
+    max   sum f_i(c) x_ic
+    s.t.  sum_{t <= c} sum_p n_pi z_tp  >=  W_i sum_{c' <= c} x_ic'    for all i, c
+          sum_p z_tp <= 1                                              for all t
+          sum_c x_ic <= 1                                              for all i
+          x, z >= 0
+
+x_ic says that job i completes in slot c, one of few; z_tp that the machines host packing p in slot
+t, with n_pi workers of job i. The packings come from `Slots` at the prices of work. A little more
+than W_i is asked for, since in the end every slot has one packing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched import solvers
+from optsched.families.oasis.optimum.slotwise.slots import Slot, Slots
+from optsched.numbers.arrays import Floats, Ints
+
+MARGIN = 0.012  # of a job's work
+DEAR = 3.0  # times what a job earns: what it costs to lack all of its work
+WHOLE = 0.99  # of a packing: then the slot is settled
+AT_ONCE = 5  # slots are settled in so many steps, as a rule fewer and fewer
+DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
+USED = 1e-9  # of a packing: less is none
+
+
+class Point(NamedTuple):
+    """A solution."""
+
+    value: float
+    x: Floats  # (options,) of all jobs, see `SlotProgram.option`
+    z: Floats  # (packings,)
+
+
+class SlotProgram:
+    """The program; packings come and go, jobs and completions are opened and closed.
+
+    Parameters
+    ----------
+    slots : Slots
+    options : mapping
+        Job -> slots in which it may complete, ascending; other jobs stay out.
+    """
+
+    def __init__(self, slots: Slots, options: Mapping[int, Ints]) -> None:
+        self.slots, self.options = slots, options
+        inst, jobs = slots.blocks.inst, slots.blocks.jobs
+        self.work = np.array(inst.work, float)
+        self.row, self.last = {}, np.full(jobs, -1, np.int64)
+        rows = 0
+        for i, c in options.items():
+            self.row[i] = rows + np.arange(c.size)  # also the numbers of x_ic
+            rows += c.size
+        self.count = rows
+        self.of_job = {i: rows + slots.blocks.slots + k for k, i in enumerate(options)}
+        self.every = np.arange(slots.blocks.slots)
+        self.packings: list[Slot] = []
+        self.known: set[tuple[int, bytes, bytes]] = set()
+        self.lowest = dict.fromkeys(options, 0)  # the first option that is open; beyond: none is
+        self.h = solvers.highs()
+        self.h.setOptionValue("presolve", "off")
+        self.moved = False  # since the last solution: what is open
+        self._write()
+        for i in options:
+            self.open(i)
+
+    def _write(self) -> None:
+        utility = self.slots.blocks.arrays.utility
+        number = self.count + self.slots.blocks.slots + len(self.options)
+        upper = np.ones(number)
+        upper[: self.count] = 0.0
+        none = np.empty(0, np.int32)
+        self.h.addRows(number, np.full(number, -np.inf), upper, 0, none, none, np.empty(0))
+        for i, c in self.options.items():
+            for k, row in enumerate(self.row[i].tolist()):
+                rows = np.append(self.row[i][k:], self.of_job[i]).astype(np.int32)
+                more = np.append(np.full(rows.size - 1, 1.0 + MARGIN), 1.0)
+                self.h.addCol(-float(utility[i, c[k]]), 0.0, 1.0, rows.size, rows, more)
+                assert self.h.getNumCol() == row + 1
+        for i in self.options:
+            dear = DEAR * float(utility[i].max())
+            for row in self.row[i].tolist():  # work that is missing
+                index = np.array([row], np.int32)
+                self.h.addCol(dear, 0.0, np.inf, 1, index, np.array([-1.0]))
+
+    def add(self, packings: Sequence[Slot]) -> None:
+        """Add packings that are new."""
+        index: list[Ints] = []
+        value: list[Floats] = []
+        fresh = []
+        for p in packings:
+            name = p.slot, p.jobs.tobytes(), p.number.tobytes()
+            if name in self.known:
+                continue
+            self.known.add(name)
+            fresh.append(p)
+            rows, work = [np.array([self.count + p.slot])], [np.ones(1)]
+            for i, n in zip(p.jobs.tolist(), p.number.tolist(), strict=True):
+                if n and i in self.options:
+                    covered = self.row[i][self.options[i] >= p.slot]
+                    rows.append(covered)
+                    work.append(np.full(covered.size, -n / self.work[i]))
+            index.append(np.concatenate(rows))
+            value.append(np.concatenate(work))
+        if not fresh:
+            return
+        n, starts = len(fresh), np.cumsum([0, *(x.size for x in index)])
+        self.h.addCols(
+            n,
+            np.zeros(n),
+            np.zeros(n),
+            np.full(n, np.inf),
+            int(starts[-1]),
+            starts[:-1].astype(np.int32),
+            np.concatenate(index).astype(np.int32),
+            np.concatenate(value),
+        )
+        self.packings += fresh
+
+    def solve(self) -> tuple[Point, Floats]:
+        """Return a solution, and the price of work of every job and slot, shape (J, T)."""
+        # what was a solution is none after decisions, and stays one when columns come
+        self.h.setOptionValue("simplex_strategy", DUAL if self.moved else PRIMAL)
+        self.moved = False
+        solvers.rerun(self.h)
+        duals = np.maximum(-solvers.row_duals(self.h), 0.0)
+        x = np.array(self.h.getSolution().col_value)
+        price = np.zeros((self.work.size, self.slots.blocks.slots))
+        for i, c in self.options.items():
+            for row, last in zip(self.row[i].tolist(), c.tolist(), strict=True):
+                price[i, : last + 1] += duals[row] / self.work[i]
+        value = -float(self.h.getInfo().objective_function_value)
+        return Point(value, x[: self.count], x[2 * self.count :]), price
+
+    def improve(self, rounds: int) -> Point:
+        """Add the best packings at the prices, some times; return the solution."""
+        for _ in range(rounds):
+            _, price = self.solve()
+            self.add(self.slots.price_some(self.every, price, self.last))
+        return self.solve()[0]
+
+    def settle(self, point: Point) -> Point:
+        """Give one slot after the other its packing, and the others new ones; return the end."""
+        first, settled = 2 * self.count, np.zeros(self.slots.blocks.slots, bool)
+        columns: list[int] = []
+        while not settled.all():
+            of = np.array([p.slot for p in self.packings])
+            share = np.zeros(settled.size)
+            np.maximum.at(share, of, point.z)
+            settled[share <= USED] = True  # nothing runs there
+            open_slots = np.flatnonzero(~settled)
+            if open_slots.size == 0:
+                break
+            ranked = open_slots[np.argsort(-share[open_slots], kind="stable")]
+            number = max(int((share[ranked] > WHOLE).sum()), -(-ranked.size // AT_ONCE))
+            for t in ranked[:number].tolist():
+                here = np.flatnonzero(of == t)
+                k = int(here[point.z[here].argmax()])
+                self.h.changeColBounds(first + k, 1.0, 1.0)
+                columns.append(k)
+                settled[t] = True
+            self.moved = True
+            _, price = self.solve()
+            self.add(self.slots.price_some(np.flatnonzero(~settled), price, self.last))
+            point, _ = self.solve()
+        for k in columns:
+            self.h.changeColBounds(first + k, 0.0, np.inf)
+        self.moved = True
+        return point
+
+    def open(self, i: int, lowest: int = 0) -> None:
+        """Let job i complete in its option ``lowest`` or later, or stay out."""
+        self.lowest[i], self.moved = lowest, True
+        for k, col in enumerate(self.row[i].tolist()):
+            self.h.changeColBounds(col, 0.0, 1.0 if k >= lowest else 0.0)
+        out = lowest == self.row[i].size
+        self.last[i] = -1 if out else self.options[i][-1]
+
+    def close(self, i: int) -> None:
+        """Keep job i out."""
+        self.open(i, self.row[i].size)
+
+    def closed(self, i: int) -> bool:
+        """Whether job i stays out."""
+        return self.lowest[i] == self.row[i].size
+
+    def forget(self, most: int) -> None:
+        """Keep at most so many packings: those in use, and those that are nearest to it."""
+        _ = self.solve()
+        solution, first = self.h.getSolution(), 2 * self.count
+        z, cost = (np.array(a)[first:] for a in (solution.col_value, solution.col_dual))
+        order = np.argsort(np.where(z > USED, -np.inf, cost), kind="stable")
+        gone = np.sort(order[most:])
+        self.h.deleteCols(gone.size, (gone + first).astype(np.int32))
+        for k in gone.tolist():
+            p = self.packings[k]
+            self.known.discard((p.slot, p.jobs.tobytes(), p.number.tobytes()))
+        left = set(order[:most].tolist())
+        self.packings = [p for k, p in enumerate(self.packings) if k in left]

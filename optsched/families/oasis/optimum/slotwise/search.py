@@ -1,0 +1,260 @@
+"""Search of family `oasis` among sets of jobs and their completions, at what whole slots can host.
+
+It begins with a schedule. Again and again some jobs are opened: whether they run, and when they
+complete. The linear program of `SlotProgram`, with new packings, says what can be had of all jobs
+at once, and a dive decides one thing after the other: completions are put off to where little
+completes later, and jobs that lack most stay out. If no less is earned, the decisions stay. In the
+end every slot gets one of its packings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.random import Generator
+
+from optsched.families.oasis.instance import OasisSchedule
+from optsched.families.oasis.optimum.prices.tightening import Guide
+from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.slotwise.program import Point, SlotProgram
+from optsched.families.oasis.optimum.slotwise.rounding import choose
+from optsched.families.oasis.optimum.slotwise.slots import Slot, Slots
+from optsched.numbers.arrays import Floats, Ints
+from optsched.process import effort
+from optsched.scheduling.board import Plan
+
+LIKELY = 0.05  # share of a job that completes in a slot, from which on that is an option
+AFTER, BEFORE = 3, (1, 2, 4)  # slots from there that are options, too, and from known completions
+LEVELS = (0.995, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)  # shares of the best: the last slot of each is one
+FEW = 0.01  # share of a job that runs, from which on it takes part
+FIRST, AGAIN = 6, 3  # rounds of packings at the first prices, and with the schedule
+OPEN = 2, 8  # jobs that are opened at a time: from, below
+NEAR = 0.7  # of the times they can run in one slot
+LATER = 0.35  # share that completes later, from which on a completion is put off
+LAST = 0.1, 0.02, 0.003  # the same for those that were put off before
+WHOLE = 0.99  # share of a job from which on it runs
+SURE = 0.9  # that no more than a tenth completes later: then all such decisions are made at once
+DECISIONS = 4  # else, a share of all
+NONE = 0.02  # share of a job below which it stays out at once
+LOSS = 2.0  # that a dive may recover from at its beginning
+KEPT, FORGET = 500, 1000  # packings after there are so many
+EQUAL = 1e-9  # values, relatively
+TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
+STAGES = ((0.005, 0.1),)  # see `rounding.choose`: first whatever is missing
+STEPS = 100  # elementary ones of such a move
+ROUNDS = 12  # of packings take as long as choosing a packing for every slot
+REPORT = 0.002  # of the value: less is not put into slots before the end
+
+
+class SlotSearch:
+    """The decisions of a search, and the program that says what they earn.
+
+    Parameters
+    ----------
+    blocks : UnitBlocks
+    guide : Guide
+    schedule : OasisSchedule
+        Where it begins.
+    rng : Generator
+    """
+
+    def __init__(
+        self, blocks: UnitBlocks, guide: Guide, schedule: OasisSchedule, rng: Generator
+    ) -> None:
+        self.blocks, self.rng = blocks, rng
+        self.slots = Slots(blocks, guide.prices)
+        ends = _completions(schedule)
+        self.program = SlotProgram(self.slots, self._options(guide, ends))
+        self.jobs = list(self.program.options)
+        self.decided: set[int] = set()
+        self.ending = 0.0  # seconds that the last choice of packings takes
+        program = self.program
+        for _ in range(FIRST):
+            program.add(self.slots.price_some(program.every, self.slots.price, program.last))
+        program.add(self.slots.of(schedule))
+        for i, c in program.options.items():
+            if i in ends:
+                program.open(i, int(np.searchsorted(c, ends[i])))
+                self.decided.add(i)
+            else:
+                program.close(i)
+
+    def _options(self, guide: Guide, ends: Mapping[int, int]) -> dict[int, Ints]:
+        """Return in which slots jobs may complete: where the relaxation does, and a little on."""
+        blocks, utility = self.blocks, self.blocks.arrays.utility
+        out = {}
+        for i, job in enumerate(blocks.inst.jobs):
+            most = int(blocks.most[i])
+            first = job.arrival - (-blocks.inst.work[i] // max(most, 1)) - 1
+            takes_part = guide.near[i] or guide.share[i] > FEW or i in ends
+            if not takes_part or most == 0 or first >= blocks.slots or utility[i, first] <= 0:
+                continue
+            likely = np.flatnonzero(guide.completed[i] > LIKELY)
+            found = {int(c) + k for c in likely for k in range(AFTER + 1)}
+            found |= {
+                int(np.flatnonzero(utility[i] >= level * utility[i, first])[-1]) for level in LEVELS
+            }
+            if i in ends:
+                found |= {ends[i] + k for k in range(AFTER + 1)} | {ends[i] - k for k in BEFORE}
+            some = [c for c in sorted(found) if first <= c < blocks.slots and utility[i, c] > 0]
+            if some:
+                out[i] = np.array(some, np.int64)
+        return out
+
+    def search(self, left: Callable[[], float], found: Callable[[dict[int, Plan]], float]) -> None:
+        """Search until no time is left; hand over plans that may be better.
+
+        Parameters
+        ----------
+        left : callable
+            Seconds that are left.
+        found : callable
+            Takes plans; returns the value of the best schedule that is known.
+        """
+        if not self.jobs:
+            return
+        known, began = found({}), left()
+        best = self.program.improve(AGAIN)
+        self.ending = ROUNDS * (began - left()) / AGAIN
+        while left() > self.ending:
+            before = dict(self.program.lowest), set(self.decided)
+            for i in self._choose():
+                self.program.open(i)
+                self.decided.discard(i)
+            point = self._dive(best.value, left)
+            if point is None or point.value < best.value * (1 - EQUAL):
+                self._back(*before)
+            else:
+                best = point
+                if best.value > known * (1 + REPORT):
+                    known = max(best.value, found(self.plans(best)))
+            if len(self.program.packings) > FORGET:
+                self.program.forget(KEPT)
+                best = self.program.solve()[0]
+        if left() > 0:
+            found(self.plans(self.program.solve()[0]))
+
+    def _choose(self) -> list[int]:
+        """Draw jobs to open: as a rule, some that can run in the same slot."""
+        size, slot = int(self.rng.integers(*OPEN)), int(self.rng.integers(self.blocks.slots))
+        near = self.jobs
+        if self.rng.random() < NEAR:
+            options = self.program.options
+            near = [i for i in self.jobs if self.slots.arrival[i] <= slot <= options[i][-1]]
+        some = self.rng.choice(len(near), size=min(size, len(near)), replace=False)
+        return [near[k] for k in some.tolist()]
+
+    def _back(self, lowest: Mapping[int, int], decided: set[int]) -> None:
+        self.decided = decided
+        for i, k in lowest.items():
+            if self.program.lowest[i] != k:
+                self.program.open(i, k)
+
+    def _dive(self, least: float, left: Callable[[], float]) -> Point | None:
+        """Decide what is open; None if that earns less than ``least``, or takes too long."""
+        program, level = self.program, 0
+        point = program.improve(1)
+        while True:
+            if left() <= self.ending or point.value < least - LOSS:
+                return None
+            share = {
+                i: float(point.x[program.row[i]].sum()) for i in self.jobs if not program.closed(i)
+            }
+            later = {i: self._put_off(i, point.x, level) for i, s in share.items() if s > WHOLE}
+            moves = {i: k for i, (k, _) in later.items() if k is not None}
+            order = sorted(moves, key=lambda i: -later[i][1])
+            sure = [i for i in order if later[i][1] > SURE]
+            decisions = sure or order[: max(1, len(order) // DECISIONS)]
+            for i in decisions:
+                program.open(i, moves[i])
+                self.decided.add(i)
+            lacking = [i for i, s in share.items() if s <= WHOLE]
+            if len(decisions) < 2 and lacking:
+                out = [i for i in lacking if share[i] < NONE]
+                for i in out or [min(lacking, key=lambda i: share[i])]:
+                    program.close(i)
+                    self.decided.discard(i)
+            elif not decisions:
+                level += 1
+                if level == len(LAST):
+                    return point
+                continue
+            point = program.improve(1)
+
+    def _put_off(self, i: int, x: Floats, level: int) -> tuple[int | None, float]:
+        """Return the option to which job i goes, None if it stays, and what completes by then."""
+        mine = x[self.program.row[i]]
+        tail = np.cumsum(mine[::-1])[::-1] / mine.sum()
+        enough = LAST[level] if i in self.decided else LATER
+        k = int(np.flatnonzero(tail >= enough)[-1])
+        settled = i in self.decided and k <= self.program.lowest[i]
+        return None if settled else k, 1.0 - float(tail[k + 1 :].max(initial=0.0))
+
+    def plans(self, point: Point) -> dict[int, Plan]:
+        """Choose a packing for every slot; return where the jobs run whose work is done."""
+        program, blocks = self.program, self.blocks
+        point = program.settle(point)
+        order = sorted(range(len(program.packings)), key=lambda k: program.packings[k].slot)
+        packings = [program.packings[k] for k in order]
+        slot = np.array([p.slot for p in packings])
+        first = np.searchsorted(slot, np.arange(blocks.slots + 1))
+        number = np.array([p.numbers(blocks.jobs) for p in packings])
+        due, worth = np.full(blocks.jobs, -1), np.zeros(blocks.jobs)
+        utility, work = blocks.arrays.utility, np.array(blocks.inst.work, np.int64)
+        for i, c in program.options.items():
+            if not program.closed(i):
+                due[i] = c[program.lowest[i]]
+                worth[i] = utility[i, due[i]]
+        z = point.z[order]
+        most = np.full(blocks.slots, -1)
+        for t in range(blocks.slots):
+            if first[t + 1] > first[t]:
+                most[t] = first[t] + int(z[first[t] : first[t + 1]].argmax())
+        best: dict[int, Plan] = {}
+        for _ in range(TRIES):
+            choice, lost = most.copy(), np.inf
+            for soon, heat in STAGES:
+                effort.steps(STEPS * MOVES)
+                lost = choose(first, number, due, work, worth, soon, MOVES, heat, self.rng, choice)
+            plans = self._plans([packings[p] for p in choice[choice >= 0].tolist()])
+            if sum(p.value for p in plans.values()) > sum(p.value for p in best.values()):
+                best = plans
+            if lost == 0.0:
+                break
+        return best
+
+    def _plans(self, chosen: list[Slot]) -> dict[int, Plan]:
+        """Return where jobs run whose work the packings do, one for each slot, ascending."""
+        rows: dict[int, list[tuple[int, int, int, int]]] = {}
+        left = list(self.blocks.inst.work)
+        end: dict[int, int] = {}
+        for p in chosen:
+            for k, i in enumerate(p.jobs.tolist()):
+                n = min(left[i], int(p.number[k]))
+                if not n or i not in self.program.options:
+                    continue
+                left[i] -= n
+                end[i] = p.slot
+                for side, most in enumerate((n, int(self.blocks.needed[i][n]))):
+                    hosted = p.hosted[side][:, k]
+                    before = np.cumsum(hosted) - hosted
+                    kept = np.minimum(hosted, np.maximum(most - before, 0))
+                    rows.setdefault(i, []).extend(
+                        (side, p.slot, int(h), int(kept[h])) for h in np.flatnonzero(kept)
+                    )
+        utility = self.blocks.arrays.utility
+        return {
+            i: Plan(float(utility[i, t]), t, np.array(rows[i], np.int64))
+            for i, t in end.items()
+            if left[i] == 0 and utility[i, t] > 0
+        }
+
+
+def _completions(schedule: OasisSchedule) -> dict[int, int]:
+    """Return when the jobs complete that run."""
+    return {
+        i: max(t for t, _, _ in job.workers)
+        for i, job in enumerate(schedule.jobs)
+        if job is not None and job.workers
+    }

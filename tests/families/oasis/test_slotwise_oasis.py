@@ -1,0 +1,204 @@
+"""The search among sets of jobs: packings of slots, their program, and a packing for every slot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.engine.budget import Budget
+from optsched.families.oasis import FAMILY
+from optsched.families.oasis.instance import JobSchedule, OasisSchedule
+from optsched.families.oasis.optimum import priced_search
+from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.prices.tightening import Tightening
+from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.slotwise import search as slotwise
+from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
+from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
+from optsched.families.oasis.optimum.slotwise.rounding import choose
+from optsched.families.oasis.optimum.slotwise.search import SlotSearch
+from optsched.families.oasis.optimum.slotwise.slots import Slots
+from optsched.families.oasis.sources.presets import generate
+from optsched.optimum import solve
+from optsched.scheduling.board import planned_jobs
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module", params=[0, 1])
+def tightened(request):
+    """Return an instance, a tightened program, and a schedule by the other search."""
+    inst = generate("earnable", seed=request.param, jobs=30, slots=30, machines=10)
+    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    for _ in range(2):
+        tightening.round(Budget().span())
+    area = Neighbourhood(inst, flat_prices(inst), tightening.guide)
+    area.start()
+    return tightening, area.schedule(area.plans())
+
+
+def value_of(schedule, inst):
+    verdict = FAMILY.verify(inst, schedule)
+    assert verdict.value is not None, verdict
+    return verdict.value
+
+
+def side_of(draw, jobs, most):
+    demand = draw.integers(0, 5, (jobs, 2)).astype(float)
+    kinds = draw.integers(2, 14, (2, 2)).astype(float)
+    members = draw.integers(1, most, 2)
+    return Side(demand, np.repeat(kinds, members, axis=0), kinds, members)
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_packings_fit_and_have_the_ps_that_they_need(seed):
+    draw = np.random.default_rng(seed)
+    jobs = 5
+    sides = side_of(draw, jobs, 4), side_of(draw, jobs, 3)
+    want = draw.integers(1, 9, jobs)
+    ratio = draw.uniform(0.1, 1.0, jobs)
+    needed = np.ceil(np.arange(9) * ratio[:, None] - 1e-9).astype(np.int64)
+    packing = Packing(
+        (draw.random((1, jobs)), draw.random((1, jobs))),
+        np.full(jobs, -1),
+        np.zeros((len(sides[0].capacity), jobs), np.int16),
+        np.zeros((len(sides[1].capacity), jobs), np.int16),
+    )
+    pack(want, needed, sides, bool(seed % 2), packing)
+    assert (packing.number <= want).all()
+    assert (packing.worker.sum(axis=0) == packing.number).all()
+    assert (packing.ps.sum(axis=0) == needed[np.arange(jobs), packing.number]).all()
+    assert (packing.worker @ sides[0].demand <= sides[0].capacity).all()
+    assert (packing.ps @ sides[1].demand <= sides[1].capacity).all()
+    part = draw.random((2, jobs))
+    learn(draw.random(jobs) + 0.1, want, ratio, sides, part)
+    assert (part > 0).all()
+    assert (part.sum(axis=0) <= 1.01).all()
+
+
+def test_what_is_hosted_too_much_pays_less_than_before():
+    # one machine of 8 for the first job's workers, which may be 2; PS for it without end
+    worker = Side(np.array([[1.0]]), np.array([[8.0]]), np.array([[8.0]]), np.array([1]))
+    ps = Side(np.array([[0.0]]), np.array([[1.0]]), np.array([[1.0]]), np.array([1]))
+    part = np.array([[0.5], [0.5]])
+    learn(np.array([1.0]), np.array([2]), np.array([1.0]), (worker, ps), part)
+    assert (part <= 0.5).all()
+    # no worker fits: workers are to pay more, PS less
+    part = np.array([[0.4], [0.4]])
+    full = worker._replace(kinds=np.array([[0.5]]))
+    learn(np.array([1.0]), np.array([2]), np.array([1.0]), (full, ps), part)
+    assert part[0, 0] > part[1, 0]
+
+
+def test_the_slots_of_a_schedule_give_it_back(tightened):
+    tightening, schedule = tightened
+    inst = tightening.problem.inst
+    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    plans = search._plans(search.slots.of(schedule))
+    jobs = planned_jobs(len(inst.jobs), plans, JobSchedule)
+    again = value_of(OasisSchedule(jobs=jobs), inst)
+    assert again == pytest.approx(value_of(schedule, inst), abs=1e-9)
+
+
+def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
+    tightening, schedule = tightened
+    inst = tightening.problem.inst
+    slots = Slots(tightening.blocks, tightening.guide.prices)
+    ends = slotwise._completions(schedule)
+    options = {i: np.array([c]) for i, c in ends.items()}
+    program = SlotProgram(slots, options)
+    program.add(slots.of(schedule))
+    whole = value_of(schedule, inst)
+    before = program.solve()[0].value
+    assert whole * (1 - 2 * MARGIN) <= before <= whole * (1 + 1e-9)
+    after = program.improve(3).value
+    assert before <= after * (1 + 1e-9)
+    assert after <= min(whole, tightening.bound) * (1 + 1e-9)
+    first = min(ends, key=lambda i: ends[i])
+    program.close(first)
+    assert program.closed(first)
+    assert program.solve()[0].x[program.row[first]].sum() == pytest.approx(0.0, abs=1e-9)
+    program.open(first)
+    program.forget(len(ends))
+    assert len(program.packings) == len(ends)
+    assert program.solve()[0].value <= after * (1 + 1e-9)
+
+
+def test_completions_are_put_off_where_an_option_is_closed(tightened):
+    tightening, schedule = tightened
+    slots = Slots(tightening.blocks, tightening.guide.prices)
+    i, c = next(iter(slotwise._completions(schedule).items()))
+    later = min(c + 2, tightening.problem.slots - 1)
+    program = SlotProgram(slots, {i: np.unique([c, later])})
+    program.add(slots.of(schedule))
+    program.open(i, program.row[i].size - 1)
+    x = program.improve(2).x
+    assert x[:-1].sum() == pytest.approx(0.0, abs=1e-9)
+    assert x[-1] == pytest.approx(1.0)
+
+
+def test_a_settled_point_has_one_packing_for_every_slot(tightened):
+    tightening, schedule = tightened
+    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    for i in search.jobs:
+        search.program.open(i)
+    point = search.program.improve(5)
+    settled = search.program.settle(point)
+    assert np.isclose(settled.z, np.rint(settled.z), atol=1e-6).all()
+    assert settled.value <= point.value * (1 + 1e-6) or len(settled.z) > len(point.z)
+    assert search.program.solve()[0].value >= settled.value * (1 - 1e-9)  # it is open again
+
+
+def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
+    tightening, schedule = tightened
+    inst = tightening.problem.inst
+    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    looks, best = [0], [value_of(schedule, inst)]
+
+    def left():  # seconds that pass with every question
+        looks[0] += 1
+        return max(0.0, 120.0 - looks[0])
+
+    def found(plans):
+        jobs = planned_jobs(len(inst.jobs), plans, JobSchedule)
+        best.append(value_of(OasisSchedule(jobs=jobs), inst))
+        return max(best)
+
+    search.search(left, found)
+    assert max(best) <= tightening.bound * (1 + 1e-9)
+    assert max(best) > best[0]  # it is not for nothing
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_packings_are_chosen_so_that_little_is_lost(seed):
+    draw = np.random.default_rng(seed)
+    slots, jobs, each = 4, 3, 3
+    first = np.arange(slots + 1) * each
+    number = draw.integers(0, 4, (slots * each, jobs))
+    due, worth = draw.integers(-1, slots, jobs), draw.random(jobs) + 0.1
+    hidden = first[:-1] + draw.integers(0, each, slots)
+    work = np.array(
+        [number[hidden[: due[i] + 1], i].sum() for i in range(jobs)]
+    )  # so that one choice loses nothing
+    choice = first[:-1].copy()
+    lost = choose(first, number, due, work, worth, 1.0, 4000, 1.0, draw, choice)
+    assert ((first[:-1] <= choice) & (choice < first[1:])).all()
+    done = np.array([number[choice[: due[i] + 1], i].sum() for i in range(jobs)])
+    short = np.maximum(work - done, 0)
+    share = short * 2.0 / (short + np.maximum(work, 1))
+    assert lost == pytest.approx(float(worth[due >= 0] @ share[due >= 0]), abs=1e-9)
+    assert lost < 0.2
+
+
+def test_two_threads_tighten_and_search_side_by_side(monkeypatch):
+    monkeypatch.setattr(priced_search, "SLOTWISE_SECONDS", 1.0)
+    inst = generate("earnable", seed=3, jobs=60, slots=40, machines=20)
+    result = solve(inst, threads=2, time_limit=10.0)
+    assert result.value is not None
+    assert result.certified_gap is not None
+    assert result.certified_gap < 0.4
+    assert FAMILY.verify(inst, result.schedule).value == pytest.approx(result.value)
