@@ -155,13 +155,18 @@ def _sum_growth(rows: list[Row]) -> Part:
         mine = [row for row in rows if row["family"] == family]
         gap = mine[0]["gap_limit"]
         took = ", ".join(f"{row['jobs']}: {number(row['reached'])} s" for row in mine)
-        power = exponent(_reached(mine))
-        said = f"{took}; about n^{number(power)}"
+        power = _growth(mine)
+        said = took if power is None else f"{took}; about n^{number(power)}"
         lines.append([f"{family}, {mine[0]['preset']}", f"to a gap of {gap:.0%}", said])
-        every = power if all(row["reached"] is not None for row in mine) else None
         what = f"growth of the time to a gap of {gap:.0%}: {family}, n^"
-        targets.append(Target(what, "", every, aim=EXPONENT))
+        targets.append(Target(what, "", power, aim=EXPONENT))
     return lines, targets
+
+
+def _growth(rows: Sequence[Row]) -> float | None:
+    """Return the exponent, if all rows have reached their gap: the others would change it."""
+    points = _reached(rows)
+    return exponent(points) if len(points) == len(rows) else None
 
 
 def _reached(rows: Sequence[Row]) -> list[tuple[float, float]]:
@@ -187,7 +192,7 @@ def picture(rows: Sequence[Row]) -> Figure:
     for k, family in enumerate(dict.fromkeys(row["family"] for row in rows)):
         mine = [row for row in rows if row["family"] == family]
         points = _reached(mine)
-        power = exponent(points)
+        power = _growth(mine)
         label = f"{family} to {mine[0]['gap_limit']:.0%}"
         label += "" if power is None else f": n^{power:.2f}"
         x, y = [p[0] for p in points], [p[1] for p in points]

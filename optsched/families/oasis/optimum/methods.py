@@ -40,7 +40,7 @@ PATTERN_SHARE = 0.4  # of the time may go into pattern programs
 PATTERN_SECONDS = 1.0, 10.0  # of the first, and of any; each may take twice as long as the last
 SEARCH_SHARE = 0.15  # of the time may go into new starts of the search beside the tree
 TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
-SLOW = 1.4e-5  # seconds of the first round of tightening, for jobs times slots to the power of 1.5
+SLOW = 3e-5  # seconds of the first round of tightening, for such slots to the power of 1.5
 RESTART_SECONDS = 60.0  # one annealing run of the search
 
 
@@ -70,7 +70,8 @@ def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, s
 def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Combine the methods by size."""
     search = Search(inst, progress, threads, seed)
-    small = UnitTree(inst).rows // len(SIDES) <= SMALL
+    size = UnitTree(inst).rows // len(SIDES)
+    small = size <= SMALL
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
     short = QUICK * search.short if small else search.short
     search.improve(min(short, progress.left() / 4), packs=not small)
@@ -83,7 +84,7 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
         return
     beside = threads > 1 and progress.budget.units is None  # effort is counted in one thread
     share = 1.0 if beside else TIGHTEN_SHARE
-    if SLOW * (len(inst.jobs) * inst.horizon) ** 1.5 > share * progress.left():
+    if SLOW * size**1.5 > share * progress.left():
         solve_large(inst, progress, threads=threads, seed=seed)
     elif beside:
         search.side_by_side()

@@ -43,7 +43,7 @@ EQUAL = 1e-9  # values, relatively
 TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
 STAGES = ((0.005, 0.1),)  # see `rounding.choose`: first whatever is missing
 STEPS = 100  # elementary ones of such a move
-ROUNDS = 12  # of packings take as long as choosing a packing for every slot
+ROUNDS = 20  # of packings take as long as choosing a packing for every slot
 REPORT = 0.002  # of the value: less is not put into slots before the end
 
 
