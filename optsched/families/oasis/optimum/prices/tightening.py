@@ -182,7 +182,7 @@ class Tightening:
         """Solve the program with all inequalities for the completions that ``node`` allows.
 
         ``jobs`` are those that take part, by default all that can earn something; None if none is
-        left.
+        left, or if it is to stop.
         """
         if jobs is not None:
             jobs = {i for i in jobs if node.first[i] < self.problem.slots}
@@ -195,6 +195,8 @@ class Tightening:
         duals, x, sound = solve_program(
             program, threads=self.threads, limits=limits, stop=self.stop
         )
+        if self.stop():  # what comes takes a second or two
+            return None
         prices = self.within(self._prices(program, duals, rows), node)
         bound, payoffs = self.evaluate(prices, node)
         completed = self._completed(program, x)
