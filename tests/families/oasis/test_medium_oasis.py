@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from optsched.engine.colgen import lagrangian
+from optsched.engine.progress import Progress
+from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum import methods
 from optsched.families.oasis.sources.presets import generate
 from optsched.optimum import solve
@@ -29,3 +33,14 @@ def test_where_there_is_time_prices_in_small_steps_come_first(monkeypatch):
     result = solve(inst, time_limit=6.0)
     assert before[0] == pytest.approx(result.certified_bound, rel=1e-3)
     assert result.certified_bound < 0.8 * inst.arrays.utility.max(axis=1).sum()
+
+
+def test_prices_in_small_steps_are_prices_on_capacity():
+    """The exact oracle earns no more at them than the relaxed one, so they are in their places."""
+    inst = generate("earnable", seed=1, jobs=40, slots=30, machines=16)
+    progress = Progress(FAMILY, inst, time_limit=20.0, gap=0.0)
+    search = methods.Search(inst, progress, 1, 0)
+    search.fill()
+    best = search.capacity.price(search.prices, np.zeros(search.capacity.jobs)).best
+    exact = lagrangian(search.capacity, search.prices, best)
+    assert 0.9 * search.bound <= exact <= search.bound * (1 + 1e-9)

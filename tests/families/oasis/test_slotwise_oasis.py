@@ -149,7 +149,7 @@ def test_a_settled_point_has_one_packing_for_every_slot(tightened):
     settled = search.program.settle(point)
     assert np.isclose(settled.z, np.rint(settled.z), atol=1e-6).all()
     assert settled.value <= point.value * (1 + 1e-6) or len(settled.z) > len(point.z)
-    assert search.program.solve()[0].value >= settled.value * (1 - 1e-9)  # it is open again
+    assert search.program.solve()[0].value >= point.value * (1 - 1e-6)  # it is open again
 
 
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):

@@ -19,7 +19,7 @@ from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 
-NODES = 100  # of the search for a machine's best pattern: with 30, a tenth of the slots is lost
+NODES = 100  # of the search for a machine's best pattern: with few, much of a slot is lost
 QUICK = 30  # the same where only the parts are learned
 TURNS = 3  # of packing workers, then PS, then the workers for which there are PS
 STEP = 0.3  # of the logarithms of the parts

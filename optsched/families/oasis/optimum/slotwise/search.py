@@ -41,7 +41,7 @@ LOSS = 2.0  # that a dive may recover from at its beginning
 KEPT, FORGET = 500, 1000  # packings after there are so many
 EQUAL = 1e-9  # values, relatively
 TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
-STAGES = ((0.005, 0.1),)  # see `rounding.choose`: first whatever is missing
+SOON, HEAT = 0.005, 0.1  # see `rounding.choose`
 STEPS = 100  # elementary ones of such a move
 ROUNDS = 20  # of packings take as long as choosing a packing for every slot
 REPORT = 0.002  # of the value: less is not put into slots before the end
@@ -213,10 +213,9 @@ class SlotSearch:
                 most[t] = first[t] + int(z[first[t] : first[t + 1]].argmax())
         best: dict[int, Plan] = {}
         for _ in range(TRIES):
-            choice, lost = most.copy(), np.inf
-            for soon, heat in STAGES:
-                effort.steps(STEPS * MOVES)
-                lost = choose(first, number, due, work, worth, soon, MOVES, heat, self.rng, choice)
+            choice = most.copy()
+            effort.steps(STEPS * MOVES)
+            lost = choose(first, number, due, work, worth, SOON, MOVES, HEAT, self.rng, choice)
             plans = self._plans([packings[p] for p in choice[choice >= 0].tolist()])
             if sum(p.value for p in plans.values()) > sum(p.value for p in best.values()):
                 best = plans
