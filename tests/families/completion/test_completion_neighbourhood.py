@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from completion_brute import tiny
+from completion_states import SLOTS, arrays, by_slot, filled, recomputed, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,23 +21,13 @@ from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
 from optsched.families.completion.optimum.search.plans import FACTORS, copy_plan, no_plans
 from optsched.families.completion.optimum.search.servers import empty_servers
+from optsched.families.completion.optimum.search.together import search_together
 from optsched.families.completion.oracle.schedule import best_schedule
-from optsched.families.completion.oracle.servers import MOST_ROOM, PricedServers, State
+from optsched.families.completion.oracle.servers import PricedServers, State
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
-SLOTS = 60
 DEAR = 50.0  # multiple of the prices at which jobs wait
-ARRAYS = ("free", "room", "total")
-
-
-def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
-    inst = generate("mid", seed=seed, jobs=jobs, machines=machines, architecture=architecture)
-    made = Jobs(inst)
-    prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *made.class_capacity.shape))
-    area = Neighbourhood(made, prices, SLOTS)
-    area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), factor)
-    return area
 
 
 @pytest.fixture(params=["ps", "ring"])
@@ -44,46 +35,6 @@ def area(request):
     made = filled(request.param)
     assert made.complete()
     return made
-
-
-def by_slot(servers):
-    """Return what is free in every slot, and check that segments are no shorter than they must."""
-    free, room = [], []
-    for h, number in enumerate(servers.number):
-        length = np.diff(servers.begin[h, : number + 1])
-        assert (length > 0).all()
-        assert (servers.free[h, 1:number] != servers.free[h, : number - 1]).any(axis=1).all()
-        free.append(np.repeat(servers.free[h, :number], length, axis=0))
-        room.append(np.repeat(servers.room[h, :number], length, axis=0))
-    room = np.stack(room, axis=2)
-    return {"free": np.array(free), "room": room, "total": servers.total.copy()}
-
-
-def arrays(area):
-    return by_slot(area.servers)
-
-
-def same(a, b):
-    return all(np.array_equal(a[name], b[name]) for name in ARRAYS)
-
-
-def recomputed(area):
-    """Work out from the pieces of a schedule what is free, how many workers fit, and their sum."""
-    types, jobs = area.jobs.types, area.jobs
-    free = np.repeat(jobs.capacity[:, None, :], area.slots, axis=1)
-    for i, piece in enumerate(area.pieces(area.plans)):
-        if area.plans.mode[i] < 0:
-            continue
-        window = slice(piece.start, piece.end)
-        for h, n in piece.workers:
-            free[h, window] -= n * types.worker_demand[piece.worker_type]
-        for h, s in piece.ps:
-            free[h, window] -= s * types.ps_demand[piece.ps_type]
-    room = np.empty((area.slots, len(types.worker_demand), len(jobs.capacity)), np.int16)
-    for m, e in enumerate(types.worker_demand):
-        used = np.flatnonzero(e)
-        room[:, m] = np.minimum((free[:, :, used] // e[used]).min(axis=2), MOST_ROOM).T
-    return {"free": free, "room": room, "total": room.sum(axis=2, dtype=np.int64).T}
 
 
 def test_removing_all_leaves_empty_servers(area):
@@ -295,7 +246,8 @@ def test_search_keeps_the_best(area):
     monitor = Progress(FAMILY, area.jobs.inst, time_limit=30.0, gap=0.0)
     steps = iter(np.linspace(0, 1, 50))
     began = area.cost(area.plans)
-    best = area.search(monitor, seed=0, start=0, done=lambda: float(next(steps, 1.0)))
+    done = partial(next, map(float, steps), 1.0)
+    best = search_together([area], monitor, seed=0, start=0, done=done)
     assert area.cost(best) < began
     verdict = verify(area.jobs.inst, schedule_of(area.pieces(best)))
     assert verdict.value == monitor.value == pytest.approx(area.cost(best))
@@ -308,7 +260,7 @@ def test_a_search_repeats_itself():
     for start in (0, 0, 1):
         area = filled()
         done = partial(next, iter(np.linspace(0, 1, 30)), 1.0)
-        best = area.search(None, seed=1, start=start, done=done)
+        best = search_together([area], None, seed=1, start=start, done=done)
         ends.append((area.ends(best).tolist(), area.ends(area.plans).tolist()))
     assert ends[0] == ends[1]
     assert ends[0] != ends[2]
@@ -351,7 +303,7 @@ def test_every_thread_counts():
         search.generate(1, 5.0)
         bounds.append(search.bound)
         search.improve(0.3)
-        assert search.starts == threads
+        assert search.rounds == 1
         assert search.plans is not None
         assert monitor.value < began
         assert verify(inst, monitor.schedule).value == monitor.value

@@ -23,16 +23,17 @@ from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.few_choices import best_of_few
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
-from optsched.families.completion.optimum.prices.priced_search import Search
+from optsched.families.completion.optimum.prices.priced_search import RESTART_SECONDS, Search
 from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import Method
 
 SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
 SPANS = (16, 4, 1)  # slots that share a price, one after the other
 SPAN_SHARE = (0.08, 0.15, 0.1)  # of the time for each
+FINER = (8, 4, 2, 1)  # after the first, where other threads search
+BESIDE_SHARE = 0.4  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
-RESTART_SECONDS = 60.0
 
 
 def neighbourhood(inst: CompletionInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -89,11 +90,14 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
         Exact(search).run()
         return
     _dispatch(search)
-    for span, share in zip(SPANS[:2], SPAN_SHARE[:2], strict=True):
-        search.generate(span, share * whole)
-    if whole > 2 * RESTART_SECONDS:
-        search.improve(RESTART_SECONDS)
-        search.generate(1, SPAN_SHARE[2] * whole)
+    search.generate(SPANS[0], SPAN_SHARE[0] * whole)
+    if threads > 1:
+        search.generate_beside(FINER, BESIDE_SHARE * whole)
+    else:
+        search.generate(SPANS[1], SPAN_SHARE[1] * whole)
+        if whole > 2 * RESTART_SECONDS:
+            search.improve(RESTART_SECONDS)
+            search.generate(SPANS[2], SPAN_SHARE[2] * whole)
     while not progress.stop():
         search.improve(min(RESTART_SECONDS, progress.left()))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from threading import Event
 
 import numpy as np
 
@@ -20,9 +20,11 @@ from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks, StoppedError
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.families.completion.optimum.search.plans import FACTORS, Plans
+from optsched.families.completion.optimum.search.together import search_together
 from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
+from optsched.problem import Frozen
 from optsched.proofs.limits import LARGEST
 
 CONVERGED = 1e-4
@@ -32,6 +34,7 @@ ORDER_SHARE = 0.1  # of a search goes into finding the best order to begin with
 ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
 MOST_ORDERS = 40
 GRID_BITS = 28
+RESTART_SECONDS = 60.0  # of a search
 
 
 class Search:
@@ -47,7 +50,7 @@ class Search:
         self.bound = 0.0
         self.plans: Plans | None = None
         self.order = self.jobs.arrival.astype(float)  # when the relaxation starts the jobs
-        self.starts = 0
+        self.rounds = 0  # of the search
         self.slots = 0  # of the board
         self.short = short_search(len(inst.jobs), inst.horizon, rate=SHORT_SEARCH, most=2.0)
 
@@ -130,32 +133,79 @@ class Search:
         self.order = mean_starts(relaxation, len(self.jobs.modes))
         return relaxation.converged
 
-    def improve(self, seconds: float) -> None:
-        """Search for schedules at the best prices, from a new start in every thread."""
+    def generate_beside(self, spans: Sequence[int], seconds: float) -> None:
+        """Improve prices on grids in one thread; search in the others, and in all of them then.
+
+        ``seconds`` are those of the prices at most.
+        """
+        news: deque[tuple[float, Callable[[], Frozen]]] = deque(maxlen=1)
+
+        def note(other: Progress) -> None:
+            if other.bound is not None and other.certificate is not None:
+                news.append((other.bound, other.certificate))
+
+        family = self.progress.family
+        other = Progress(family, self.inst, gap=0.0, time_limit=seconds, watch=note)
+        apart = Search(self.inst, other, 1, self.seed)
+        apart.prices, apart.bound, apart.order = self.prices, self.bound, self.order
+        apart.plans, apart.slots = self.plans, self.slots
+
+        def listen() -> bool:
+            while news:
+                self.progress.proved(*news.pop())
+            return task.done()
+
+        def generate() -> None:
+            for span in spans:
+                apart.generate(span, other.left())
+
+        with ThreadPoolExecutor(1) as pool:
+            task = pool.submit(generate)
+            try:
+                self.improve(max(seconds, RESTART_SECONDS), listen)
+            finally:  # after Ctrl-C, too
+                other.end()
+        task.result()
+        listen()
+        if apart.bound > self.bound:
+            self.prices, self.bound, self.order = apart.prices, apart.bound, apart.order
+
+    def improve(self, seconds: float, joins: Callable[[], bool] | None = None) -> None:
+        """Search for schedules at the best prices, in all threads together.
+
+        It begins with the best of some orders; in every other round with the best schedule so far,
+        if that is better. Where ``joins`` is given, one thread takes part only once that says so.
+        """
         time = self.progress.span(seconds)
-        ended = Event()
 
         def done() -> float:
-            return 1.0 if ended.is_set() else time.share()
+            return 1.0 if self.progress.stop() else time.share()
 
-        def first_done() -> float:  # of the search in this thread, which alone reports
-            return 1.0 if self.progress.stop() else done()
-
-        first, self.starts = self.starts, self.starts + self.threads
+        start, again = self.rounds * self.threads, self.rounds % 2 == 0
+        self.rounds += 1
         areas = [self._area() for _ in range(self.threads)]
+        now, later = (areas, areas[:0]) if joins is None else (areas[:-1], areas[-1:])
+
+        def joined() -> Neighbourhood | None:
+            return later.pop() if later and joins is not None and joins() else None
+
         with ThreadPoolExecutor(self.threads) as pool:
             others = [
-                pool.submit(self._search, area, None, first + k, done)
-                for k, area in enumerate(areas[1:], start=1)
+                pool.submit(self._begin, area, start + k, done)
+                for k, area in enumerate(now[1:], start=1)
             ]
-            try:
-                found = [self._search(areas[0], self.progress, first, first_done)]
-            finally:  # after Ctrl-C, too
-                ended.set()
-        found += [other.result() for other in others]
-        for area, plans in zip(areas, found, strict=True):
-            if self.plans is None or area.cost(plans) < area.cost(self.plans):
-                self.keep(area, plans)
+            begun = [self._begin(areas[0], start, done), *(other.result() for other in others)]
+        known = [plans for plans in (self.plans if again else None, *begun) if plans is not None]
+        best = min(known, key=areas[0].cost) if known else areas[0].snapshot()
+        for area in areas:
+            if known:
+                area.learn(best)
+            area.load(best)
+        plans = search_together(
+            now, self.progress, seed=self.seed, start=start, done=done, joins=joined
+        )
+        if self.plans is None or areas[0].cost(plans) < areas[0].cost(self.plans):
+            self.keep(areas[0], plans)
 
     def keep(self, area: Neighbourhood, plans: Plans) -> None:
         """Keep the plans of a schedule, which is better than what is known."""
@@ -167,13 +217,11 @@ class Search:
         slots = self.inst.deadline or self.slots + self.slots // 4 + 8
         return Neighbourhood(self.jobs, self.prices, slots)
 
-    def _search(
-        self, area: Neighbourhood, progress: Progress | None, start: int, done: Callable[[], float]
-    ) -> Plans:
-        """Search from the best of some starts; the even ones know the best schedule so far."""
+    def _begin(self, area: Neighbourhood, start: int, done: Callable[[], float]) -> Plans | None:
+        """Return the best of some starts, if any holds all jobs."""
         if self.plans is not None:
             area.learn(self.plans)
-        best = None if start % 2 else self.plans
+        best: Plans | None = None
         for factor, order in self._orders(start):
             area.construct(order, factor)
             if area.complete() and (best is None or area.cost(area.plans) < area.cost(best)):
@@ -181,9 +229,7 @@ class Search:
                 area.learn(best)
             if done() > ORDER_SHARE:
                 break
-        if best is not None:
-            area.load(best)
-        return area.search(progress, seed=self.seed, start=start, done=done)
+        return best
 
     def _orders(self, start: int) -> Iterator[tuple[float, list[int]]]:
         """Yield multiples of prices, and orders of the jobs: by density, as the relaxation does."""

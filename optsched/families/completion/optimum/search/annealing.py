@@ -111,6 +111,10 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
     jobs = plans.mode.size
     near, found = np.empty(jobs, np.int64), 0
     size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
+    other = int(draw(state) * jobs)
+    both = plans.mode[pivot] >= 0 and plans.mode[other] >= 0
+    if both and plans.start[other] < plans.start[pivot]:
+        pivot = other  # the earlier of two: what starts early decides on more, and is moved sooner
     kind = draw(state)
     anywhere, beside = kind < ANYWHERE or plans.mode[pivot] < 0, kind >= 1 - PLACE
     start, end = 0, 0

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionSchedule, Piece
 from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.notes import notes_of
 from optsched.families.completion.optimum.search.plans import (
-    Copies,
     Plans,
     no_plans,
     pieces_of,
@@ -23,15 +21,10 @@ from optsched.families.completion.optimum.search.plans import (
 )
 from optsched.families.completion.optimum.search.servers import GIVE, TAKE, empty_servers, occupy
 from optsched.numbers.arrays import Floats
-from optsched.numbers.streams import Streams
 from optsched.process import effort
 
-COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
-MOVES = 20  # between two looks at what is left
-INSERTIONS = 3  # of a move, as a rule
 SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and every mode
 CALLING = 5000  # steps that calling a kernel is worth
-REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
 class Neighbourhood:
@@ -128,36 +121,6 @@ class Neighbourhood:
         area = tables.workers[runs] * tables.duration[runs] * largest[kinds]
         use = np.bincount(kinds, weights=area, minlength=len(demand))
         self.tables = tables._replace(share=use / max(float(use.sum()), 1e-300))
-
-    def search(
-        self, progress: Progress | None, *, seed: int, start: int, done: Callable[[], float]
-    ) -> Plans:
-        """Search from the present state; report every better schedule; return the best plans.
-
-        Parameters
-        ----------
-        progress : Progress, optional
-        seed, start : int
-            Fix the random numbers.
-        done : callable
-            Share of the time that has passed; the search ends at 1.
-        """
-        copies = Copies(self.plans, self.snapshot(), no_plans(self.tables))
-        value, shown = self.value, -np.inf
-        reported = 0.0 if progress is None else progress.seconds()
-        drawn = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
-        scale = float(self.jobs.weight.sum()) * self.slots - value
-        while (passed := done()) < 1.0:
-            heat = scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
-            effort.steps(MOVES * INSERTIONS * self.steps)
-            state = self.tables, self.servers, self.notes, copies
-            self.value, value = anneal(*state, self.value, value, heat, MOVES, drawn)
-            if progress is not None and value > shown and progress.seconds() > reported:
-                self.report(progress, copies.best)
-                shown, reported = value, progress.seconds() + REPORT_SECONDS
-        if progress is not None:
-            self.report(progress, copies.best)
-        return copies.best
 
     def report(self, progress: Progress, plans: Plans) -> None:
         """Report a state that holds all jobs."""

@@ -101,11 +101,14 @@ def _join(servers: Servers, h: int, x: int) -> None:
 
 
 @kernel(nogil=True)
-def _change(tables: Tables, servers: Servers, notes: Notes, h: int, start: int, end: int) -> None:
-    """Take ``notes.load`` from server h in the slots from ``start`` to before ``end``."""
+def _change(tables: Tables, servers: Servers, notes: Notes, h: int, start: int, end: int) -> bool:
+    """Take ``notes.load`` from server h in the slots from ``start`` to before ``end``.
+
+    Return whether so much was free.
+    """
     _, begin, free, room, total = servers
     each, load, fits = tables.each, notes.load, notes.fits
-    x = segment(servers, h, start)
+    x, enough = segment(servers, h, start), True
     if begin[h, x] < start:
         _cut(servers, h, x, start)
         x += 1
@@ -117,11 +120,12 @@ def _change(tables: Tables, servers: Servers, notes: Notes, h: int, start: int, 
             fits[m] = MOST_ROOM
         for r in range(load.size):
             free[h, y, r] -= load[r]
+            enough &= free[h, y, r] >= 0
             units = free[h, y, r] + 0.5  # no quotient is near a whole number, so rounding is safe
             for m in range(fits.size):
                 fits[m] = min(fits[m], units * each[r, m])
         for m in range(fits.size):
-            more = int(fits[m]) - room[h, y, m]
+            more = int(max(0.0, fits[m])) - room[h, y, m]  # below 0: not enough was free
             if more != 0:
                 room[h, y, m] += more
                 for t in range(begin[h, y], begin[h, y + 1]):
@@ -129,15 +133,19 @@ def _change(tables: Tables, servers: Servers, notes: Notes, h: int, start: int, 
         y += 1
     _join(servers, h, y)
     _join(servers, h, x)
+    return enough
 
 
 @kernel(nogil=True)
-def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> None:
-    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back."""
+def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
+    """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
+
+    Return whether so much was free.
+    """
     k, start, host = plans.mode[i], plans.start[i], plans.host[i]
     m, end = tables.type_of[k], start + tables.duration[k]
     load, resources = notes.load, notes.load.size
-    parts, beside = plans.parts[i], host < 0
+    parts, beside, enough = plans.parts[i], host < 0, True
     for x in range(parts + 1):
         h, n = host, 0
         if x < parts:
@@ -151,4 +159,5 @@ def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int,
             s, kind = sign * plans.ps[i], plans.kind[i]
             for r in range(resources):
                 load[r] += s * tables.z[kind, r]
-        _change(tables, servers, notes, h, start, end)
+        enough &= _change(tables, servers, notes, h, start, end)
+    return enough

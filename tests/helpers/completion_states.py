@@ -1,0 +1,62 @@
+"""States of the search of family `completion`, and what is free in them, slot by slot."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from optsched.families.completion.optimum.prices.capacity import Jobs
+from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.families.completion.oracle.servers import MOST_ROOM
+from optsched.families.completion.sources.presets import generate
+
+SLOTS = 60
+ARRAYS = ("free", "room", "total")
+
+
+def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
+    inst = generate("mid", seed=seed, jobs=jobs, machines=machines, architecture=architecture)
+    made = Jobs(inst)
+    prices = np.random.default_rng(0).uniform(0, 5, (SLOTS, *made.class_capacity.shape))
+    area = Neighbourhood(made, prices, SLOTS)
+    area.construct(np.argsort(-area.tables.density, kind="stable").tolist(), factor)
+    return area
+
+
+def by_slot(servers):
+    """Return what is free in every slot, and check that segments are no shorter than they must."""
+    free, room = [], []
+    for h, number in enumerate(servers.number):
+        length = np.diff(servers.begin[h, : number + 1])
+        assert (length > 0).all()
+        assert (servers.free[h, 1:number] != servers.free[h, : number - 1]).any(axis=1).all()
+        free.append(np.repeat(servers.free[h, :number], length, axis=0))
+        room.append(np.repeat(servers.room[h, :number], length, axis=0))
+    room = np.stack(room, axis=2)
+    return {"free": np.array(free), "room": room, "total": servers.total.copy()}
+
+
+def arrays(area):
+    return by_slot(area.servers)
+
+
+def same(a, b):
+    return all(np.array_equal(a[name], b[name]) for name in ARRAYS)
+
+
+def recomputed(area):
+    """Work out from the pieces of a schedule what is free, how many workers fit, and their sum."""
+    types, jobs = area.jobs.types, area.jobs
+    free = np.repeat(jobs.capacity[:, None, :], area.slots, axis=1)
+    for i, piece in enumerate(area.pieces(area.plans)):
+        if area.plans.mode[i] < 0:
+            continue
+        window = slice(piece.start, piece.end)
+        for h, n in piece.workers:
+            free[h, window] -= n * types.worker_demand[piece.worker_type]
+        for h, s in piece.ps:
+            free[h, window] -= s * types.ps_demand[piece.ps_type]
+    room = np.empty((area.slots, len(types.worker_demand), len(jobs.capacity)), np.int16)
+    for m, e in enumerate(types.worker_demand):
+        used = np.flatnonzero(e)
+        room[:, m] = np.minimum((free[:, :, used] // e[used]).min(axis=2), MOST_ROOM).T
+    return {"free": free, "room": room, "total": room.sum(axis=2, dtype=np.int64).T}
