@@ -195,8 +195,8 @@ BENCHMARK = Benchmark(
         "and 321 have 2",
         "limit": "the wall clock of `solve(method=..., time_limit=10)`, judge and check included; "
         "not compiling and reading the file",
-        "minute": "`solve(time_limit=60)`; in `oasis` and `completion`, where every thread has a "
-        "search of its own, with `threads=2`",
+        "minute": "`solve(time_limit=60)`; in `oasis` and `completion`, where all threads search, "
+        "with `threads=2`",
         "growth": "`solve(gap=...)`; the line through the logarithms gives the exponent",
     },
     summarize,

@@ -247,7 +247,9 @@ def test_search_keeps_the_best(area):
     steps = iter(np.linspace(0, 1, 50))
     began = area.cost(area.plans)
     done = partial(next, map(float, steps), 1.0)
-    best = search_together([area], monitor, seed=0, start=0, done=done)
+    best = search_together(
+        [area, filled("ring" if area.tables.ring else "ps")], monitor, seed=0, start=0, done=done
+    )
     assert area.cost(best) < began
     verdict = verify(area.jobs.inst, schedule_of(area.pieces(best)))
     assert verdict.value == monitor.value == pytest.approx(area.cost(best))
@@ -260,7 +262,7 @@ def test_a_search_repeats_itself():
     for start in (0, 0, 1):
         area = filled()
         done = partial(next, iter(np.linspace(0, 1, 30)), 1.0)
-        best = search_together([area], None, seed=1, start=start, done=done)
+        best = search_together([area, filled()], None, seed=1, start=start, done=done)
         ends.append((area.ends(best).tolist(), area.ends(area.plans).tolist()))
     assert ends[0] == ends[1]
     assert ends[0] != ends[2]

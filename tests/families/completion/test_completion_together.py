@@ -6,16 +6,17 @@ from functools import partial
 
 import numpy as np
 import pytest
-from completion_states import SLOTS, arrays, filled, recomputed, same
+from completion_states import arrays, filled, recomputed, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.prices.priced_search import Search
-from optsched.families.completion.optimum.search.joining import differ
+from optsched.families.completion.optimum.search.joining import differ, merge
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
-from optsched.families.completion.optimum.search.together import Chain, search_together
+from optsched.families.completion.optimum.search.plans import copy_plan
+from optsched.families.completion.optimum.search.together import Chain, Common, search_together
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
@@ -24,8 +25,16 @@ def changed(base, plans):
     return {i for i in range(base.mode.size) if differ(base, plans, i)}
 
 
+def earned_by(area, plans):
+    return float(area.jobs.weight @ np.maximum(area.slots - area.ends(plans), 0.0))
+
+
+def earned(area):
+    return earned_by(area, area.plans)
+
+
 def moved(area, jobs, factor):
-    """Take jobs out, and put them in again; return the state's jobs that run in another way."""
+    """Take jobs out, and put them in again."""
     for i in jobs:
         area.remove(i)
     for i in jobs:
@@ -41,74 +50,70 @@ def moved(area, jobs, factor):
 @settings(max_examples=60, deadline=None)
 def test_changes_that_do_not_meet_are_all_made(architecture, mine, theirs, factor):
     area, other = filled(architecture), filled(architecture)
-    base, value = area.snapshot(), area.value
+    base, common = area.snapshot(), Common(area)
+    chain = Chain(other, common, 0, 1)
     moved(area, mine, factor)
     moved(other, theirs, 1.25 - factor)
     here, there = changed(base, area.plans), changed(base, other.plans)
     before, state = area.snapshot(), arrays(area)
-    chain, lead = Chain(other, 0, 1), Chain(area, 0, 0)
-    merged = lead.merge(base, value, chain)
-    if merged:
+    if chain.agree():
         assert not here & there
+        assert changed(before, area.plans) == there
         assert changed(base, area.plans) == here | there
-        assert all(not differ(area.plans, other.plans, i) for i in there)
+        assert common.most == pytest.approx(max(earned_by(area, base), area.value))
     else:
+        assert there
         assert not changed(before, area.plans)
         assert same(arrays(area), state)
-    assert area.value == pytest.approx(
-        float(area.jobs.weight @ np.maximum(area.slots - area.ends(area.plans), 0.0))
-    )
+    assert area.value == pytest.approx(earned(area))
     assert same(arrays(area), recomputed(area))
     assert (arrays(area)["free"] >= 0).all()
-    chain.adopt(lead)
     assert not changed(area.plans, other.plans)
+    assert not changed(area.plans, chain.base)
     assert same(arrays(other), arrays(area))
-    assert other.value == area.value
+    assert other.value == chain.value == area.value
 
 
 def test_what_does_not_fit_is_not_done():
     area, other = filled(), filled()
-    base, value = area.snapshot(), area.value
+    base = area.snapshot()
     last = int(np.argmax(area.ends(base)))
-    others = [i for i in range(12) if i != last]
-    for i in others:
+    for i in range(12):
         other.remove(i)
-    other.remove(last)
     other.insert(last, 0.0)  # where the others stand
-    for i in others:
-        other.plans.mode[i] = base.mode[i]
-    assert changed(base, other.plans) == {last}
+    theirs = area.snapshot()
+    copy_plan(other.plans, theirs, last)
+    assert changed(base, theirs) == {last}
     before = arrays(area)
-    assert not Chain(area, 0, 0).merge(base, value, Chain(other, 0, 1))
+    assert not merge(area.tables, area.servers, area.notes, area.plans, base, theirs)
+    assert not changed(base, area.plans)
     assert same(arrays(area), before)
 
 
 @pytest.mark.parametrize("architecture", ["ps", "ring"])
-def test_threads_repeat_each_other_whoever_is_faster(architecture):
-    found = []
-    for _ in range(2):
-        areas = [filled(architecture) for _ in range(2)]
-        late = [filled(architecture)]
-        monitor = Progress(FAMILY, areas[0].jobs.inst, time_limit=30.0, gap=0.0)
-        steps = iter(np.linspace(0, 1, 60).tolist())
-        asked = iter(range(60))
-
-        def joins(late=late, asked=asked):
-            return late.pop() if late and next(asked) == 20 else None
-
-        done = partial(next, steps, 1.0)
-        best = search_together(areas, monitor, seed=0, start=0, done=done, joins=joins)
-        assert not late
-        assert verify(areas[0].jobs.inst, schedule_of(areas[0].pieces(best))).value == monitor.value
-        for area in areas:
-            assert same(arrays(area), recomputed(area))
-        assert not changed(areas[0].plans, areas[1].plans)
-        found.append((monitor.value, areas[0].ends(areas[0].plans).tolist()))
-    assert found[0] == found[1]
-    alone = filled(architecture)
-    done = partial(next, iter(np.linspace(0, 1, 60).tolist()), 1.0)
-    assert changed(alone.plans, search_together([alone], None, seed=0, start=0, done=done))
-    assert alone.slots == SLOTS
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_threads_search(architecture, threads):
+    areas = [filled(architecture) for _ in range(1 + threads)]
+    first = areas[0]
+    began = first.snapshot()
+    monitor = Progress(FAMILY, first.jobs.inst, time_limit=30.0, gap=0.0)
+    steps = iter(np.linspace(0, 1, 200).tolist())
+    asked = iter(range(1000))
+    best = search_together(
+        areas,
+        monitor,
+        seed=0,
+        start=0,
+        done=partial(next, steps, 1.0),
+        late=(lambda: next(asked) >= 100) if threads > 1 else None,
+    )
+    assert next(asked) >= 100 or threads == 1
+    assert verify(first.jobs.inst, schedule_of(first.pieces(best))).value == monitor.value
+    assert monitor.value < first.cost(began)
+    assert all(changed(began, area.plans) for area in areas)
+    for area in areas:
+        assert same(arrays(area), recomputed(area))
+        assert area.value == pytest.approx(earned(area))
 
 
 def test_prices_are_improved_beside_the_search():

@@ -170,11 +170,11 @@ class Search:
         if apart.bound > self.bound:
             self.prices, self.bound, self.order = apart.prices, apart.bound, apart.order
 
-    def improve(self, seconds: float, joins: Callable[[], bool] | None = None) -> None:
+    def improve(self, seconds: float, late: Callable[[], bool] | None = None) -> None:
         """Search for schedules at the best prices, in all threads together.
 
         It begins with the best of some orders; in every other round with the best schedule so far,
-        if that is better. Where ``joins`` is given, one thread takes part only once that says so.
+        if that is better. Where ``late`` is given, one thread takes part only once that says so.
         """
         time = self.progress.span(seconds)
 
@@ -183,26 +183,21 @@ class Search:
 
         start, again = self.rounds * self.threads, self.rounds % 2 == 0
         self.rounds += 1
-        areas = [self._area() for _ in range(self.threads)]
-        now, later = (areas, areas[:0]) if joins is None else (areas[:-1], areas[-1:])
-
-        def joined() -> Neighbourhood | None:
-            return later.pop() if later and joins is not None and joins() else None
-
+        areas = [self._area() for _ in range(1 + self.threads)]
+        begin = areas[1:] if late is None else areas[1:-1]
         with ThreadPoolExecutor(self.threads) as pool:
             others = [
-                pool.submit(self._begin, area, start + k, done)
-                for k, area in enumerate(now[1:], start=1)
+                pool.submit(self._begin, area, start + k, time.share)
+                for k, area in enumerate(begin[1:], start=1)
             ]
-            begun = [self._begin(areas[0], start, done), *(other.result() for other in others)]
+            begun = [self._begin(begin[0], start, done), *(other.result() for other in others)]
         known = [plans for plans in (self.plans if again else None, *begun) if plans is not None]
-        best = min(known, key=areas[0].cost) if known else areas[0].snapshot()
-        for area in areas:
-            if known:
-                area.learn(best)
-            area.load(best)
+        best = min(known, key=areas[0].cost) if known else begin[0].snapshot()
+        for area in areas if known else ():
+            area.learn(best)
+        areas[0].load(best)
         plans = search_together(
-            now, self.progress, seed=self.seed, start=start, done=done, joins=joined
+            areas, self.progress, seed=self.seed, start=start, done=done, late=late
         )
         if self.plans is None or areas[0].cost(plans) < areas[0].cost(self.plans):
             self.keep(areas[0], plans)

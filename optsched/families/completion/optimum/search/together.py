@@ -1,14 +1,15 @@
-"""One search in several threads: they make moves at the same state, and agree on the next one.
+"""One search in several threads: each makes moves of its own, and then they agree on a state.
 
-Most moves are not kept, so what the threads have changed after a few of them rarely meets: then all
-of it is done. Where it does, the changes of one thread stay, of each in turn, and the next round is
-shorter. So the schedules do not depend on which thread is faster.
+Most moves are not kept, so what one thread has changed by a few of them rarely meets what the
+others have changed meanwhile: then it is done in the state that all agree on. Where it does, it is
+forgotten. Nobody waits for anybody.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Event, Lock
 
 import numpy as np
 
@@ -21,54 +22,76 @@ from optsched.numbers.streams import Streams
 from optsched.process import effort
 
 COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
-MOVES, FEWEST = 20, 2  # between two looks at what is left, and at the other threads
+MOVES = 20  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
-class Chain:
-    """The search of one thread, and the best state that it has seen.
+class Common:
+    """The state on which the threads agree, and the best that was seen.
 
     Parameters
     ----------
     area : Neighbourhood
-        Its state.
+        The state.
+    """
+
+    def __init__(self, area: Neighbourhood) -> None:
+        self.area, self.lock = area, Lock()
+        self.best, self.most = area.snapshot(), area.value
+
+    def keep(self, plans: Plans, value: float) -> None:
+        """Keep plans that earn so much, if they are the best."""
+        if value > self.most:
+            _copy(plans, self.best)
+            self.most = value
+
+
+class Chain:
+    """The moves of one thread.
+
+    Parameters
+    ----------
+    area : Neighbourhood
+        Becomes its state.
+    common : Common
     seed, start : int
         Fix the random numbers.
     """
 
-    def __init__(self, area: Neighbourhood, seed: int, start: int) -> None:
-        self.area, self.best = area, area.value
+    def __init__(self, area: Neighbourhood, common: Common, seed: int, start: int) -> None:
+        self.area, self.common = area, common
+        area.load(common.area.plans)
+        self.base, self.value = area.snapshot(), area.value
+        self.best = area.value
         self.copies = Copies(area.plans, area.snapshot(), no_plans(area.tables))
         self.drawn = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
 
-    def move(self, heat: float, moves: int) -> None:
+    def move(self, heat: float) -> None:
         """Make some moves at one temperature."""
         area = self.area
         state = area.tables, area.servers, area.notes, self.copies
-        area.value, self.best = anneal(*state, area.value, self.best, heat, moves, self.drawn)
+        area.value, self.best = anneal(*state, area.value, self.best, heat, MOVES, self.drawn)
 
-    def merge(self, base: Plans, value: float, other: Chain) -> bool:
-        """Do what the other one has changed since ``base``, if that can be done."""
-        area = self.area
-        state = area.tables, area.servers, area.notes, area.plans
-        done = bool(merge(*state, base, other.area.plans))
-        if done:
-            area.value += other.area.value - value
+    def agree(self) -> bool:
+        """Do what was changed in the common state, and go on from there; return if it was done."""
+        common, area, top = self.common, self.area, self.common.area
+        state = top.tables, top.servers, top.notes, top.plans
+        with common.lock:
+            common.keep(self.copies.best, self.best)
+            done = bool(merge(*state, self.base, area.plans))
+            if done:
+                top.value += area.value - self.value
+                common.keep(top.plans, top.value)
+            adopt(area.tables, area.servers, area.notes, area.plans, top.plans)
+            area.value = self.value = top.value
+        _copy(area.plans, self.base)
         return done
 
-    def adopt(self, other: Chain) -> None:
-        """Go on from the state of the other one."""
-        area = self.area
-        adopt(area.tables, area.servers, area.notes, area.plans, other.area.plans)
-        area.value = other.area.value
 
-    def remember(self) -> None:
-        """Keep the present state if it is the best."""
-        if self.area.value > self.best:
-            self.best = self.area.value
-            for array, now in zip(self.copies.best, self.copies.now, strict=True):
-                array[...] = now
+def _copy(plans: Plans, to: Plans) -> None:
+    for array, now in zip(to, plans, strict=True):
+        array[...] = now
 
 
 def search_together(
@@ -78,59 +101,61 @@ def search_together(
     seed: int,
     start: int,
     done: Callable[[], float],
-    joins: Callable[[], Neighbourhood | None] = lambda: None,
+    late: Callable[[], bool] | None = None,
 ) -> Plans:
-    """Search from one state, in a thread for each area; return the best plans.
+    """Search from the state of the first area, in a thread for each of the others.
 
-    All that are better are reported.
+    Return the best plans; all that are better are reported.
 
     Parameters
     ----------
     areas : sequence of Neighbourhood
-        All in the same state.
+        At least two.
     progress : Progress, optional
     seed, start : int
         Fix the random numbers.
     done : callable
         Share of the time that has passed; the search ends at 1.
-    joins : callable
-        Asked again and again; may return the area of one more thread.
+    late : callable, optional
+        Where it is given, the last thread begins only once it says so.
     """
-    chains = [Chain(area, seed, start + k) for k, area in enumerate(areas)]
     first = areas[0]
-    base, value = first.snapshot(), first.value
+    common = Common(first)
+    ended = Event()
+    passed = 0.0
     shown = -np.inf
     reported = 0.0 if progress is None else progress.seconds()
-    scale = float(first.jobs.weight.sum()) * first.slots - value
-    moves, turn = MOVES, 0
-    with ThreadPoolExecutor(len(chains) + 1) as pool:
-        while (passed := done()) < 1.0:
-            if (joined := joins()) is not None:
-                chains.append(Chain(joined, seed, start + len(chains)))
-                chains[-1].adopt(chains[0])
-            heat = scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed
-            effort.steps(moves * INSERTIONS * first.steps)
-            others = [pool.submit(chain.move, heat, moves) for chain in chains[1:]]
-            chains[0].move(heat, moves)
-            for other in others:
-                other.result()
-            if others:
-                turn = (turn + 1) % len(chains)
-                lead = chains[turn]
-                merged = [lead.merge(base, value, c) for c in chains if c is not lead]
-                moves = min(MOVES, moves + 1) if all(merged) else max(FEWEST, moves - 1)
-                lead.remember()
-                for chain in chains:
-                    if chain is not lead:
-                        chain.adopt(lead)
-                value = lead.area.value
-                for array, now in zip(base, lead.area.plans, strict=True):
-                    array[...] = now
-            best = max(chains, key=lambda chain: chain.best)
-            if progress is not None and best.best > shown and progress.seconds() > reported:
-                first.report(progress, best.copies.best)
-                shown, reported = best.best, progress.seconds() + REPORT_SECONDS
-    best = max(chains, key=lambda chain: chain.best)
+    scale = float(first.jobs.weight.sum()) * first.slots - first.value
+
+    def heat() -> float:
+        return float(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed)
+
+    def run(chain: Chain) -> None:
+        while not ended.is_set():
+            chain.move(heat())
+            chain.agree()
+
+    chains = [Chain(area, common, seed, start + k) for k, area in enumerate(areas[1:])]
+    waiting = chains[1:]
+    with ThreadPoolExecutor(len(areas)) as pool:
+        others: list[Future[None]] = []
+        try:
+            while (passed := done()) < 1.0:
+                ready = waiting if late is None or late() else waiting[:-1]
+                others += [pool.submit(run, chain) for chain in ready]
+                waiting = waiting[len(ready) :]
+                effort.steps(MOVES * INSERTIONS * first.steps)
+                chains[0].move(heat())
+                chains[0].agree()
+                if progress is not None and common.most > shown and progress.seconds() > reported:
+                    with common.lock:
+                        plans, shown = Plans(*(array.copy() for array in common.best)), common.most
+                    first.report(progress, plans)
+                    reported = progress.seconds() + REPORT_SECONDS
+        finally:
+            ended.set()
+        for other in others:
+            other.result()
     if progress is not None:
-        first.report(progress, best.copies.best)
-    return best.copies.best
+        first.report(progress, common.best)
+    return common.best
