@@ -3,9 +3,9 @@
 - `column_generation`: prices on capacity, from the compact linear program, improved to convergence;
 - `branch_and_price`: prices per worker and slot, which know how workers pack, in a branching tree;
 - `neighbourhood`: schedules only;
-- `auto`: the tree where it is small enough, else first prices and a schedule as for thousands of
-  jobs, the tightened compact program and the search; only the first where there is no time for
-  such a program.
+- `auto`: the tree where it is small enough, else the tightened compact program and the search.
+  Where such a program takes long, first prices and a schedule as for thousands of jobs come
+  before, or are all.
 
 Where jobs are counted in thousands, all four are the one method that survives it: see `large`.
 """
@@ -40,7 +40,8 @@ PATTERN_SHARE = 0.4  # of the time may go into pattern programs
 PATTERN_SECONDS = 1.0, 10.0  # of the first, and of any; each may take twice as long as the last
 SEARCH_SHARE = 0.15  # of the time may go into new starts of the search beside the tree
 TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
-SLOW = 3e-5  # seconds of the first round of tightening, for such slots to the power of 1.5
+SLOW = 1.3e-6  # seconds of the first round of tightening, for slots times classes, to 1.5
+SOON = 0.25  # of the time: where the first round takes less, no other prices come first
 RESTART_SECONDS = 60.0  # one annealing run of the search
 
 
@@ -84,12 +85,14 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
         return
     beside = threads > 1 and progress.budget.units is None  # effort is counted in one thread
     share = 1.0 if beside else TIGHTEN_SHARE
-    if SLOW * size**1.5 > share * progress.left():
+    seconds = SLOW * (size * sum(count.size for count in search.capacity.count)) ** 1.5
+    if seconds > share * progress.left():
         solve_large(inst, progress, threads=threads, seed=seed)
     elif beside:
         search.side_by_side()
     else:
-        search.fill()
+        if seconds > SOON * progress.left():
+            search.fill()
         search.tighten(TIGHTEN_SHARE * progress.left())
         search.improve(progress.left())
 
