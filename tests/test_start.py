@@ -11,7 +11,10 @@ from patience import LONG
 from soundness_cases import MAIN, case
 
 from optsched import InputError, compare, save_instance, simulate, solve
-from optsched.engine.known import Known
+from optsched.engine.known import Known, begin
+from optsched.engine.progress import Progress
+from optsched.families.oasis import FAMILY
+from optsched.families.oasis.optimum.priced_search import Search
 from optsched.families.oasis.verify import verify
 from optsched.optimum import known
 from optsched.process import lastwords
@@ -208,3 +211,36 @@ def test_what_is_known_is_not_lost_should_the_command_be_killed(closed, folder, 
             (kept,) = folder.glob(".optsched-*best")
             assert recheck(kept)[0].value == value
             assert (recheck(kept)[0].bound == found.bound) == (value > 0)
+
+
+def test_a_bound_that_was_checked_on_the_way_is_kept_with_its_certificate(
+    closed, folder, monkeypatch
+):
+    inst, _ = closed
+    monkeypatch.setattr(lastwords, "_board", lastwords.Board())
+    start = Known(inst.digest())
+    with Journal(inst, folder / "out.json", "auto", start) as journal:
+        (kept,) = folder.glob(".optsched-*best")
+        progress = Progress(FAMILY, inst, time_limit=LONG, gap=0.0)
+        begin(progress, start, "auto")
+        first = progress.bound
+        Search(inst, progress, 1, 0).compact_bound()
+        assert progress.bound < first
+        for confirmed in (False, True):
+            if confirmed:
+                progress.confirm()
+                assert progress.check(progress.certificate()) == progress.checked[1]
+            journal._next = 0.0
+            journal._known = None
+            journal.watch(progress)
+            found = load_optimum(kept)
+            assert found.bound == pytest.approx(progress.bound)
+            assert found.bound_level == ("certified" if confirmed else "claimed")
+            proved = recheck(kept)[0].bound
+            assert proved == pytest.approx(progress.bound if confirmed else first)
+        progress.proved(progress.bound - 1e-3 * first, progress.certificate)  # says a method
+        journal._next = 0.0
+        journal.watch(progress)
+        found = load_optimum(kept)
+        assert (found.bound, found.bound_level) == (progress.bound, "claimed")
+        assert recheck(kept)[0].bound == pytest.approx(progress.checked[1])

@@ -178,6 +178,25 @@ class Progress:
             self._checked = certificate, self.family.check(self.instance, certificate)
         return self._checked[1]
 
+    @property
+    def checked(self) -> tuple[Frozen, float] | None:
+        """The certificate that was checked last, and what it proves."""
+        return self._checked
+
+    def confirm(self) -> None:
+        """Make and check the certificate now: so it is at hand where the end must be quick.
+
+        Raises
+        ------
+        ValueError
+            The checker refuses it.
+        """
+        if self.certificate is not None:
+            made = self.certificate()
+            self.check(made)
+            self.certificate = lambda: made
+            self.tick()
+
     def claim(self, solver: Implementation, bound: float) -> None:
         """Note a bound for which there is only a solver's word."""
         self.claimed.append((solver, bound))

@@ -30,9 +30,10 @@ class Journal:
     """Keeps a complete result file beside its target, while the target is being worked for.
 
     It is written anew when a better schedule or bound is known, and at once when a signal has come.
-    A bound in it is what a method says, since there is no time to prove it; beside it is the
-    certificate of the best bound that was known before any search. Without a target, or where
-    nobody would take it up, only the sentence is left that says what is best.
+    A bound in it is what a method says, as there is no time to prove it, unless it was checked on
+    the way; beside it is the certificate that was checked last, or that of the best bound which was
+    known before any search. Without a target, or where nobody would take it up, only the sentence
+    is left that says what is best.
     """
 
     def __init__(self, instance: Instance, target: Path | None, method: str, start: Known) -> None:
@@ -49,7 +50,7 @@ class Journal:
     def __enter__(self) -> Self:
         if lastwords.is_watched():
             begin(self._first, self._start, self._method)
-            self._write(self._unproved(self._first))
+            self._write(self._so_far(self._first))
         lastwords.listen_to_signals()
         return self
 
@@ -96,15 +97,23 @@ class Journal:
     def _keep(self, progress: Progress) -> None:
         began = time.perf_counter()
         with suppress(InputError):  # what cannot be kept is no reason to stop
-            self._write(self._unproved(progress))
+            self._write(self._so_far(progress))
         now = time.perf_counter()
         self._next = now + (now - began) / SHARE
 
-    def _unproved(self, progress: Progress) -> Optimum:
+    def _so_far(self, progress: Progress) -> Optimum:
         """Return what is known; the proof of its bound may take longer than there is time."""
-        without = copy.copy(progress)
+        without, level = copy.copy(progress), Level.CLAIMED
         without.certificate = self._first.certificate
-        return settle(without, Level.CLAIMED, self._method)
+        if progress.checked is not None:
+            made, proved = progress.checked
+            bounds = self._first.bound, progress.bound
+            worse = [0.0 if b is None else progress.sign * (proved - b) for b in bounds]
+            if worse[0] <= 0:
+                without.certificate = lambda: made
+                if worse[1] <= CLOSED * abs(proved):  # it was rounded, so that it is safe
+                    level = Level.CERTIFIED
+        return settle(without, level, self._method)
 
     def _write(self, optimum: Optimum) -> None:
         words = {"best": str(optimum)[:LONGEST]}

@@ -94,6 +94,8 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
         if seconds > SOON * progress.left():
             search.fill()
         search.tighten(TIGHTEN_SHARE * progress.left())
+        if not progress.stop():
+            progress.confirm()
         search.improve(progress.left())
 
 

@@ -139,7 +139,7 @@ class Search:
     def side_by_side(self) -> None:
         """Tighten in one thread, and search in the others; in that one, too, when it has ended."""
         news: SimpleQueue[tuple[float, Callable[[], Frozen]]] = SimpleQueue()
-        ended, guided = Event(), Event()
+        ended, guided, tight = Event(), Event(), Event()
         other = Progress(self.progress.family, self.inst, time_limit=self.progress.left(), gap=0.0)
 
         def over() -> bool:
@@ -154,6 +154,7 @@ class Search:
             span = other.span()
             self.tighten(span.whole, proved, over)
             guided.set()
+            tight.set()
             known = self.progress.schedule
             if known is not None and self._may_go_slotwise(span.left()):
                 other.offer(known)
@@ -162,6 +163,9 @@ class Search:
         def listen() -> bool:
             while not news.empty():
                 self.progress.proved(*news.get())
+            if tight.is_set() and not (ended.is_set() or over()):
+                tight.clear()
+                self.progress.confirm()
             return guided.is_set()
 
         with ThreadPoolExecutor(1) as pool:
