@@ -227,6 +227,7 @@ def test_tables_say_who_was_sealed(inst):
 
 def test_a_policy_with_helpers_and_a_package(inst, folder):
     """What it imports from its folder is there; what is not Python is not."""
+    (folder / "no.module.py").write_text("what nobody can import\n")
     (folder / "pack").mkdir()
     (folder / "pack" / "__init__.py").write_text("from pack.inner import SHARE\n")
     (folder / "pack" / "inner.py").write_text("SHARE = 1\n")

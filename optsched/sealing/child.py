@@ -26,7 +26,8 @@ class Beside:
             with contextlib.suppress(OSError):
                 for path in sorted(Path(folder).iterdir()):
                     name = path.stem if path.suffix == ".py" else path.name
-                    if path.suffix == ".py" or (path / "__init__.py").is_file():
+                    module = path.suffix == ".py" or (path / "__init__.py").is_file()
+                    if module and name.isidentifier():  # another file cannot be imported
                         spec = PathFinder.find_spec(name, [folder])
                         if spec is not None:
                             self.found.setdefault(name, spec)

@@ -13,7 +13,8 @@ def relative_loads(inst: BotInstance, rho: Floats) -> tuple[Floats, Floats]:
     """Return load / capacity of nodes (N,) and arcs (2 L,) at ``rho`` (K, N); 0 if both are 0."""
     speed = np.array(inst.speed)
     flop = np.array([app.flop for app in inst.applications])
-    node = flop @ rho
+    # no matrix product: how one is added up depends on where the numbers lie in memory
+    node = (flop[:, None] * rho).sum(axis=0)
     arc = np.zeros(2 * len(inst.links))
     for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
         beyond = rho[k].copy()

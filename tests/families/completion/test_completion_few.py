@@ -16,7 +16,7 @@ from optsched.families.completion.verify import verify
 RUN = """
 from optsched import get_family, solve
 from optsched.families.completion.optimum.search.annealing import anneal
-from optsched.families.completion.optimum.search.insertion import insert
+from optsched.families.completion.optimum.board.insertion import insert
 found = solve(get_family("completion").generate("small", seed=0), time_limit=20)
 print(found.status, found.certified_bound, *(len(k.overloads) for k in (anneal, insert)))
 """

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
+from optsched.families.completion.optimum.board.arranging import arrange, lost_room
+from optsched.families.completion.optimum.board.insertion import insert
+from optsched.families.completion.optimum.board.plans import FACTORS, copy_plan, no_plans
+from optsched.families.completion.optimum.board.servers import empty_servers
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.annealing import draw
-from optsched.families.completion.optimum.search.arranging import arrange, lost_room
-from optsched.families.completion.optimum.search.insertion import insert
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
-from optsched.families.completion.optimum.search.plans import FACTORS, copy_plan, no_plans
-from optsched.families.completion.optimum.search.servers import empty_servers
 from optsched.families.completion.optimum.search.together import search_together
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers, State

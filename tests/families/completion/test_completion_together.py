@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
+from optsched.families.completion.optimum.board.joining import differ, merge
+from optsched.families.completion.optimum.board.plans import copy_plan
 from optsched.families.completion.optimum.prices.priced_search import Search
-from optsched.families.completion.optimum.search.joining import differ, merge
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
-from optsched.families.completion.optimum.search.plans import copy_plan
 from optsched.families.completion.optimum.search.together import Chain, Common, search_together
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify

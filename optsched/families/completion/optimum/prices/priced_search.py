@@ -16,10 +16,10 @@ from optsched.engine.search import short_search
 from optsched.families.completion.certificate.bound import Evaluation
 from optsched.families.completion.certificate.format import CompletionCertificate
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
+from optsched.families.completion.optimum.board.plans import FACTORS, Plans
 from optsched.families.completion.optimum.horizon import greedy, makespan
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks, StoppedError
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
-from optsched.families.completion.optimum.search.plans import FACTORS, Plans
 from optsched.families.completion.optimum.search.together import search_together
 from optsched.families.completion.optimum.tree.branching import attributes
 from optsched.numbers.arrays import Floats

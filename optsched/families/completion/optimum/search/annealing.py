@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.completion.optimum.search.insertion import insert
-from optsched.families.completion.optimum.search.notes import Notes
-from optsched.families.completion.optimum.search.plans import (
+from optsched.families.completion.optimum.board.insertion import insert
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.plans import (
     Copies,
     Plans,
     Tables,
@@ -17,7 +17,7 @@ from optsched.families.completion.optimum.search.plans import (
     most_worth,
     worth,
 )
-from optsched.families.completion.optimum.search.servers import GIVE, TAKE, Servers, occupy
+from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 

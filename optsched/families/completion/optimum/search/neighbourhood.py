@@ -8,10 +8,9 @@ import numpy as np
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionSchedule, Piece
-from optsched.families.completion.optimum.prices.capacity import Jobs
-from optsched.families.completion.optimum.search.insertion import insert
-from optsched.families.completion.optimum.search.notes import notes_of
-from optsched.families.completion.optimum.search.plans import (
+from optsched.families.completion.optimum.board.insertion import insert
+from optsched.families.completion.optimum.board.notes import notes_of
+from optsched.families.completion.optimum.board.plans import (
     Plans,
     no_plans,
     pieces_of,
@@ -19,7 +18,8 @@ from optsched.families.completion.optimum.search.plans import (
     tables_of,
     worth,
 )
-from optsched.families.completion.optimum.search.servers import GIVE, TAKE, empty_servers, occupy
+from optsched.families.completion.optimum.board.servers import GIVE, TAKE, empty_servers, occupy
+from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.numbers.arrays import Floats
 from optsched.process import effort
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.modes import Types
+from optsched.families.completion.optimum.board.plans import pieces_of, schedule_of
 from optsched.families.completion.optimum.prices.offers import Offers
 from optsched.families.completion.optimum.search.dispatch import (
     Placed,
@@ -23,7 +24,6 @@ from optsched.families.completion.optimum.search.dispatch import (
     nothing_placed,
     placeable,
 )
-from optsched.families.completion.optimum.search.plans import pieces_of, schedule_of
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams

@@ -14,10 +14,10 @@ from threading import Event, Lock
 import numpy as np
 
 from optsched.engine.progress import Progress
+from optsched.families.completion.optimum.board.joining import adopt, merge
+from optsched.families.completion.optimum.board.plans import Copies, Plans, no_plans
 from optsched.families.completion.optimum.search.annealing import anneal
-from optsched.families.completion.optimum.search.joining import adopt, merge
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
-from optsched.families.completion.optimum.search.plans import Copies, Plans, no_plans
 from optsched.numbers.streams import Streams
 from optsched.process import effort
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.completion.optimum.search.plans import Tables
+from optsched.families.completion.optimum.board.plans import Tables
 from optsched.numbers.arrays import Floats, Ints, Small
 
 

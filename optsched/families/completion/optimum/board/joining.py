@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.search.notes import Notes
-from optsched.families.completion.optimum.search.plans import Plans, Tables, copy_plan
-from optsched.families.completion.optimum.search.servers import GIVE, TAKE, Servers, occupy
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.plans import Plans, Tables, copy_plan
+from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
 from optsched.numbers.kernels import kernel
 
 

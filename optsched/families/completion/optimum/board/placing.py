@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.search.notes import Notes
-from optsched.families.completion.optimum.search.plans import Tables
-from optsched.families.completion.optimum.search.servers import Servers
-from optsched.families.completion.optimum.search.windows import find_left, fits, price_of
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.servers import Servers
+from optsched.families.completion.optimum.board.windows import find_left, fits, price_of
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int

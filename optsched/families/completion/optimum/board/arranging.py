@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.search.notes import Notes
-from optsched.families.completion.optimum.search.plans import Tables
-from optsched.families.completion.optimum.search.servers import Servers
-from optsched.families.completion.optimum.search.windows import (
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.servers import Servers
+from optsched.families.completion.optimum.board.windows import (
     end_at,
     find_left,
     fits,

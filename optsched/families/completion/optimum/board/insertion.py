@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.completion.optimum.search.arranging import arrange
-from optsched.families.completion.optimum.search.notes import Notes
-from optsched.families.completion.optimum.search.placing import on_many, on_one
-from optsched.families.completion.optimum.search.plans import Plans, Tables
-from optsched.families.completion.optimum.search.servers import TAKE, Servers, occupy
-from optsched.families.completion.optimum.search.windows import end_at, open_window, widen
+from optsched.families.completion.optimum.board.arranging import arrange
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.placing import on_many, on_one
+from optsched.families.completion.optimum.board.plans import Plans, Tables
+from optsched.families.completion.optimum.board.servers import TAKE, Servers, occupy
+from optsched.families.completion.optimum.board.windows import end_at, open_window, widen
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 

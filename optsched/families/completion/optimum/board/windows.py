@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from optsched.families.completion.optimum.search.notes import Notes
-from optsched.families.completion.optimum.search.plans import Tables
-from optsched.families.completion.optimum.search.servers import Servers
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.plans import Tables
+from optsched.families.completion.optimum.board.servers import Servers
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
