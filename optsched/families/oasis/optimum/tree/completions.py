@@ -19,6 +19,7 @@ from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Floats
 
 MOST_LEAVES = 16  # each costs time to check, and room in a certificate
+CHECKING = 0.15  # of what solving a relaxation takes: checking a leaf in the end
 PROBES = 3  # splits of the root that are tried
 PROBING = 0.4  # of the time at most goes into that
 WHOLE = 0.02  # a share of a job that is this near to 0 or 1 is not split
@@ -83,7 +84,8 @@ class CompletionTree:
             leaves = list(self.root.leaves())
             worst = max(leaves, key=lambda leaf: leaf.bound)
             splits = self._splits(worst)
-            if not splits or len(leaves) == MOST_LEAVES or span.left() < 2 * self.seconds:
+            needed = (2 + CHECKING * (len(leaves) + 1)) * self.seconds
+            if not splits or len(leaves) == MOST_LEAVES or span.left() < needed:
                 return
             probes = PROBES if first else 1
             best: tuple[Completion, Part, Part] | None = None
