@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,4 +12,5 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Small = NDArray[np.int16]  # counts of few, where memory is what costs
 Medium = NDArray[np.int32]
+Units = NDArray[np.signedinteger[Any]]  # int32 where the numbers allow it
 Unsigned = NDArray[np.uint32]  # indices of which compiled code need not ask for the sign

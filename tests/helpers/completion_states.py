@@ -24,15 +24,17 @@ def filled(architecture="ps", seed=3, jobs=12, machines=3, factor=0.0):
 
 def by_slot(servers):
     """Return what is free in every slot, and check that segments are no shorter than they must."""
-    free, room = [], []
-    for h, number in enumerate(servers.number):
-        length = np.diff(servers.begin[h, : number + 1])
-        assert (length > 0).all()
-        assert (servers.free[h, 1:number] != servers.free[h, : number - 1]).any(axis=1).all()
-        free.append(np.repeat(servers.free[h, :number], length, axis=0))
-        room.append(np.repeat(servers.room[h, :number], length, axis=0))
-    room = np.stack(room, axis=2)
-    return {"free": np.array(free), "room": room, "total": servers.total.copy()}
+    number = int(servers.number[0])
+    begin, rows = servers.begin[: number + 1], servers.rows[:number]
+    length = np.diff(begin)
+    assert begin[0] == 0
+    assert (length > 0).all()
+    assert (servers.cuts[begin[1:-1]] > 0).all()
+    assert np.count_nonzero(servers.cuts[1:]) == number - 1
+    assert sorted(servers.rows) == list(range(servers.rows.size))
+    of_slots = np.repeat(rows, length)
+    free = servers.free[of_slots].transpose(2, 0, 1)
+    return {"free": free, "room": servers.room[of_slots], "total": servers.total[of_slots].T}
 
 
 def arrays(area):

@@ -6,9 +6,8 @@ import numpy as np
 
 from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import Tables
-from optsched.families.completion.optimum.board.servers import Servers
+from optsched.families.completion.optimum.board.servers import Servers, segment
 from optsched.families.completion.optimum.board.windows import (
-    end_at,
     find_left,
     fits,
     open_window,
@@ -16,135 +15,137 @@ from optsched.families.completion.optimum.board.windows import (
     widen,
 )
 from optsched.families.completion.oracle.servers import MOST_ROOM
-from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.scheduling.oracle.slots import plain_int
 
 
-@kernel(nogil=True, error_model="numpy")
-def lost_room(tables: Tables, value: Floats, left: Ints, load: Ints) -> float:
-    """Return what the room is worth that ``load`` (R,) takes of units ``left`` (R,) on a server.
+@kernel(nogil=True, counted=False)
+def lost_room(tables: Tables, notes: Notes, g: int, h: int) -> float:
+    """Return what the room is worth that ``notes.load`` takes of ``notes.left`` on server h.
 
-    The sum over types of workers, of which one has ``value`` (M,).
+    The sum over types of workers, of which one has ``notes.value[g]``.
     """
+    left, load, each, value = notes.left, notes.load, tables.each, notes.value
+    was, now = notes.fits, notes.less
+    for m in range(was.size):
+        was[m] = now[m] = MOST_ROOM
+    for r in range(load.size):
+        before = left[r, h] + 0.5  # no quotient is near a whole number: rounding is safe
+        after = before - load[r]
+        for m in range(was.size):
+            was[m] = min(was[m], before * each[r, m])
+            now[m] = min(now[m], after * each[r, m])
     lost = 0.0
-    for m in range(value.size):
-        if value[m] == 0.0:
-            continue
-        was = now = float(MOST_ROOM)
-        for r in range(left.size):
-            if tables.e[m, r] > 0:
-                was = min(was, left[r] / tables.e[m, r])
-        if was < 1.0:
-            continue
-        for r in range(left.size):
-            if tables.e[m, r] > 0:
-                now = min(now, (left[r] - load[r]) / tables.e[m, r])
-        lost += value[m] * (np.floor(was) - np.floor(now))
+    for m in range(was.size):
+        lost += value[g, m] * (np.floor(was[m]) - np.floor(now[m]))
     return lost
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def arrange(
     tables: Tables,
     servers: Servers,
     notes: Notes,
     k: int,
-    begin: int,
     end: int,
     factor: float,
     tried: int,
 ) -> bool:
-    """Place mode k in a window where price and lost room are least, one server after the other.
+    """Place mode k where price and lost room are least, one server after the other.
 
-    False if that finds no place for the PS. What is found goes into the notes as in `on_one`.
+    It ends before slot ``end``. False if that finds no place for the PS. What is found goes into
+    the notes as in `on_one`.
     """
     m, n, count = tables.type_of[k], tables.workers[k], tables.class_of.size
-    rooms, left, known, load = notes.rooms, notes.left, notes.known, notes.load
-    spot, out, order = notes.spots[tried], notes.outs[tried], notes.order
+    begin, whole = end - tables.duration[k], tables.together[k] == 1
+    rooms, load, spots, outs = notes.rooms, notes.load, notes.spots, notes.outs
     price, value, score, taken = notes.unit, notes.value, notes.score, notes.taken
     types, resources = tables.e.shape
-    classes = tables.worker_cost.shape[2]
-    for g in range(classes):
-        price[g] = factor * price_of(tables.worker_cost[m], begin, end, g)
+    for g in range(tables.worker_cost.shape[2]):
+        price[g] = factor * price_of(tables.worker_cost, m, begin, end, g)
         for x in range(types):
-            value[g, x] = tables.share[x] * price_of(tables.worker_cost[x], begin, end, g)
-    whole = tables.together[k] == 1
+            value[g, x] = tables.share[x] * price_of(tables.worker_cost, x, begin, end, g)
     most = n - 1 if tables.ring and not whole else n
     for h in range(count):
-        known[h], taken[h], out[h] = 0, 0, 0
-    end_at(servers, end, notes)
-    widen(servers, m, begin, open_window(tables, servers, m, notes), notes)
+        taken[h], outs[tried, h] = 0, 0
+    last = segment(servers, end - 1)
+    open_window(servers, m, last, notes)
+    first, _, _ = widen(servers, m, last, begin, notes)
+    find_left(servers, first, last, notes)
     rest = 0 if whole and not tables.ring else n  # PS on the same server are placed with it
     while rest > 0:
-        low, chosen = np.inf, -1
+        low, chosen = np.inf, plain_int(-1)
         for h in range(count):
             take = min(rest, min(most, rooms[h]))
-            if take <= 0 or out[h] > 0 or (whole and take < n):
+            if take <= 0 or outs[tried, h] > 0 or (whole and take < n):
                 continue
             g = tables.class_of[h]
             if taken[h] != take:
                 if price[g] >= low:
                     continue  # no room is worth less than nothing
-                if known[h] == 0:
-                    known[h] = 1
-                    find_left(servers, h, begin, notes)
                 taken[h] = take
                 for r in range(resources):
                     load[r] = take * tables.e[m, r]
-                lost = lost_room(tables, value[g], left[h], load)
-                score[h] = price[g] + lost / take
+                score[h] = price[g] + lost_room(tables, notes, g, h) / take
             if score[h] < low:
                 low, chosen = score[h], h
         if chosen < 0:
             return False
-        out[chosen] = min(rest, min(most, rooms[chosen]))
-        rest -= out[chosen]
-    spot[0], spot[1], spot[2] = -1, 0, 0
-    if tables.ring:
-        return True
+        take = min(rest, min(most, rooms[chosen]))
+        outs[tried, chosen] = take
+        rest -= take
+    spots[tried, 0], spots[tried, 1], spots[tried, 2] = -1, 0, 0
+    return tables.ring or _host(tables, notes, k, end, factor, tried)
+
+
+@kernel(nogil=True, counted=False)
+def _host(tables: Tables, notes: Notes, k: int, end: int, factor: float, tried: int) -> bool:
+    """Place the PS of mode k, whose workers are in the notes, or with them on the same server."""
+    m, n, count = tables.type_of[k], tables.workers[k], tables.class_of.size
+    begin, whole, mask = end - tables.duration[k], tables.together[k] == 1, tables.mask[k]
+    rooms, left, load, order = notes.rooms, notes.left, notes.load, notes.order
+    spots, outs, price = notes.spots, notes.outs, notes.unit
     parts = 0
     for h in range(count):
-        if out[h] > 0:
+        if outs[tried, h] > 0:
             x = parts
-            while x > 0 and out[order[x - 1]] < out[h]:
+            while x > 0 and outs[tried, order[x - 1]] < outs[tried, h]:
                 order[x] = order[x - 1]
                 x -= 1
             order[x] = h
             parts += 1
     for h in range(count):
-        if out[h] == 0:
+        if outs[tried, h] == 0:
             order[parts] = h
             parts += 1
     best, beside = np.inf, False
     for x in range(count):
         h = order[x]
-        here = n if whole else out[h]
+        here = n if whole else outs[tried, h]
         if here == 0 and beside:
             break  # PS beside workers are fewer
         if rooms[h] < here or (not whole and here == n):
             continue
-        g = tables.class_of[h]
-        for r in range(resources):
-            load[r] = here * tables.e[m, r]
-        base = 0.0 if whole or here == 0 else lost_room(tables, value[g], left[h], load)
+        g, base = tables.class_of[h], -1.0
         for p in range(tables.z.shape[0]):
+            if not (mask >> p) & 1:
+                continue
             s = tables.needed[m, p, n - here]
-            cost = factor * s * price_of(tables.ps_cost[p], begin, end, g)
+            cost = factor * s * price_of(tables.ps_cost, p, begin, end, g)
             if whole:
                 cost += n * price[g]
-            if not (tables.mask[k] >> p) & 1 or cost >= best:
+            if cost >= best or not fits(tables, m, here, p, s, left, h):
                 continue
-            if known[h] == 0:
-                known[h] = 1
-                find_left(servers, h, begin, notes)
-            if not fits(tables, m, here, p, s, left[h]):
-                continue
-            for r in range(resources):
+            if base < 0.0:
+                for r in range(load.size):
+                    load[r] = here * tables.e[m, r]
+                base = 0.0 if whole or here == 0 else lost_room(tables, notes, g, h)
+            for r in range(load.size):
                 load[r] = here * tables.e[m, r] + s * tables.z[p, r]
-            cost += lost_room(tables, value[g], left[h], load) - base
+            cost += lost_room(tables, notes, g, h) - base
             if cost < best:
                 best, beside = cost, here > 0
-                spot[0], spot[1], spot[2] = h, p, s
-    if whole and spot[0] >= 0:
-        out[spot[0]] = n
-    return bool(spot[0] >= 0)
+                spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
+    if whole and spots[tried, 0] >= 0:
+        outs[tried, spots[tried, 0]] = n
+    return bool(spots[tried, 0] >= 0)

@@ -7,20 +7,18 @@ from typing import NamedTuple
 import numpy as np
 
 from optsched.families.completion.optimum.board.plans import Tables
-from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.numbers.arrays import Floats, Ints, Small, Units
 
 
 class Notes(NamedTuple):
-    """Arrays that an insertion writes to, made once: on H servers of C classes."""
+    """Arrays that a move writes to, made once: of J jobs on H servers of C classes."""
 
-    last: Ints  # (H,) segments with the last slot of the window
-    open: Ints  # (H,) servers with room for workers, sorted by class
-    first: Ints  # (H,) segments with the first slot that ``rooms`` speaks of, of open servers
-    rooms: Small  # (H,) workers of a type that fit in all slots from there on
-    left: Ints  # (H, R) least free units in the window
-    known: Ints  # (H,) whether ``left`` is that of the window
+    rooms: Small  # (H,) workers of a type that fit in all slots of a window
+    left: Units  # (R, H) least free units in the window
     load: Ints  # (R,) units
     fits: Floats  # (M,) workers of each type, before rounding down
+    held: Ints  # (M,) the same, rounded down
+    less: Floats  # (M,) the same, once something is taken
     spots: Ints  # (2, 3) where the PS are: host, type, number; of what is tried, and of the best
     outs: Ints  # (2, H) workers on every server, the same
     fill: Ints  # (H,) workers on every server
@@ -30,31 +28,31 @@ class Notes(NamedTuple):
     ranks: Ints  # (C,) cheap classes first
     unit: Floats  # (C,) price of a worker in the window
     rent: Floats  # (C, P) price of a PS in the window
-    least: Floats  # (C,) price of all PS in the window, if they are on a server without workers
     value: Floats  # (C, M) of room for a worker of each type
     score: Floats  # (H,) price and lost room for a worker
     taken: Ints  # (H,) workers that ``score`` speaks of
     order: Ints  # (H,) servers, those with most workers first
+    out: Ints  # (J,) jobs that a move takes out
+    near: Ints  # (J,) jobs that it may take out
+    keys: Floats  # (J,) by which it sorts them
 
 
-def notes_of(tables: Tables) -> Notes:
-    """Return room for what insertions note down."""
+def notes_of(tables: Tables, unit: type[np.signedinteger]) -> Notes:
+    """Return room for what moves note down."""
     servers, classes = tables.class_of.size, tables.worker_cost.shape[2]
-    (types, resources), kinds = tables.e.shape, len(tables.z)
+    (types, resources), kinds, jobs = tables.e.shape, len(tables.z), tables.arrival.size
     modes = int((tables.first[:, -1] - tables.first[:, 0]).max(initial=0))
 
     def whole(*shape: int) -> Ints:
         return np.zeros(shape, np.int64)
 
     return Notes(
-        last=whole(servers),
-        open=whole(servers),
-        first=whole(servers),
         rooms=np.zeros(servers, np.int16),
-        left=whole(servers, resources),
-        known=whole(servers),
+        left=np.zeros((resources, servers), unit),
         load=whole(resources),
         fits=np.zeros(types),
+        held=whole(types),
+        less=np.zeros(types),
         spots=whole(2, 3),
         outs=whole(2, servers),
         fill=whole(servers),
@@ -64,9 +62,11 @@ def notes_of(tables: Tables) -> Notes:
         ranks=whole(classes),
         unit=np.zeros(classes),
         rent=np.zeros((classes, kinds)),
-        least=np.zeros(classes),
         value=np.zeros((classes, types)),
         score=np.zeros(servers),
         taken=whole(servers),
         order=whole(servers),
+        out=whole(jobs),
+        near=whole(jobs),
+        keys=np.zeros(jobs),
     )

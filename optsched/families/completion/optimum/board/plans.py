@@ -32,6 +32,7 @@ class Tables(NamedTuple):
     mask: Ints  # (G,) bit p: PS type p will do
     class_of: Ints  # (H,)
     by_class: Ints  # (H,) servers sorted by class
+    bounds: Ints  # (C + 1,) where there each class begins
     e: Ints  # (M, R) of a worker
     each: Floats  # (R, M) reciprocal: workers for a unit; infinite where they take nothing
     z: Ints  # (P, R) of a PS
@@ -121,6 +122,7 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         mask=mask,
         class_of=jobs.class_of,
         by_class=np.argsort(jobs.class_of, kind="stable"),
+        bounds=np.searchsorted(np.sort(jobs.class_of), np.arange(prices.shape[1] + 1)),
         e=types.worker_demand,
         each=np.where(demand > 0, 1.0 / np.maximum(demand, 1), np.inf),
         z=types.ps_demand,
@@ -142,7 +144,7 @@ def no_plans(tables: Tables) -> Plans:
     return Plans(*number, *(np.zeros((jobs, parts), np.int64) for _ in range(2)))
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def copy_plan(source: Plans, target: Plans, i: int) -> None:
     """Copy how job i runs."""
     target.mode[i], target.start[i] = source.mode[i], source.start[i]
@@ -152,7 +154,7 @@ def copy_plan(source: Plans, target: Plans, i: int) -> None:
         target.where[i, x], target.number[i, x] = source.where[i, x], source.number[i, x]
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
     k = plans.mode[i]
@@ -161,7 +163,7 @@ def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def most_worth(tables: Tables, i: int, slots: int) -> float:
     """Return what job i earns at most."""
     return float(tables.weight[i] * (slots - tables.soonest[i]))

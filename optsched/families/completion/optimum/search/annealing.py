@@ -18,7 +18,6 @@ from optsched.families.completion.optimum.board.plans import (
     worth,
 )
 from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
-from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 State = NDArray[np.uint64]
@@ -31,7 +30,7 @@ LEAST = 1e-12  # relative: rounding
 ROUNDING = 1e-6  # slots
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def draw(state: State) -> float:
     """Return the next random number in [0, 1): splitmix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -42,7 +41,7 @@ def draw(state: State) -> float:
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def anneal(
     tables: Tables,
     servers: Servers,
@@ -59,13 +58,12 @@ def anneal(
     ``state`` (1,) is that of the random numbers.
     """
     plans, best, spare = copies
-    factors = tables.factors
-    jobs, slots = plans.mode.size, servers.total.shape[1]
-    out, keys = np.empty(jobs, np.int64), np.empty(jobs)
+    factors, out = tables.factors, notes.out
+    jobs, slots = plans.mode.size, servers.cuts.size - 1
     for _ in range(moves):
         before = value
         need = before + heat * math.log(max(draw(state), 1e-300))  # to be kept
-        number = _choose(tables, plans, out, state)
+        number = _choose(tables, plans, notes, state)
         hope = 0.0  # what jobs that are out may earn at most
         for x in range(number):
             i = out[x]
@@ -75,7 +73,7 @@ def anneal(
                 value -= worth(tables, plans, i, slots)
                 occupy(tables, servers, plans, notes, i, GIVE)
                 plans.mode[i] = -1
-        _sort(tables, spare, out, number, keys, state)
+        _sort(tables, spare, notes, number, state)
         common = int(draw(state) * factors.size)
         for x in range(number):
             f = common if draw(state) < COMMON else int(draw(state) * factors.size)
@@ -105,11 +103,11 @@ def anneal(
     return value, best_value
 
 
-@kernel(nogil=True)
-def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
-    """Fill ``out`` (J,) with jobs to take out, and all that are not in; return how many."""
-    jobs = plans.mode.size
-    near, found = np.empty(jobs, np.int64), 0
+@kernel(nogil=True, counted=False)
+def _choose(tables: Tables, plans: Plans, notes: Notes, state: State) -> int:
+    """Fill ``notes.out`` with jobs to take out, and all that are not in; return how many."""
+    jobs, found = plans.mode.size, 0
+    out, near = notes.out, notes.near
     size, pivot = 1 + int(draw(state) * MOST_OUT), int(draw(state) * jobs)
     other = int(draw(state) * jobs)
     both = plans.mode[pivot] >= 0 and plans.mode[other] >= 0
@@ -146,7 +144,7 @@ def _choose(tables: Tables, plans: Plans, out: Ints, state: State) -> int:
     return number
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _meet(plans: Plans, i: int, j: int) -> bool:
     """Whether jobs i and j have workers on the same server."""
     meet = False
@@ -156,13 +154,10 @@ def _meet(plans: Plans, i: int, j: int) -> bool:
     return meet
 
 
-@kernel(nogil=True)
-def _sort(tables: Tables, spare: Plans, out: Ints, number: int, keys: Floats, state: State) -> None:
-    """Sort jobs ``out`` (J,) at random, roughly by density, or roughly as they started.
-
-    ``keys`` (J,) is scratch.
-    """
-    kind = int(draw(state) * 3)
+@kernel(nogil=True, counted=False)
+def _sort(tables: Tables, spare: Plans, notes: Notes, number: int, state: State) -> None:
+    """Sort the jobs that are out at random, roughly by density, or roughly as they started."""
+    out, keys, kind = notes.out, notes.keys, int(draw(state) * 3)
     for x in range(number):
         i, noise, key = out[x], draw(state), 0.0
         if kind == 0:

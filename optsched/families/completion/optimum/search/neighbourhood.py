@@ -18,7 +18,13 @@ from optsched.families.completion.optimum.board.plans import (
     tables_of,
     worth,
 )
-from optsched.families.completion.optimum.board.servers import GIVE, TAKE, empty_servers, occupy
+from optsched.families.completion.optimum.board.servers import (
+    GIVE,
+    TAKE,
+    empty_servers,
+    occupy,
+    unit_of,
+)
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.numbers.arrays import Floats
 from optsched.process import effort
@@ -46,7 +52,7 @@ class Neighbourhood:
         self.tables = tables_of(jobs, prices)
         self.servers = empty_servers(jobs, slots)
         self.plans = no_plans(self.tables)
-        self.notes = notes_of(self.tables)
+        self.notes = notes_of(self.tables, unit_of(jobs.capacity))
         self.value = 0.0
         modes = self.tables.duration.size / max(1, len(jobs.modes))
         self.steps = SERVER_STEPS * len(jobs.capacity) + MODE_STEPS * modes
