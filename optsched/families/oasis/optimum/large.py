@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.engine.ascent import Ascent, Level
+from optsched.engine.ascent import Ascent
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.oasis.certificate import limits
@@ -17,6 +17,7 @@ from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.certify import certify_prices
 from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
+from optsched.families.oasis.optimum.prices.stepwise import levels
 from optsched.families.oasis.optimum.search.filling import Board, Improvement
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
@@ -25,7 +26,6 @@ from optsched.scheduling.board import Plan, planned_jobs
 BOARD = 3 * 10**8  # jobs times slots times machines: what the search of small instances may hold
 JOB_CHECKED, HULLS = 4e-4, 3.0  # seconds of checking for a job, and times an oracle by hulls
 MOST_KEPT = 0.5  # of the time, at most, is kept for judge and checker
-COARSE = (50, 10)  # slots that share a price, before each has its own
 SHARES = {"scale": 0.2, "first": 0.3, "prices": 0.6}  # of the time that has passed, at most, then
 PASSES = ((0.9, 1.0), (0.6, 1.0), (0.3, 0.0))  # factors of prices, shares of what is left over
 RANKED = 0.5  # times the prices: who earns more than that is tried
@@ -111,12 +111,8 @@ class Filling:
     def find_prices(self) -> None:
         """Find prices of resources, of blocks of slots, then of slots and classes."""
         self.until = SHARES["prices"] * self.part
-        blocks, ascent = self.blocks, self.ascent
-        for n in (blocks.slots, *(n for n in COARSE if n < blocks.slots)):
-            ascent.descend(Level(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3))
-        fine = blocks.groups(1, classes=True)
-        ascent.descend(Level(fine, first=0.02, last=0.01, gain=2e-3))
-        ascent.descend(Level(fine, first=0.01, last=0.0005, gain=2e-4, exact=True))
+        for level in levels(self.blocks):
+            self.ascent.descend(level)
 
     def fill(self, until: float, passes: tuple[tuple[float, float], ...]) -> None:
         """Put jobs in by value per cost, first at high prices; keep and report what is better."""

@@ -20,6 +20,7 @@ from optsched.families.oasis.optimum.certify import certify_capacity, certify_pa
 from optsched.families.oasis.optimum.large import Filling
 from optsched.families.oasis.optimum.prices.capacity import Around, CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
+from optsched.families.oasis.optimum.prices.stepwise import on_capacity, stepwise_prices
 from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
@@ -72,8 +73,7 @@ class Search:
         """Find first prices and a schedule as for thousands of jobs: programs need much longer."""
         filling = Filling(self.inst, self.progress, self.seed, FILLING)
         filling.begin()
-        sides = filling.blocks.by_side(filling.ascent.prices)  # (C, R, T) each
-        self.prices = np.concatenate([side.transpose(2, 1, 0).ravel() for side in sides])
+        self.prices = on_capacity(filling.blocks, filling.ascent.prices)
         self.bound = filling.ascent.bound
 
     def compact_bound(self) -> None:
@@ -113,6 +113,8 @@ class Search:
         proved, stop = report or self.progress.proved, ended or self.progress.stop
         span = self.progress.span(seconds)
         tightening = Tightening(self.capacity, threads=1 if report else self.threads, stop=stop)
+        if report:  # the first round sets the pace of all that waits for it
+            tightening.begin(stepwise_prices(self.inst, Streams(self.seed)("first prices"), stop))
         rounds = _Rounds()
         while not tightening.done and rounds.pay(span.left()) and not stop():
             began = span.passed()

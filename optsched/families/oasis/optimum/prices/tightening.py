@@ -11,7 +11,7 @@ The duals become prices per worker and slot, whose bound `certificate` re-evalua
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,9 +29,11 @@ from optsched.families.oasis.optimum.prices.patterns import (
     windowed_costs,
 )
 from optsched.families.oasis.optimum.prices.relaxation import (
+    LEAST_JOB,
     LEAST_UTILITY,
     JobColumns,
     _Matrix,
+    most_earned,
     solve_program,
 )
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
@@ -145,6 +147,20 @@ class Tightening:
         self.done = False
         self.level = 0  # of `LEAST_UTILITY`
 
+    def begin(self, prices: Floats) -> None:
+        """Leave out of the first round the jobs that earn far less than they pay at prices.
+
+        Parameters
+        ----------
+        prices : array of shape (rows,)
+            On capacity, as `CapacityBlocks` has them.
+        """
+        payoffs = self._payoffs(self._on_workers(prices), self.whole)
+        earned = most_earned(self.problem)
+        worth = earned > LEAST_JOB * earned.sum()
+        near = np.flatnonzero(worth & (payoffs > -REACH * earned)).tolist()
+        self.jobs = set(near) or None
+
     def round(self, span: Span) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
         while True:
@@ -218,9 +234,10 @@ class Tightening:
             program.put(row, later[:1], 1.0)
 
     def within(self, prices: Prices, node: Node) -> Prices:
-        """Return prices of which no machine earns where the job cannot run any more."""
+        """Return prices of which no machine earns where the job cannot run, or for nothing."""
         slots = np.arange(self.problem.slots)[None, :]
         runs = (slots <= node.last[:, None]) & (node.first < self.problem.slots)[:, None]
+        runs &= self.blocks.row[0] >= 0
         return np.where(runs, prices[0], 0.0), np.where(runs, prices[1], 0.0)
 
     def evaluate(self, prices: Prices, node: Node) -> tuple[float, Floats]:
@@ -263,16 +280,23 @@ class Tightening:
 
     def _prices(self, program: _Matrix, duals: Floats, rows: Ints) -> Prices:
         """Return what a worker (PS) costs on the cheapest class with room for it: (I, T) each."""
+        more: list[list[tuple[_Packing, float]]] = [[], []]
+        for row, p in zip(rows, self.packings, strict=True):
+            more[p.side].append((p, float(duals[row])))
+        return self._on_workers(program.prices(duals), more)
+
+    def _on_workers(
+        self, prices: Floats, more: Sequence[Sequence[tuple[_Packing, float]]] = ((), ())
+    ) -> Prices:
+        """Return the same of prices on capacity, and ``more`` on packings of workers, and of PS."""
         problem, out = self.problem, []
-        parts = np.split(program.prices(duals), [problem.sizes[0]])
+        parts = np.split(prices, [problem.sizes[0]])
         for side in SIDES:
             demand, capacity = self.blocks.demand[side], self.blocks.capacity[side]
             price = parts[side].reshape(problem.shapes[side])  # (T, R, C)
             cost = np.einsum("trc,ir->itc", price, demand)
-            for row, p in zip(rows, self.packings, strict=True):
-                if p.side == side:
-                    count = problem.count[side][p.group]
-                    cost[:, p.slot, p.group] += duals[row] * p.weight / count
+            for p, dual in more[side]:
+                cost[:, p.slot, p.group] += dual * p.weight / problem.count[side][p.group]
             room = np.all(demand[:, None, :] <= capacity[None, :, :], axis=2)  # (I, C)
             cheapest = np.where(np.expand_dims(room, 1), cost, np.inf).min(axis=2)
             out.append(np.where(np.isfinite(cheapest), cheapest, 0.0))
