@@ -144,3 +144,11 @@ def test_damaged_trees_are_weaker_or_rejected(crowded):
     raw["nodes"][k] |= {"right": split.right, "job": len(inst.jobs)}
     with pytest.raises(ValueError, match="does not exist"):
         check(inst, certificate.model_validate(raw))
+
+
+def test_splits_that_gain_next_to_nothing_are_given_up():
+    assert priced_search.splits_pay([100.0])
+    assert priced_search.splits_pay([100.0, 100.0])  # after a bad one, another
+    assert not priced_search.splits_pay([100.0, 100.0, 99.99])
+    assert priced_search.splits_pay([100.0, 99.9, 99.9])
+    assert not priced_search.splits_pay([100.0, 99.0, 98.99, 98.98])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from queue import SimpleQueue
@@ -39,11 +39,12 @@ SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
 LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
 TREE_GAIN = 1.5e-3  # the same where the tree, or the search, has to wait for it
+SPLITS_GAIN = 5e-4  # of the bound, by which two splits must lower it where a search may follow
 FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
 FILLING = 0.1  # of the time until first prices and a schedule stand
 BESIDE = 1000  # the number of the start of a search in the thread that has tightened
 SLOTWISE_SECONDS = 12.0  # of a search with a guide, from which on it ends slot by slot
-PACKED_SHARE = 0.5  # of such a search, before that
+PACKED_SHARE = 0.25  # of such a search, before that: it soon finds little more
 SLOTWISE_SIZE = 30_000  # jobs times slots up to which it does: there, a step ends in a second
 
 Report = Callable[[float, Callable[[], Frozen]], None]
@@ -135,8 +136,12 @@ class Search:
         rest = self.progress.span(span.left())
         if tightening.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
             tree = CompletionTree(tightening, rounds.seconds)
+            bounds = [tightening.bound]
             for bound in tree.grow(rest, stop):
                 proved(bound, lambda: certify_parts(self.inst, tree.root))
+                bounds.append(bound)
+                if report and self._may_go_slotwise(rest.left()) and not splits_pay(bounds):
+                    break  # for another search
 
     def side_by_side(self) -> None:
         """Tighten in one thread, and search in the others; in that one, too, when it has ended."""
@@ -302,6 +307,11 @@ class Search:
             return -np.inf if progress.value is None else progress.value
 
         SlotSearch(blocks, self.guide, progress.schedule, rng).search(left, found)
+
+
+def splits_pay(bounds: Sequence[float]) -> bool:
+    """Whether the last two splits have lowered the bound by enough, or were the first ones."""
+    return len(bounds) < 3 or bounds[-3] - bounds[-1] >= SPLITS_GAIN * bounds[-1]
 
 
 class _Rounds:
