@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
+from optsched.numbers.kernels import kernel
 from optsched.process import clock
 
 COLD = """
@@ -103,6 +105,28 @@ def test_what_an_older_version_has_stored_may_be_of_types_that_are_gone(tmp_path
         importlib.invalidate_caches()
         assert importlib.import_module("upgraded").found == 7
     sys.modules.pop("upgraded")
+
+
+@kernel(counted=False)
+def _mixed(pair):
+    first, second = pair
+    both = 0.0
+    for x in range(first.size):
+        both += first[x] if x % 2 else second[x]
+    return both
+
+
+@kernel
+def _mixed_from_outside(pair):
+    return _mixed(pair)
+
+
+def test_arrays_are_freed_though_a_kernel_inside_does_not_count_who_uses_them():
+    assert _mixed.targetoptions["_nrt"] is False
+    pair = np.arange(9.0), np.ones(9)
+    counts = [sys.getrefcount(array) for array in pair]
+    assert [_mixed_from_outside(pair) for _ in range(3)] == [21.0] * 3
+    assert [sys.getrefcount(array) for array in pair] == counts
 
 
 PARTS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 
 import numpy as np
@@ -15,17 +16,19 @@ from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.board.arranging import arrange, lost_room
 from optsched.families.completion.optimum.board.insertion import insert
-from optsched.families.completion.optimum.board.plans import FACTORS, copy_plan, no_plans
+from optsched.families.completion.optimum.board.joining import adopt, merge
+from optsched.families.completion.optimum.board.plans import FACTORS, Copies, copy_plan, no_plans
 from optsched.families.completion.optimum.board.servers import empty_servers
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
-from optsched.families.completion.optimum.search.annealing import draw
+from optsched.families.completion.optimum.search.annealing import anneal, draw
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
 from optsched.families.completion.optimum.search.together import search_together
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers, State
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
+from optsched.numbers.kernels import kernel
 
 DEAR = 50.0  # multiple of the prices at which jobs wait
 
@@ -35,6 +38,21 @@ def area(request):
     made = filled(request.param)
     assert made.complete()
     return made
+
+
+def test_the_arrays_of_a_state_are_freed():
+    area = filled()
+    free = weakref.ref(area.servers.free)
+    state = area.tables, area.servers, area.notes
+    heat, drawn = 1.0, np.ones(1, np.uint64)
+    anneal(*state, Copies(area.plans, area.snapshot(), area.snapshot()), 0.0, 0.0, heat, 9, drawn)
+    merge(*state, area.plans, area.snapshot(), area.snapshot())
+    adopt(*state, area.plans, area.snapshot())
+    area.remove(0)
+    area.insert(0, 1.0)
+    assert free() is not None
+    del area, state
+    assert free() is None
 
 
 def test_removing_all_leaves_empty_servers(area):
@@ -103,6 +121,22 @@ def test_segments_are_what_a_count_slot_by_slot_says(architecture, seed, changes
     assert same(arrays(area), recomputed(area))
 
 
+def test_fine_decimals_have_many_units():
+    """More than 32 bits hold: the servers count in long numbers, and lose nothing."""
+    inst = generate("mid", seed=3, jobs=12, machines=3)
+    fields = inst.model_dump()
+    *others, last = fields["worker_types"][0]["demand"]
+    fields["worker_types"][0]["demand"] = (*others, last + 1e-9)
+    fine = type(inst).model_validate(fields)
+    for some, unit in ((inst, np.int32), (fine, np.int64)):
+        made = Jobs(some)
+        area = Neighbourhood(made, np.zeros((SLOTS, *made.class_capacity.shape)), SLOTS)
+        area.construct(list(range(12)), 0.0)
+        assert area.servers.free.dtype == area.notes.left.dtype == unit
+        assert verify(some, schedule_of(area.pieces(area.plans))).feasible
+        assert same(arrays(area), recomputed(area))
+
+
 @pytest.mark.parametrize("architecture", ["ps", "ring"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
@@ -138,11 +172,21 @@ def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
     assert compared >= 8
 
 
+@kernel
+def arranged(tables, servers, notes, k, end):
+    return arrange(tables, servers, notes, k, end, 1.0, 0)
+
+
+@kernel
+def lost_on_first(tables, notes):
+    return lost_room(tables, notes, 0, 0)
+
+
 def lost(area, value, left, load):
     """Return what the room is worth that a load takes, as kernels note it down."""
     notes = area.notes
     notes.value[0], notes.left[:, 0], notes.load[:] = value, left, load
-    return lost_room(area.tables, notes, 0, 0)
+    return lost_on_first(area.tables, notes)
 
 
 def test_lost_room_counts_every_type():
@@ -171,7 +215,7 @@ def test_ps_are_arranged_where_little_room_is_lost():
     free = arrays(area)["free"]
     for k in range(tables.workers.size):
         end = begin + int(tables.duration[k])
-        if end > SLOTS or not arrange(tables, area.servers, area.notes, k, end, 1.0, 0):
+        if end > SLOTS or not arranged(tables, area.servers, area.notes, k, end):
             continue
         m, n = int(tables.type_of[k]), int(tables.workers[k])
         assert out.sum() == n

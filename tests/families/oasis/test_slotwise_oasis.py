@@ -172,6 +172,30 @@ def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     assert max(best) > best[0]  # it is not for nothing
 
 
+def test_slow_first_rounds_do_not_end_the_search_early(tightened):
+    """What the end needs is measured where it was done, not expected from the first rounds."""
+    tightening, schedule = tightened
+    inst = tightening.problem.inst
+    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    clock = [100.0, 40.0]  # the first rounds take a minute
+    clock += [40.0 - 0.25 * k for k in range(1, 161)]
+    asked, known = [], [value_of(schedule, inst)]
+
+    def left():
+        asked.append(clock[len(asked)] if len(asked) < len(clock) else 0.0)
+        return asked[-1]
+
+    def found(plans):
+        jobs = planned_jobs(len(inst.jobs), plans, JobSchedule)
+        known.append(value_of(OasisSchedule(jobs=jobs), inst))
+        return max(known)
+
+    search.search(left, found)
+    assert len(known) > 2  # one was measured
+    assert min(asked) < 1.0
+    assert search.ending < 1.0
+
+
 @given(SEEDS)
 @settings(deadline=None)
 def test_packings_are_chosen_so_that_little_is_lost(seed):

@@ -144,7 +144,7 @@ def no_plans(tables: Tables) -> Plans:
     return Plans(*number, *(np.zeros((jobs, parts), np.int64) for _ in range(2)))
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def copy_plan(source: Plans, target: Plans, i: int) -> None:
     """Copy how job i runs."""
     target.mode[i], target.start[i] = source.mode[i], source.start[i]
@@ -154,7 +154,7 @@ def copy_plan(source: Plans, target: Plans, i: int) -> None:
         target.where[i, x], target.number[i, x] = source.where[i, x], source.number[i, x]
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     """Return what job i earns: its weight times the slots after its end; 0 if it is not in."""
     k = plans.mode[i]
@@ -163,7 +163,7 @@ def worth(tables: Tables, plans: Plans, i: int, slots: int) -> float:
     return float(tables.weight[i] * (slots - plans.start[i] - tables.duration[k]))
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def most_worth(tables: Tables, i: int, slots: int) -> float:
     """Return what job i earns at most."""
     return float(tables.weight[i] * (slots - tables.soonest[i]))

@@ -156,7 +156,9 @@ def _change(
 
 
 @kernel(nogil=True, counted=False)
-def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
+def apply_plan(
+    tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int
+) -> bool:
     """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
 
     Return whether so much was free.
@@ -189,3 +191,9 @@ def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int,
         _mend(servers, behind)
         _mend(servers, first)
     return enough
+
+
+@kernel(nogil=True)
+def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
+    """Do the same, called from outside."""
+    return apply_plan(tables, servers, plans, notes, i, sign)

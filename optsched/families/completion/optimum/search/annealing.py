@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.completion.optimum.board.insertion import insert
+from optsched.families.completion.optimum.board.insertion import insert_job
 from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import (
     Copies,
@@ -17,7 +17,7 @@ from optsched.families.completion.optimum.board.plans import (
     most_worth,
     worth,
 )
-from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
+from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, apply_plan
 from optsched.numbers.kernels import kernel
 
 State = NDArray[np.uint64]
@@ -30,7 +30,7 @@ LEAST = 1e-12  # relative: rounding
 ROUNDING = 1e-6  # slots
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def draw(state: State) -> float:
     """Return the next random number in [0, 1): splitmix64."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -41,7 +41,7 @@ def draw(state: State) -> float:
     return float(z >> np.uint64(11)) / 9007199254740992.0
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def anneal(
     tables: Tables,
     servers: Servers,
@@ -71,7 +71,7 @@ def anneal(
             hope += most_worth(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= worth(tables, plans, i, slots)
-                occupy(tables, servers, plans, notes, i, GIVE)
+                apply_plan(tables, servers, plans, notes, i, GIVE)
                 plans.mode[i] = -1
         _sort(tables, spare, notes, number, state)
         common = int(draw(state) * factors.size)
@@ -81,7 +81,7 @@ def anneal(
             hope -= most_worth(tables, i, slots)
             # a job that ends later makes the move too bad, whatever the others earn
             latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
-            if insert(tables, servers, plans, notes, i, factors[f], latest):
+            if insert_job(tables, servers, plans, notes, i, factors[f], latest):
                 value += worth(tables, plans, i, slots)
             elif value + hope < need:
                 break
@@ -92,7 +92,7 @@ def anneal(
                     if sign == TAKE:
                         copy_plan(spare, plans, i)
                     if plans.mode[i] >= 0:
-                        occupy(tables, servers, plans, notes, i, sign)
+                        apply_plan(tables, servers, plans, notes, i, sign)
                     if sign == GIVE:
                         plans.mode[i] = -1
             value = before
@@ -103,7 +103,7 @@ def anneal(
     return value, best_value
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def _choose(tables: Tables, plans: Plans, notes: Notes, state: State) -> int:
     """Fill ``notes.out`` with jobs to take out, and all that are not in; return how many."""
     jobs, found = plans.mode.size, 0
@@ -144,7 +144,7 @@ def _choose(tables: Tables, plans: Plans, notes: Notes, state: State) -> int:
     return number
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def _meet(plans: Plans, i: int, j: int) -> bool:
     """Whether jobs i and j have workers on the same server."""
     meet = False
@@ -154,7 +154,7 @@ def _meet(plans: Plans, i: int, j: int) -> bool:
     return meet
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True)
 def _sort(tables: Tables, spare: Plans, notes: Notes, number: int, state: State) -> None:
     """Sort the jobs that are out at random, roughly by density, or roughly as they started."""
     out, keys, kind = notes.out, notes.keys, int(draw(state) * 3)

@@ -44,6 +44,7 @@ TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
 SOON, HEAT = 0.005, 0.1  # see `rounding.choose`
 STEPS = 100  # elementary ones of such a move
 ROUNDS = 20  # of packings take as long as choosing a packing for every slot
+LONGEST = 0.2  # of the time is kept for that, until it was done once
 REPORT = 0.002  # of the value: less is not put into slots before the end
 
 
@@ -68,7 +69,7 @@ class SlotSearch:
         self.program = SlotProgram(self.slots, self._options(guide, ends))
         self.jobs = list(self.program.options)
         self.decided: set[int] = set()
-        self.ending = 0.0  # seconds that the last choice of packings takes
+        self.ending = 0.0  # seconds that a choice of packings takes, as far as is known
         program = self.program
         for _ in range(FIRST):
             program.add(self.slots.price_some(program.every, self.slots.price, program.last))
@@ -116,7 +117,7 @@ class SlotSearch:
             return
         known, began = found({}), left()
         best = self.program.improve(AGAIN)
-        self.ending = ROUNDS * (began - left()) / AGAIN
+        self.ending = min(ROUNDS * (began - left()) / AGAIN, LONGEST * left())
         while left() > self.ending:
             before = dict(self.program.lowest), set(self.decided)
             for i in self._choose():
@@ -128,7 +129,10 @@ class SlotSearch:
             else:
                 best = point
                 if best.value > known * (1 + REPORT):
-                    known = max(best.value, found(self.plans(best)))
+                    began = left()
+                    plans = self.plans(best)
+                    self.ending = began - left()  # the first rounds may have been far slower
+                    known = max(best.value, found(plans))
             if len(self.program.packings) > FORGET:
                 self.program.forget(KEPT)
                 best = self.program.solve()[0]
