@@ -116,16 +116,11 @@ def _mixed(pair):
     return both
 
 
-@kernel
-def _mixed_from_outside(pair):
-    return _mixed(pair)
-
-
-def test_arrays_are_freed_though_a_kernel_inside_does_not_count_who_uses_them():
+def test_arrays_are_freed_though_a_kernel_does_not_count_who_uses_them():
     assert _mixed.targetoptions["_nrt"] is False
     pair = np.arange(9.0), np.ones(9)
     counts = [sys.getrefcount(array) for array in pair]
-    assert [_mixed_from_outside(pair) for _ in range(3)] == [21.0] * 3
+    assert [_mixed(pair) for _ in range(3)] == [21.0] * 3
     assert [sys.getrefcount(array) for array in pair] == counts
 
 

@@ -47,8 +47,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
         Without it, a decorator with these options is returned.
     **options
         Of :func:`numba.njit`; and ``counted=False``: nothing counts who uses an array, which takes
-        a sixth of the time of small kernels. Such a kernel makes no arrays, and only kernels
-        that do count may call it: arrays that it gets from outside would never be freed.
+        a sixth of the time of small kernels. Such a kernel makes no arrays.
     """
     if function is None:
         return partial(kernel, **options)

@@ -28,7 +28,6 @@ from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers, State
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.numbers.kernels import kernel
 
 DEAR = 50.0  # multiple of the prices at which jobs wait
 
@@ -172,21 +171,11 @@ def test_a_job_on_empty_servers_costs_what_the_oracle_says(architecture, seed):
     assert compared >= 8
 
 
-@kernel
-def arranged(tables, servers, notes, k, end):
-    return arrange(tables, servers, notes, k, end, 1.0, 0)
-
-
-@kernel
-def lost_on_first(tables, notes):
-    return lost_room(tables, notes, 0, 0)
-
-
 def lost(area, value, left, load):
     """Return what the room is worth that a load takes, as kernels note it down."""
     notes = area.notes
     notes.value[0], notes.left[:, 0], notes.load[:] = value, left, load
-    return lost_on_first(area.tables, notes)
+    return lost_room(area.tables, notes, 0, 0)
 
 
 def test_lost_room_counts_every_type():
@@ -215,7 +204,7 @@ def test_ps_are_arranged_where_little_room_is_lost():
     free = arrays(area)["free"]
     for k in range(tables.workers.size):
         end = begin + int(tables.duration[k])
-        if end > SLOTS or not arranged(tables, area.servers, area.notes, k, end):
+        if end > SLOTS or not arrange(tables, area.servers, area.notes, k, end, 1.0, 0):
             continue
         m, n = int(tables.type_of[k]), int(tables.workers[k])
         assert out.sum() == n

@@ -13,7 +13,7 @@ from optsched.families.completion.optimum.board.arranging import arrange
 from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.placing import on_many, on_one
 from optsched.families.completion.optimum.board.plans import Plans, Tables
-from optsched.families.completion.optimum.board.servers import TAKE, Servers, apply_plan
+from optsched.families.completion.optimum.board.servers import TAKE, Servers, occupy
 from optsched.families.completion.optimum.board.windows import open_window, widen
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
@@ -24,7 +24,7 @@ LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too l
 
 
 @kernel(nogil=True, counted=False)
-def insert_job(
+def insert(
     tables: Tables,
     servers: Servers,
     plans: Plans,
@@ -122,7 +122,7 @@ def insert_job(
             plans.where[i, parts], plans.number[i, parts] = h, outs[chosen, h]
             parts += 1
     plans.parts[i] = parts
-    apply_plan(tables, servers, plans, notes, i, TAKE)
+    occupy(tables, servers, plans, notes, i, TAKE)
     return True
 
 
@@ -143,17 +143,3 @@ def _cheap_at(
         else:
             return c
     return NEVER
-
-
-@kernel(nogil=True)
-def insert(
-    tables: Tables,
-    servers: Servers,
-    plans: Plans,
-    notes: Notes,
-    i: int,
-    factor: float,
-    latest: int,
-) -> bool:
-    """Do the same as `insert_job`, called from outside."""
-    return insert_job(tables, servers, plans, notes, i, factor, latest)

@@ -156,9 +156,7 @@ def _change(
 
 
 @kernel(nogil=True, counted=False)
-def apply_plan(
-    tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int
-) -> bool:
+def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
     """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
 
     Return whether so much was free.
@@ -191,9 +189,3 @@ def apply_plan(
         _mend(servers, behind)
         _mend(servers, first)
     return enough
-
-
-@kernel(nogil=True)
-def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
-    """Do the same, called from outside."""
-    return apply_plan(tables, servers, plans, notes, i, sign)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from optsched.families.completion.optimum.board.insertion import insert_job
+from optsched.families.completion.optimum.board.insertion import insert
 from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import (
     Copies,
@@ -17,7 +17,7 @@ from optsched.families.completion.optimum.board.plans import (
     most_worth,
     worth,
 )
-from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, apply_plan
+from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
 from optsched.numbers.kernels import kernel
 
 State = NDArray[np.uint64]
@@ -71,7 +71,7 @@ def anneal(
             hope += most_worth(tables, i, slots)
             if plans.mode[i] >= 0:
                 value -= worth(tables, plans, i, slots)
-                apply_plan(tables, servers, plans, notes, i, GIVE)
+                occupy(tables, servers, plans, notes, i, GIVE)
                 plans.mode[i] = -1
         _sort(tables, spare, notes, number, state)
         common = int(draw(state) * factors.size)
@@ -81,7 +81,7 @@ def anneal(
             hope -= most_worth(tables, i, slots)
             # a job that ends later makes the move too bad, whatever the others earn
             latest = slots - math.ceil(max(0.0, need - value - hope) / tables.weight[i] - ROUNDING)
-            if insert_job(tables, servers, plans, notes, i, factors[f], latest):
+            if insert(tables, servers, plans, notes, i, factors[f], latest):
                 value += worth(tables, plans, i, slots)
             elif value + hope < need:
                 break
@@ -92,7 +92,7 @@ def anneal(
                     if sign == TAKE:
                         copy_plan(spare, plans, i)
                     if plans.mode[i] >= 0:
-                        apply_plan(tables, servers, plans, notes, i, sign)
+                        occupy(tables, servers, plans, notes, i, sign)
                     if sign == GIVE:
                         plans.mode[i] = -1
             value = before
