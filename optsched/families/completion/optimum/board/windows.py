@@ -63,6 +63,9 @@ def fits(tables: Tables, m: int, n: int, p: int, s: int, left: Units, h: int) ->
 
 @kernel(nogil=True, counted=False)
 def price_of(cost: Floats, kind: int, begin: int, end: int, g: int) -> float:
-    """Return the cost of one on class g in a window; ``cost`` (K, L + 1, C) has prefix sums."""
+    """Return the cost of one worker or PS on class g in a window.
+
+    ``cost`` (K, L + 1, C) has prefix sums over slots, of one of each type.
+    """
     last = cost.shape[1] - 1
     return float(cost[kind, min(end, last), g] - cost[kind, min(begin, last), g])
