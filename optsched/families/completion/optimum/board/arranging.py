@@ -1,4 +1,8 @@
-"""Compiled arrangement of a job in its window so that little room is lost beside it."""
+"""Compiled arrangement of a job in its window so that little room is lost beside it.
+
+Room is lost in the window, to workers that do not fit any more, and before and behind it: gaps
+between two jobs on a server are rarely filled, so a job goes where others end and begin with it.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from optsched.families.completion.optimum.board.servers import Servers, segment
 from optsched.families.completion.optimum.board.windows import (
     find_left,
     fits,
+    idle_beside,
     open_window,
     price_of,
     widen,
@@ -51,7 +56,7 @@ def arrange(
     factor: float,
     tried: int,
 ) -> bool:
-    """Place mode k where price and lost room are least, one server after the other.
+    """Place mode k where price, lost room and gaps are least, one server after the other.
 
     It ends before slot ``end``. False if that finds no place for the PS. What is found goes into
     the notes as in `on_one`.
@@ -86,7 +91,8 @@ def arrange(
                 taken[h] = take
                 for r in range(resources):
                     load[r] = take * tables.e[m, r]
-                score[h] = price[g] + lost_room(tables, notes, g, h) / take
+                gaps = idle_beside(servers, m, first, last, begin, end, h, take)
+                score[h] = price[g] * (1 + gaps / take) + lost_room(tables, notes, g, h) / take
             if score[h] < low:
                 low, chosen = score[h], h
         if chosen < 0:
@@ -95,12 +101,25 @@ def arrange(
         outs[tried, chosen] = take
         rest -= take
     spots[tried, 0], spots[tried, 1], spots[tried, 2] = -1, 0, 0
-    return tables.ring or _host(tables, notes, k, end, factor, tried)
+    return tables.ring or _host(tables, servers, notes, k, end, first, last, factor, tried)
 
 
 @kernel(nogil=True, counted=False)
-def _host(tables: Tables, notes: Notes, k: int, end: int, factor: float, tried: int) -> bool:
-    """Place the PS of mode k, whose workers are in the notes, or with them on the same server."""
+def _host(
+    tables: Tables,
+    servers: Servers,
+    notes: Notes,
+    k: int,
+    end: int,
+    first: int,
+    last: int,
+    factor: float,
+    tried: int,
+) -> bool:
+    """Place the PS of mode k, whose workers are in the notes, or with them on the same server.
+
+    The window has segments ``first`` to ``last``.
+    """
     m, n, count = tables.type_of[k], tables.workers[k], tables.class_of.size
     begin, whole, mask = end - tables.duration[k], tables.together[k] == 1, tables.mask[k]
     rooms, left, load, order = notes.rooms, notes.left, notes.load, notes.order
@@ -126,14 +145,15 @@ def _host(tables: Tables, notes: Notes, k: int, end: int, factor: float, tried: 
             break  # PS beside workers are fewer
         if rooms[h] < here or (not whole and here == n):
             continue
-        g, base = tables.class_of[h], -1.0
+        g, base, workers = tables.class_of[h], -1.0, 0.0
+        if whole:
+            gaps = idle_beside(servers, m, first, last, begin, end, h, n)
+            workers = (n + gaps) * price[g]
         for p in range(tables.z.shape[0]):
             if not (mask >> p) & 1:
                 continue
             s = tables.needed[m, p, n - here]
-            cost = factor * s * price_of(tables.ps_cost, p, begin, end, g)
-            if whole:
-                cost += n * price[g]
+            cost = workers + factor * s * price_of(tables.ps_cost, p, begin, end, g)
             if cost >= best or not fits(tables, m, here, p, s, left, h):
                 continue
             if base < 0.0:

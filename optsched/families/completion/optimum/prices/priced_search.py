@@ -30,7 +30,7 @@ from optsched.proofs.limits import LARGEST
 CONVERGED = 1e-4
 INTERIOR = 2000  # rows from which on an interior point solves the master
 SHORT_SEARCH = 0.005  # seconds per job and slot of a first search for schedules
-ORDER_SHARE = 0.1  # of a search goes into finding the best order to begin with
+ORDER_SHARE = 0.03  # of a search goes into finding the best order to begin with
 ORDER_NOISE = 0.08  # of the spread of the starts: how far orders are from the relaxation's
 MOST_ORDERS = 40
 GRID_BITS = 28

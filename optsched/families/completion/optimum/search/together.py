@@ -21,8 +21,9 @@ from optsched.families.completion.optimum.search.neighbourhood import Neighbourh
 from optsched.numbers.streams import Streams
 from optsched.process import effort
 
-COOLING = (4e-4, 1e-6)  # temperature at the start and the end, relative to weighted completion
-MOVES = 20  # between two looks at what is left, and at the other threads
+COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
+SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
+MOVES = 8  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
@@ -128,7 +129,7 @@ def search_together(
     scale = float(first.jobs.weight.sum()) * first.slots - first.value
 
     def heat() -> float:
-        return float(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed)
+        return float(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed**SLOWER)
 
     def run(chain: Chain) -> None:
         while not ended.is_set():
