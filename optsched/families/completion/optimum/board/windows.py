@@ -8,7 +8,7 @@ from optsched.families.completion.optimum.board.servers import Servers
 from optsched.numbers.arrays import Floats, Units
 from optsched.numbers.kernels import kernel
 
-BESIDE = 16  # of a window's length, so much on either side is looked at for gaps
+BESIDE = 4  # of a window's length, so much on either side is looked at for gaps
 
 
 @kernel(nogil=True, counted=False)
@@ -62,7 +62,7 @@ def idle_beside(
 
     The window has slots ``begin`` to before ``end``, in segments ``first`` to ``last``. What could
     run right before it and what could run right behind it are added; each is the mean over a
-    sixteenth of the window's length, of workers that may run from there up to the window.
+    quarter of the window's length, of workers that may run from there up to the window.
     """
     edge, rows, room = servers.begin, servers.rows, servers.room
     reach, idle = 1 + (end - begin) // BESIDE, 0

@@ -22,7 +22,7 @@ from optsched.numbers.kernels import kernel
 
 State = NDArray[np.uint64]
 
-MOST_OUT = 4  # jobs that are taken out at once
+MOST_OUT = 6  # jobs that are taken out at once
 ANYWHERE = 0.05  # share of moves that take out any jobs, else those of about the same time
 PLACE = 0.5  # share of moves that take out only jobs that also share a server
 COMMON = 0.7  # share of insertions at the multiple of the prices that the move has drawn

@@ -23,7 +23,7 @@ from optsched.process import effort
 
 COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
 SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
-MOVES = 12  # between two looks at what is left, and at the other threads
+MOVES = 8  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
