@@ -252,12 +252,13 @@ def test_workers_are_arranged_where_little_room_and_time_is_lost():
     assert gaps > 20
 
 
-def test_ps_are_arranged_where_little_room_is_lost():
+@pytest.mark.parametrize("begin", [2, 10])
+def test_ps_are_arranged_where_little_room_and_time_is_lost(begin):
     """No other host of workers, if any has room, and type of PS loses less room, or costs less."""
     area = filled(seed=7, jobs=10, machines=8)
     for i in range(5):
         area.remove(i)
-    types, begin = area.jobs.types, 2
+    types = area.jobs.types
     tables = area.tables._replace(share=np.ones(len(types.worker_demand)))
     spot, out = area.notes.spots[0], area.notes.outs[0]
     differ = without = 0
