@@ -33,8 +33,9 @@ def by_slot(servers):
     assert np.count_nonzero(servers.cuts[1:]) == number - 1
     assert sorted(servers.rows) == list(range(servers.rows.size))
     of_slots = np.repeat(rows, length)
-    free = servers.free[of_slots].transpose(2, 0, 1)
-    return {"free": free, "room": servers.room[of_slots], "total": servers.total[of_slots].T}
+    room = servers.room[of_slots]
+    free = servers.free[of_slots].reshape(len(room), room.shape[2], -1).transpose(1, 0, 2)
+    return {"free": free, "room": room, "total": servers.total[of_slots].T}
 
 
 def arrays(area):

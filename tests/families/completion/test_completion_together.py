@@ -1,8 +1,9 @@
-"""Threads that search from one state agree on the next one."""
+"""Threads that search from one state meet now and then."""
 
 from __future__ import annotations
 
 from functools import partial
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -12,11 +13,16 @@ from hypothesis import strategies as st
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.optimum.board.joining import differ, merge
-from optsched.families.completion.optimum.board.plans import copy_plan
+from optsched.families.completion.optimum.board.joining import differ
+from optsched.families.completion.optimum.board.plans import no_plans
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
-from optsched.families.completion.optimum.search.together import Chain, Common, search_together
+from optsched.families.completion.optimum.search.together import (
+    MEETINGS,
+    Chain,
+    Common,
+    search_together,
+)
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 
@@ -25,77 +31,110 @@ def changed(base, plans):
     return {i for i in range(base.mode.size) if differ(base, plans, i)}
 
 
-def earned_by(area, plans):
-    return float(area.jobs.weight @ np.maximum(area.slots - area.ends(plans), 0.0))
-
-
 def earned(area):
-    return earned_by(area, area.plans)
-
-
-def moved(area, jobs, factor):
-    """Take jobs out, and put them in again."""
-    for i in jobs:
-        area.remove(i)
-    for i in jobs:
-        area.insert(i, factor)
+    return float(area.jobs.weight @ np.maximum(area.slots - area.ends(area.plans), 0.0))
 
 
 @given(
     architecture=st.sampled_from(["ps", "ring"]),
-    mine=st.lists(st.integers(0, 11), unique=True, max_size=4),
-    theirs=st.lists(st.integers(0, 11), unique=True, max_size=4),
+    out=st.lists(st.integers(0, 11), unique=True, max_size=8),
+    gone=st.sets(st.integers(0, 11), max_size=3),
     factor=st.sampled_from([0.0, 0.5, 1.25]),
 )
 @settings(max_examples=60, deadline=None)
-def test_changes_that_do_not_meet_are_all_made(architecture, mine, theirs, factor):
+def test_a_search_goes_on_from_another_state(architecture, out, gone, factor):
     area, other = filled(architecture), filled(architecture)
-    base, common = area.snapshot(), Common(area)
-    chain = Chain(other, common, 0, 1)
-    moved(area, mine, factor)
-    moved(other, theirs, 1.25 - factor)
-    here, there = changed(base, area.plans), changed(base, other.plans)
-    before, state = area.snapshot(), arrays(area)
-    if chain.agree():
-        assert not here & there
-        assert changed(before, area.plans) == there
-        assert changed(base, area.plans) == here | there
-        assert common.most == pytest.approx(max(earned_by(area, base), area.value))
-    else:
-        assert there
-        assert not changed(before, area.plans)
-        assert same(arrays(area), state)
-    assert area.value == pytest.approx(earned(area))
-    assert same(arrays(area), recomputed(area))
-    assert (arrays(area)["free"] >= 0).all()
-    assert not changed(area.plans, other.plans)
-    assert not changed(area.plans, chain.base)
-    assert same(arrays(other), arrays(area))
-    assert other.value == chain.value == area.value
-
-
-def test_what_does_not_fit_is_not_done():
-    area, other = filled(), filled()
-    base = area.snapshot()
-    last = int(np.argmax(area.ends(base)))
-    for i in range(12):
+    for i in out:
         other.remove(i)
-    other.insert(last, 0.0)  # where the others stand
-    theirs = area.snapshot()
-    copy_plan(other.plans, theirs, last)
-    assert changed(base, theirs) == {last}
-    before = arrays(area)
-    assert not merge(area.tables, area.servers, area.notes, area.plans, base, theirs)
-    assert not changed(base, area.plans)
-    assert same(arrays(area), before)
+    for i in out:
+        if i not in gone:
+            other.insert(i, factor)
+    common = Common(area)
+    Chain(area, common, 0, 0).join(Chain(other, common, 0, 1))
+    assert not changed(area.plans, other.plans)
+    assert same(arrays(area), arrays(other))
+    assert area.value == other.value == pytest.approx(earned(area))
+
+
+def three_chains():
+    """Return chains of which the second has the best state, and the third the worst."""
+    areas = [filled() for _ in range(3)]
+    common = Common(areas[0])
+    areas[1].remove(0)
+    assert areas[1].insert(0, 0.0)
+    areas[2].remove(0)
+    areas[0].remove(1)
+    made = [Chain(area, common, 0, k) for k, area in enumerate(areas)]
+    assert areas[1].value > max(areas[0].value, areas[2].value)
+    return made
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_all_go_on_from_the_best_of_a_meeting_whoever_comes_first(order):
+    chains = three_chains()
+    best = chains[1].area.snapshot()
+    for _ in range(2):
+        for k in order:
+            chains[k].meet(1)
+    for chain in chains:
+        assert not changed(best, chain.area.plans)
+        assert same(arrays(chain.area), recomputed(chain.area))
+        assert chain.area.value == pytest.approx(earned(chain.area))
+
+
+def test_who_has_become_better_meanwhile_does_not_hear_of_it():
+    chains = three_chains()
+    for chain in chains[:2]:
+        chain.meet(1)
+    first = chains[0].area
+    first.load(chains[1].area.plans)
+    first.value *= 2  # as if it were better
+    chains[0].meet(1)
+    assert first.value == pytest.approx(2 * earned(first))
+
+
+def test_between_meetings_everyone_goes_their_own_way():
+    first, second, _ = three_chains()
+    for _ in range(2):
+        first.meet(1)
+        second.meet(1)
+    second.area.remove(2)  # worse than what was best at the meeting, and so it stays
+    first.area.remove(3)
+    mine, theirs = first.area.snapshot(), second.area.snapshot()
+    for _ in range(2):
+        first.meet(1)
+        second.meet(1)
+    assert not changed(mine, first.area.plans)
+    assert not changed(theirs, second.area.plans)
+    first.area.insert(3, 0.0)
+    for _ in range(2):  # the next one forgets the state of the last one
+        second.meet(2)
+        first.meet(2)
+    assert first.area.value == second.area.value
+    assert (first.area.plans.mode >= 0).all()
 
 
 @pytest.mark.parametrize("architecture", ["ps", "ring"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_all_threads_search(architecture, threads):
-    areas = [filled(architecture) for _ in range(1 + threads)]
+def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
+    areas = [filled(architecture) for _ in range(threads)]
     first = areas[0]
     began = first.snapshot()
+    for area in areas[1:]:
+        area.load(no_plans(area.tables))  # they begin where the first one is
+    meet, met = Chain.meet, {id(area): set() for area in areas}
+    move, jobs = Chain.move, []
+
+    def noted(chain, number):
+        met[id(chain.area)].add(number)
+        meet(chain, number)
+
+    def counted(chain, heat):
+        jobs.append(np.count_nonzero(chain.area.plans.mode >= 0))
+        move(chain, heat)
+
+    monkeypatch.setattr(Chain, "meet", noted)
+    monkeypatch.setattr(Chain, "move", counted)
     monitor = Progress(FAMILY, first.jobs.inst, time_limit=30.0, gap=0.0)
     steps = iter(np.linspace(0, 1, 200).tolist())
     asked = iter(range(1000))
@@ -111,9 +150,12 @@ def test_all_threads_search(architecture, threads):
     assert verify(first.jobs.inst, schedule_of(first.pieces(best))).value == monitor.value
     assert monitor.value < first.cost(began)
     assert all(changed(began, area.plans) for area in areas)
+    assert set(jobs) == {12}
     for area in areas:
         assert same(arrays(area), recomputed(area))
         assert area.value == pytest.approx(earned(area))
+        assert area.complete()
+        assert {0, len(MEETINGS)} - ({0} if area is areas[-1] else set()) <= met[id(area)]
 
 
 def test_prices_are_improved_beside_the_search():

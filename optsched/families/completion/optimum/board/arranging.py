@@ -35,7 +35,8 @@ def lost_room(tables: Tables, notes: Notes, g: int, h: int) -> float:
     for m in range(was.size):
         was[m] = now[m] = MOST_ROOM
     for r in range(load.size):
-        before = left[r, h] + 0.5  # no quotient is near a whole number: rounding is safe
+        # no quotient is near a whole number: rounding is safe
+        before = left[h * load.size + r] + 0.5
         after = before - load[r]
         for m in range(was.size):
             was[m] = min(was[m], before * each[r, m])
@@ -46,7 +47,7 @@ def lost_room(tables: Tables, notes: Notes, g: int, h: int) -> float:
     return lost
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def arrange(
     tables: Tables,
     servers: Servers,
@@ -104,7 +105,7 @@ def arrange(
     return tables.ring or _host(tables, servers, notes, k, end, first, last, factor, tried)
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def _host(
     tables: Tables,
     servers: Servers,

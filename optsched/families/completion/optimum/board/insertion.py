@@ -23,7 +23,7 @@ STRIDE = 8  # completions that a price can rule out together
 LEAST_GAIN = 1e-9  # relative: what is not better than that by price comes too late
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def insert(
     tables: Tables,
     servers: Servers,
@@ -39,74 +39,67 @@ def insert(
     Of placements the cheapest workers are tried with every host of PS; other numbers of workers on
     the host only if none of these fits.
     """
-    types, count = tables.e.shape[0], notes.rooms.size
-    price_end = tables.worker_cost.shape[1] - 1
+    count, price_end = notes.rooms.size, tables.worker_cost.shape[1] - 1
     begin, rows, total, least = servers.begin, servers.rows, servers.total, tables.least
-    weight, arrival = tables.weight[i], tables.arrival[i]
+    weight, base = tables.weight[i], tables.first[i, 0]
     best, best_k, end, tried = np.inf, plain_int(-1), plain_int(0), plain_int(0)
-    due, clear, soon, base = notes.due, notes.clear, notes.soon, tables.first[i, 0]
-    for m in range(types):
-        for k in range(tables.first[i, m], tables.first[i, m + 1]):
-            due[k - base], clear[k - base] = arrival + tables.duration[k], arrival
-        soon[m] = NEVER
-        if tables.first[i, m] < tables.first[i, m + 1]:
-            soon[m] = due[tables.first[i, m] - base]
+    due, clear, line, after = notes.due, notes.clear, notes.line, notes.after
+    _line_up_all(tables, notes, i, latest)
     last = plain_int(0)  # the segment with which the windows end
-    while True:
-        c = plain_int(NEVER)
-        for m in range(types):
-            c = min(c, soon[m])
+    for c in range(tables.soonest[i], latest + 1):
         here, b = weight * c, min(c, price_end)
-        if c > latest or here >= best:
+        if here >= best:
             break
+        y = line[c]
+        if y < 0:
+            continue
         while begin[last + 1] < c:
             last += 1
-        for m in range(types):
-            if soon[m] > c:
+        m, opened, first = plain_int(-1), False, last
+        while y >= 0:
+            x, k, y = y, base + y, after[y]
+            if due[x] > c:
+                _line_up(notes, x, latest)
                 continue
-            opened, first = False, last
-            begins, ends = tables.first[i, m], tables.first[i, m + 1]
-            for k in range(begins, ends):
-                if due[k - base] > c:
-                    continue
-                n, start = tables.workers[k], c - tables.duration[k]
-                due[k - base] = c + 1
-                if here + factor * n * (least[m, b] - least[m, min(start, price_end)]) >= best:
-                    due[k - base] = _cheap_at(tables, k, c + 1, weight, factor, best, latest)
-                    continue
-                since, clear[k - base] = max(start, clear[k - base]), c
-                x = last
-                while x >= 0 and begin[x + 1] > since and total[rows[x], m] >= n:
-                    x -= 1
-                if x >= 0 and begin[x + 1] > since:  # no window of this mode may contain a part
-                    due[k - base] = begin[x + 1] + tables.duration[k]
-                    continue
-                if not opened:
-                    open_window(servers, m, last, notes)
-                    opened = True
-                first, there, whole = widen(servers, m, first, start, notes)
-                together = tables.together[k] == 1
-                if there < n or (together and whole < n):
-                    # neither has any window room that this one, or a part of its ends, is part of
-                    for x in range(begins, ends):
-                        most = whole if tables.together[x] == 1 else there
-                        if tables.workers[x] > most:
-                            due[x - base] = max(
-                                due[x - base], begin[first + 1] + tables.duration[x]
-                            )
-                    continue
-                limit = (best - here) * (1 - LEAST_GAIN)
-                place = (k, c, first, last, factor, limit, tried)
-                if together:
-                    cost = on_one(tables, servers, notes, *place)
-                else:
-                    cost = on_many(tables, servers, notes, *place)
-                if cost < limit:
-                    best, best_k, end = here + cost, k, c
-                    tried = 1 - tried
-            soon[m] = NEVER
-            for k in range(begins, ends):
-                soon[m] = min(soon[m], due[k - base])
+            if tables.type_of[k] != m:
+                m, opened, first = tables.type_of[k], False, last
+            n, start = tables.workers[k], c - tables.duration[k]
+            if here + factor * n * (least[m, b] - least[m, min(start, price_end)]) >= best:
+                due[x] = _cheap_at(tables, k, c + 1, weight, factor, best, latest)
+                _line_up(notes, x, latest)
+                continue
+            since, clear[x] = max(start, clear[x]), c
+            s = last
+            while s >= 0 and begin[s + 1] > since and total[rows[s], m] >= n:
+                s -= 1
+            if s >= 0 and begin[s + 1] > since:  # no window of this mode may contain a part
+                due[x] = begin[s + 1] + tables.duration[k]
+                _line_up(notes, x, latest)
+                continue
+            if not opened:
+                open_window(servers, m, last, notes)
+                opened = True
+            first, there, whole = widen(servers, m, first, start, notes)
+            together = tables.together[k] == 1
+            if there < n or (together and whole < n):
+                # neither has any window room that this one, or a part of its ends, is part of
+                for z in range(tables.first[i, m] - base, tables.first[i, m + 1] - base):
+                    most = whole if tables.together[base + z] == 1 else there
+                    if tables.workers[base + z] > most:
+                        due[z] = max(due[z], begin[first + 1] + tables.duration[base + z])
+                _line_up(notes, x, latest)
+                continue
+            due[x] = c + 1
+            _line_up(notes, x, latest)
+            limit = (best - here) * (1 - LEAST_GAIN)
+            place = (k, c, first, last, factor, limit, tried)
+            if together:
+                cost = on_one(tables, servers, notes, *place)
+            else:
+                cost = on_many(tables, servers, notes, *place)
+            if cost < limit:
+                best, best_k, end = here + cost, k, c
+                tried = 1 - tried
     if best_k < 0:
         return False
     chosen = 1 - tried
@@ -126,7 +119,34 @@ def insert(
     return True
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
+def _line_up_all(tables: Tables, notes: Notes, i: int, latest: int) -> None:
+    """Line up the modes of job i where they may end first."""
+    line, base = notes.line, tables.first[i, 0]
+    for c in range(latest + 1):
+        line[c] = -1
+    for k in range(tables.first[i, -1] - 1, base - 1, -1):
+        x = k - base
+        notes.due[x], notes.clear[x] = tables.arrival[i] + tables.duration[k], tables.arrival[i]
+        _line_up(notes, x, latest)
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def _line_up(notes: Notes, x: int, latest: int) -> None:
+    """Line up mode x in the slot in which it may end next, after those of smaller number."""
+    line, after, c = notes.line, notes.after, notes.due[x]
+    if c > latest:
+        return
+    y = line[c]
+    if y < 0 or y > x:
+        line[c], after[x] = x, y
+        return
+    while after[y] >= 0 and after[y] < x:
+        y = after[y]
+    after[x], after[y] = after[y], x
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
 def _cheap_at(
     tables: Tables, k: int, c: int, weight: float, factor: float, best: float, latest: int
 ) -> int:

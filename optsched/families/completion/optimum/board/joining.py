@@ -1,4 +1,4 @@
-"""Kernels: searches that began at the same state come together again."""
+"""Kernels: a search goes on from the state of another one."""
 
 from __future__ import annotations
 
@@ -37,43 +37,3 @@ def adopt(tables: Tables, servers: Servers, notes: Notes, plans: Plans, other: P
     for x in range(number):
         if plans.mode[changed[x]] >= 0:
             occupy(tables, servers, plans, notes, changed[x], TAKE)
-
-
-@kernel(nogil=True)
-def merge(
-    tables: Tables, servers: Servers, notes: Notes, plans: Plans, base: Plans, other: Plans
-) -> bool:
-    """Change ``plans`` as ``other`` has changed ``base``, if that fits, and no job changes twice.
-
-    Return whether that was done; else nothing is.
-    """
-    jobs = plans.mode.size
-    changed, number = np.empty(jobs, np.int64), 0
-    for i in range(jobs):
-        if differ(base, other, i):
-            if differ(base, plans, i):
-                return False
-            changed[number] = i
-            number += 1
-    for x in range(number):
-        i = changed[x]
-        if base.mode[i] >= 0:
-            occupy(tables, servers, plans, notes, i, GIVE)
-        copy_plan(other, plans, i)
-    fits, taken = True, 0
-    while fits and taken < number:
-        i = changed[taken]
-        if plans.mode[i] >= 0:
-            fits = occupy(tables, servers, plans, notes, i, TAKE)
-        taken += 1
-    if fits:
-        return True
-    for x in range(number):
-        i = changed[x]
-        if x < taken and plans.mode[i] >= 0:
-            occupy(tables, servers, plans, notes, i, GIVE)
-        copy_plan(base, plans, i)
-    for x in range(number):
-        if base.mode[changed[x]] >= 0:
-            occupy(tables, servers, plans, notes, changed[x], TAKE)
-    return False

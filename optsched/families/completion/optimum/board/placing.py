@@ -8,12 +8,11 @@ from optsched.families.completion.optimum.board.notes import Notes
 from optsched.families.completion.optimum.board.plans import Tables
 from optsched.families.completion.optimum.board.servers import Servers
 from optsched.families.completion.optimum.board.windows import find_left, fits, price_of
-from optsched.numbers.arrays import Units
 from optsched.numbers.kernels import kernel
 from optsched.scheduling.oracle.slots import plain_int
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def on_one(
     tables: Tables,
     servers: Servers,
@@ -65,11 +64,12 @@ def on_one(
     return best
 
 
-@kernel(nogil=True, counted=False)
-def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int) -> float:
+@kernel(nogil=True, counted=False, forceinline=True)
+def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int, limit: float) -> float:
     """Put n workers on servers with room, on cheap classes first, at most ``most`` on each.
 
-    Return their cost, infinity if they do not fit; ``notes.fill`` are the workers on each server.
+    Return their cost, infinity if they do not fit, or if it is not below ``limit``; ``notes.fill``
+    are the workers on each server.
     """
     rooms, ranks, fill = notes.rooms, notes.ranks, notes.fill
     by_class, bounds = tables.by_class, tables.bounds
@@ -77,6 +77,8 @@ def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int) -> float:
     for h in range(fill.size):
         fill[h] = 0
     for g in ranks:
+        if cost + n * notes.unit[g] >= limit:
+            break  # the others are not cheaper
         before = n
         for y in range(bounds[g], bounds[g + 1]):
             h = by_class[y]
@@ -93,19 +95,27 @@ def _fill(tables: Tables, notes: Notes, n: int, most: int, skip: int) -> float:
     return float(np.inf)
 
 
+@kernel(nogil=True, counted=False, forceinline=True)
+def _find_most(notes: Notes) -> None:
+    """Let ``notes.most`` be the most that is left of each resource, not always on one server."""
+    left, most = notes.left, notes.most
+    for r in range(most.size):
+        there = left[r]
+        for y in range(r, left.size, most.size):
+            there = max(there, left[y])
+        most[r] = there
+
+
 @kernel(nogil=True, counted=False)
-def _somewhere(tables: Tables, p: int, s: int, left: Units) -> bool:
-    """Whether every resource is ``left`` (R, H) for s PS on some server, not always the same."""
+def _somewhere(tables: Tables, notes: Notes, p: int, s: int) -> bool:
+    """Whether enough of every resource is left for s PS, not always on the same server."""
     enough = True
-    for r in range(left.shape[0]):
-        most = left[r, 0]
-        for h in range(left.shape[1]):
-            most = max(most, left[r, h])
-        enough &= s * tables.z[p, r] <= most
+    for r in range(notes.most.size):
+        enough &= s * tables.z[p, r] <= notes.most[r]
     return enough
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def on_many(
     tables: Tables,
     servers: Servers,
@@ -136,7 +146,7 @@ def on_many(
             x -= 1
         ranks[x] = g
     # the literal has a kernel of its own, without the server to skip: a tenth of the time in rings
-    cost = _fill(tables, notes, n, n - 1 if tables.ring else n, -1)
+    cost = _fill(tables, notes, n, n - 1 if tables.ring else n, -1, limit)
     if cost >= limit:
         return limit
     for h in range(count):
@@ -159,11 +169,12 @@ def on_many(
             if (mask >> p) & 1 and full < best and fits(tables, m, here, p, s, left, h):
                 best = full
                 spots[tried, 0], spots[tried, 1], spots[tried, 2] = h, p, s
+    _find_most(notes)
     for p in range(kinds):
         if best <= cost:
             break
         s = tables.needed[m, p, n]
-        if not (mask >> p) & 1 or not _somewhere(tables, p, s, left):
+        if not (mask >> p) & 1 or not _somewhere(tables, notes, p, s):
             continue
         for h in range(count):
             full = cost + s * price[of[h], p]
@@ -191,7 +202,8 @@ def on_many(
                     break
                 if not fits(tables, m, here, p, s, left, h):
                     continue
-                full = _fill(tables, notes, n - here, n, h) + here * unit[of[h]] + ps
+                rest = here * unit[of[h]] + ps
+                full = _fill(tables, notes, n - here, n, h, best - rest) + rest
                 if full < best:
                     best = full
                     fill[h] = here

@@ -21,16 +21,28 @@ from optsched.numbers.kernels import kernel
 TAKE, GIVE = (cast(int, np.int64(n)) for n in (1, -1))  # no literals: one kernel serves both
 
 
+class Kept(NamedTuple):
+    """How the segments stood when a move began. Their rows stay as they are until it ends."""
+
+    move: Ints  # (1,) how many have begun; below 0 while none is on
+    made: Ints  # (2 K,) the move that has written a row anew
+    bound: Ints  # (1,) of ``rows``, those from here on hold what was before the move
+    number: Ints  # (1,)
+    begin: Ints  # (K + 1,)
+    rows: Ints  # (2 K,)
+
+
 class Servers(NamedTuple):
     """What is free on H servers in their common segments, at most K."""
 
     number: Ints  # (1,) segments
     begin: Ints  # (K + 1,) first slots of the segments; behind them the number of slots
-    rows: Ints  # (K,) where below the segments stand; behind them the rows that none has
+    rows: Ints  # (2 K,) where below the segments stand; behind them the rows that none has
     cuts: Ints  # (S + 1,) starts and ends of jobs: where there are some, a segment begins
-    free: Units  # (K, R, H) units of each resource
-    room: Small  # (K, M, H) workers of each type that a server holds
-    total: Ints  # (K, M) their sum over the servers
+    free: Units  # (2 K, H R) units of each resource, one server after the other
+    room: Small  # (2 K, M, H) workers of each type that a server holds
+    total: Ints  # (2 K, M) their sum over the servers
+    kept: Kept
 
 
 def unit_of(capacity: Ints) -> type[np.signedinteger]:
@@ -44,17 +56,26 @@ def empty_servers(jobs: Jobs, slots: int) -> Servers:
     room = np.array([rooms(capacity, e) for e in demand], np.int16)
     room = room.reshape(len(demand), len(capacity))
     most = 2 * len(jobs.modes) + 1  # every job starts and ends
+    kept = Kept(
+        np.full(1, -1),
+        np.zeros(2 * most, np.int64),
+        np.full(1, 2 * most),
+        np.ones(1, np.int64),
+        np.zeros(most + 1, np.int64),
+        np.arange(2 * most),
+    )
     servers = Servers(
         np.ones(1, np.int64),
         np.zeros(most + 1, np.int64),
-        np.arange(most),
+        np.arange(2 * most),
         np.zeros(slots + 1, np.int64),
-        np.zeros((most, *capacity.T.shape), unit_of(capacity)),
-        np.zeros((most, *room.shape), np.int16),
-        np.zeros((most, len(demand)), np.int64),
+        np.zeros((2 * most, capacity.size), unit_of(capacity)),
+        np.zeros((2 * most, *room.shape), np.int16),
+        np.zeros((2 * most, len(demand)), np.int64),
+        kept,
     )
     servers.begin[1] = slots
-    servers.free[0] = capacity.T
+    servers.free[0] = capacity.ravel()
     servers.room[0] = room
     servers.total[0] = room.sum(axis=1, dtype=np.int64)
     return servers
@@ -75,9 +96,84 @@ def segment(servers: Servers, slot: int) -> int:
 
 
 @kernel(nogil=True, counted=False)
+def begin_move(servers: Servers) -> None:
+    """Keep the segments as they are, until `end_move`."""
+    number, begin, rows, kept = servers.number, servers.begin, servers.rows, servers.kept
+    kept.move[0] = abs(kept.move[0]) + 1
+    kept.number[0] = number[0]
+    for x in range(number[0] + 1):
+        kept.begin[x] = begin[x]
+    for x in range(rows.size):
+        kept.rows[x] = rows[x]
+
+
+@kernel(nogil=True, counted=False)
+def end_move(servers: Servers, undo: bool) -> None:
+    """Let go of what was kept, or of all that has changed but ``cuts``."""
+    number, begin, rows, kept = servers.number, servers.begin, servers.rows, servers.kept
+    kept.move[0] = -kept.move[0]
+    kept.bound[0] = rows.size
+    if undo:
+        number[0] = kept.number[0]
+        for x in range(number[0] + 1):
+            begin[x] = kept.begin[x]
+        for x in range(rows.size):
+            rows[x] = kept.rows[x]
+
+
+@kernel(nogil=True, counted=False)
+def cut_again(tables: Tables, servers: Servers, plans: Plans, i: int, number: int) -> None:
+    """Let job i start and end so many times more, where segments are as if it did."""
+    start, cuts = plans.start[i], servers.cuts
+    end = start + tables.duration[plans.mode[i]]
+    cuts[start] += number
+    if end < cuts.size - 1:
+        cuts[end] += number
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def _copy_row(servers: Servers, old: int, new: int) -> None:
+    """Copy a row to one that no segment has, and that is written anew."""
+    free, room, total = servers.free, servers.room, servers.total
+    servers.kept.made[new] = servers.kept.move[0]
+    for y in range(free.shape[1]):
+        free[new, y] = free[old, y]
+    for m in range(room.shape[1]):
+        total[new, m] = total[old, m]
+        for h in range(room.shape[2]):
+            room[new, m, h] = room[old, m, h]
+
+
+@kernel(nogil=True, counted=False)
+def _shelve(servers: Servers, y: int, row: int) -> None:
+    """Put a row that no segment has any more at entry y, or, if a move keeps it, to the end."""
+    rows, kept = servers.rows, servers.kept
+    if kept.move[0] < 0 or kept.made[row] == kept.move[0]:
+        rows[y] = row
+        return
+    kept.bound[0] -= 1
+    rows[y] = rows[kept.bound[0]]
+    rows[kept.bound[0]] = row
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
+def _own(servers: Servers, x: int) -> int:
+    """Return the row of segment x to write to; a new one if a move keeps it."""
+    rows, kept, count = servers.rows, servers.kept, servers.number[0]
+    old = rows[x]
+    if kept.move[0] < 0 or kept.made[old] == kept.move[0]:
+        return int(old)
+    new = rows[count]
+    _copy_row(servers, old, new)
+    rows[x] = new
+    _shelve(servers, count, old)
+    return int(new)
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
 def _cut(servers: Servers, slot: int) -> int:
     """Let a job start or end in a slot; return the segment that begins there."""
-    number, begin, rows, cuts, free, room, total = servers
+    number, begin, rows, cuts = servers.number, servers.begin, servers.rows, servers.cuts
     count = number[0]
     if slot >= begin[count]:
         return int(count)
@@ -90,19 +186,12 @@ def _cut(servers: Servers, slot: int) -> int:
     for y in range(count, x + 1, -1):
         begin[y], rows[y] = begin[y - 1], rows[y - 1]
     begin[x + 1], rows[x + 1] = slot, row
-    old = rows[x]
-    for r in range(free.shape[1]):
-        for h in range(free.shape[2]):
-            free[row, r, h] = free[old, r, h]
-    for m in range(room.shape[1]):
-        total[row, m] = total[old, m]
-        for h in range(room.shape[2]):
-            room[row, m, h] = room[old, m, h]
+    _copy_row(servers, rows[x], row)
     number[0] = count + 1
     return x + 1
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def _mend(servers: Servers, x: int) -> None:
     """Forget that a job starts or ends in the slot with which segment x begins."""
     number, begin, rows, cuts = servers.number, servers.begin, servers.rows, servers.cuts
@@ -115,76 +204,89 @@ def _mend(servers: Servers, x: int) -> None:
     row = rows[x]
     for y in range(x, count - 1):
         begin[y], rows[y] = begin[y + 1], rows[y + 1]
-    begin[count - 1], rows[count - 1] = begin[count], row
+    begin[count - 1] = begin[count]
     number[0] = count - 1
+    _shelve(servers, count - 1, row)
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
+def _note_loads(tables: Tables, plans: Plans, notes: Notes, i: int, sign: int) -> int:
+    """Let ``notes.loads`` be what job i takes of the servers ``notes.at``; return how many."""
+    parts, host, at, loads = plans.parts[i], plans.host[i], notes.at, notes.loads
+    m, resources = tables.type_of[plans.mode[i]], loads.shape[1]
+    count, there = parts, parts
+    for x in range(parts):
+        at[x] = plans.where[i, x]
+        if at[x] == host:
+            there = x
+        n = sign * plans.number[i, x]
+        for r in range(resources):
+            loads[x, r] = n * tables.e[m, r]
+    if host < 0:
+        return int(count)
+    if there == parts:  # PS alone
+        at[there] = host
+        count += 1
+        for r in range(resources):
+            loads[there, r] = 0
+    s, kind = sign * plans.ps[i], plans.kind[i]
+    for r in range(resources):
+        loads[there, r] += s * tables.z[kind, r]
+    return int(count)
+
+
+@kernel(nogil=True, counted=False, forceinline=True)
 def _change(
-    tables: Tables, servers: Servers, notes: Notes, h: int, first: int, behind: int
+    tables: Tables, servers: Servers, notes: Notes, count: int, row: int, last: int
 ) -> bool:
-    """Take ``notes.load`` from server h in segments from ``first`` to before ``behind``.
+    """Take the first ``count`` of ``notes.loads`` from a row; return whether so much was free.
 
-    Return whether so much was free.
+    ``last`` is the row where they were taken before, -1 if there is none.
     """
-    rows, free, room, total = servers.rows, servers.free, servers.room, servers.total
-    each, load, fits, held = tables.each, notes.load, notes.fits, notes.held
-    enough, last = True, -1
-    for x in range(first, behind):
-        row, same = rows[x], last >= 0
-        for r in range(load.size):
-            left = free[row, r, h] - load[r]
-            free[row, r, h] = left
+    free, room, total, each = servers.free, servers.room, servers.total, tables.each
+    at, loads, held, change = notes.at, notes.loads, notes.held, notes.change
+    types, resources = tables.e.shape
+    enough, known, before = True, last >= 0, max(last, 0)
+    for x in range(count):
+        h, same = at[x], known
+        y = h * resources
+        for r in range(resources):
+            left = free[row, y + r] - loads[x, r]
+            free[row, y + r] = left
             enough &= left >= 0
-            same = same and left == free[last, r, h]
+            same &= left == free[before, y + r]
         if not same:
-            for m in range(fits.size):
-                fits[m] = MOST_ROOM
-            for r in range(load.size):
-                units = (
-                    free[row, r, h] + 0.5
-                )  # no quotient is near a whole number: rounding is safe
-                for m in range(fits.size):
-                    fits[m] = min(fits[m], units * each[r, m])
-            for m in range(fits.size):
-                held[m] = int(max(0.0, fits[m]))  # below 0: not enough was free
-        for m in range(held.size):
-            total[row, m] += held[m] - room[row, m, h]
-            room[row, m, h] = held[m]
-        last = row
+            for m in range(types):
+                fits = float(MOST_ROOM)
+                for r in range(resources):  # no quotient is near a whole number: rounding is safe
+                    fits = min(fits, (free[row, y + r] + 0.5) * each[r, m])
+                held[x, m] = int(max(0.0, fits))  # below 0: not enough was free
+                change[x, m] = held[x, m] - room[row, m, h]
+        for m in range(types):
+            room[row, m, h] = held[x, m]
+            total[row, m] += change[x, m]
     return enough
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def occupy(tables: Tables, servers: Servers, plans: Plans, notes: Notes, i: int, sign: int) -> bool:
     """Take from the servers what job i uses by its plan: ``sign`` is TAKE; or GIVE it back.
 
     Return whether so much was free.
     """
-    k, start, host = plans.mode[i], plans.start[i], plans.host[i]
-    m, end = tables.type_of[k], start + tables.duration[k]
-    load, resources = notes.load, notes.load.size
-    parts, beside, enough = plans.parts[i], host < 0, True
+    start = plans.start[i]
+    end = start + tables.duration[plans.mode[i]]
     if sign > 0:
         first = _cut(servers, start)
         behind = _cut(servers, end)
     else:
         first = segment(servers, start)
         behind = segment(servers, end) if end < servers.cuts.size - 1 else int(servers.number[0])
-    for x in range(parts + 1):
-        h, n = host, 0
-        if x < parts:
-            h, n = plans.where[i, x], plans.number[i, x]
-        elif beside:
-            break
-        for r in range(resources):
-            load[r] = sign * n * tables.e[m, r]
-        if h == host:
-            beside = True
-            s, kind = sign * plans.ps[i], plans.kind[i]
-            for r in range(resources):
-                load[r] += s * tables.z[kind, r]
-        enough &= _change(tables, servers, notes, h, first, behind)
+    count, enough, last = _note_loads(tables, plans, notes, i, sign), True, -1
+    for x in range(first, behind):
+        row = _own(servers, x)
+        enough &= _change(tables, servers, notes, count, row, last)
+        last = row
     if sign < 0:
         _mend(servers, behind)
         _mend(servers, first)

@@ -11,7 +11,7 @@ from optsched.numbers.kernels import kernel
 BESIDE = 4  # of a window's length, so much on either side is looked at for gaps
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def open_window(servers: Servers, m: int, x: int, notes: Notes) -> None:
     """Let ``notes.rooms`` be the workers of type m that servers hold in segment x."""
     rooms, room, row = notes.rooms, servers.room, servers.rows[x]
@@ -19,7 +19,7 @@ def open_window(servers: Servers, m: int, x: int, notes: Notes) -> None:
         rooms[h] = room[row, m, h]
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def widen(servers: Servers, m: int, x: int, start: int, notes: Notes) -> tuple[int, int, int]:
     """Lower the rooms, which hold from segment x on, to what fits from slot ``start`` on, too.
 
@@ -39,19 +39,17 @@ def widen(servers: Servers, m: int, x: int, start: int, notes: Notes) -> tuple[i
     return x, there, whole
 
 
-@kernel(nogil=True, counted=False)
+@kernel(nogil=True, counted=False, forceinline=True)
 def find_left(servers: Servers, first: int, last: int, notes: Notes) -> None:
     """Let ``notes.left`` be what is free on the servers in all segments from first to last."""
     free, rows, left = servers.free, servers.rows, notes.left
     row = rows[last]
-    for r in range(left.shape[0]):
-        for h in range(left.shape[1]):
-            left[r, h] = free[row, r, h]
+    for y in range(left.size):
+        left[y] = free[row, y]
     for x in range(first, last):
         row = rows[x]
-        for r in range(left.shape[0]):
-            for h in range(left.shape[1]):
-                left[r, h] = min(left[r, h], free[row, r, h])
+        for y in range(left.size):
+            left[y] = min(left[y], free[row, y])
 
 
 @kernel(nogil=True, counted=False)
@@ -87,10 +85,10 @@ def idle_beside(
 
 @kernel(nogil=True, counted=False)
 def fits(tables: Tables, m: int, n: int, p: int, s: int, left: Units, h: int) -> bool:
-    """Whether n workers and s PS fit into what is ``left`` (R, H) on server h, in units."""
-    fits = True
-    for r in range(left.shape[0]):
-        fits &= n * tables.e[m, r] + s * tables.z[p, r] <= left[r, h]
+    """Whether n workers and s PS fit into what is ``left`` (H R,) on server h, in units."""
+    fits, resources = True, tables.e.shape[1]
+    for r in range(resources):
+        fits &= n * tables.e[m, r] + s * tables.z[p, r] <= left[h * resources + r]
     return fits
 
 

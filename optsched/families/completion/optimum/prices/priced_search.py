@@ -183,8 +183,8 @@ class Search:
 
         start, again = self.rounds * self.threads, self.rounds % 2 == 0
         self.rounds += 1
-        areas = [self._area() for _ in range(1 + self.threads)]
-        begin = areas[1:] if late is None else areas[1:-1]
+        areas = [self._area() for _ in range(self.threads)]
+        begin = areas if late is None else areas[:-1]
         with ThreadPoolExecutor(self.threads) as pool:
             others = [
                 pool.submit(self._begin, area, start + k, time.share)

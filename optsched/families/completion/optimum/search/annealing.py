@@ -17,7 +17,14 @@ from optsched.families.completion.optimum.board.plans import (
     most_worth,
     worth,
 )
-from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
+from optsched.families.completion.optimum.board.servers import (
+    GIVE,
+    Servers,
+    begin_move,
+    cut_again,
+    end_move,
+    occupy,
+)
 from optsched.numbers.kernels import kernel
 
 State = NDArray[np.uint64]
@@ -64,6 +71,7 @@ def anneal(
         before = value
         need = before + heat * math.log(max(draw(state), 1e-300))  # to be kept
         number = _choose(tables, plans, notes, state)
+        begin_move(servers)
         hope = 0.0  # what jobs that are out may earn at most
         for x in range(number):
             i = out[x]
@@ -85,16 +93,16 @@ def anneal(
                 value += worth(tables, plans, i, slots)
             elif value + hope < need:
                 break
-        if value < need:
-            for sign in (GIVE, TAKE):  # all that is in goes, then all that was in returns
-                for x in range(number):
-                    i = out[x]
-                    if sign == TAKE:
-                        copy_plan(spare, plans, i)
-                    if plans.mode[i] >= 0:
-                        occupy(tables, servers, plans, notes, i, sign)
-                    if sign == GIVE:
-                        plans.mode[i] = -1
+        undo = value < need
+        end_move(servers, undo)
+        if undo:
+            for x in range(number):
+                i = out[x]
+                if plans.mode[i] >= 0:
+                    cut_again(tables, servers, plans, i, -1)
+                copy_plan(spare, plans, i)
+                if plans.mode[i] >= 0:
+                    cut_again(tables, servers, plans, i, 1)
             value = before
         elif value > best_value * (1 + LEAST):
             best_value = value

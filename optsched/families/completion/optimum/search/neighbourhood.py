@@ -52,7 +52,7 @@ class Neighbourhood:
         self.tables = tables_of(jobs, prices)
         self.servers = empty_servers(jobs, slots)
         self.plans = no_plans(self.tables)
-        self.notes = notes_of(self.tables, unit_of(jobs.capacity))
+        self.notes = notes_of(self.tables, unit_of(jobs.capacity), slots)
         self.value = 0.0
         modes = self.tables.duration.size / max(1, len(jobs.modes))
         self.steps = SERVER_STEPS * len(jobs.capacity) + MODE_STEPS * modes

@@ -1,12 +1,12 @@
-"""One search in several threads: each makes moves of its own, and then they agree on a state.
+"""One search in several threads: each makes moves of its own, and towards the end they meet.
 
-Most moves are not kept, so what one thread has changed by a few of them rarely meets what the
-others have changed meanwhile: then it is done in the state that all agree on. Where it does, it is
-forgotten. Nobody waits for anybody.
+Then all go on from the state of the one that is best by then. Nobody waits for anybody: who comes
+first goes on from its own state, until a better one comes.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event, Lock
@@ -14,7 +14,7 @@ from threading import Event, Lock
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.completion.optimum.board.joining import adopt, merge
+from optsched.families.completion.optimum.board.joining import adopt
 from optsched.families.completion.optimum.board.plans import Copies, Plans, no_plans
 from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
@@ -23,29 +23,33 @@ from optsched.process import effort
 
 COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
 SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
-MOVES = 8  # between two looks at what is left, and at the other threads
+MOVES = 20  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
+MEETINGS = (0.6, 0.7, 0.8, 0.9)  # shares of the time: before, whoever is ahead will not stay so
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
 
 
 class Common:
-    """The state on which the threads agree, and the best that was seen.
+    """The best plans that any thread has seen, and the best state at their last meeting.
 
     Parameters
     ----------
     area : Neighbourhood
-        The state.
+        The state with which the search begins.
     """
 
     def __init__(self, area: Neighbourhood) -> None:
-        self.area, self.lock = area, Lock()
+        self.lock = Lock()
         self.best, self.most = area.snapshot(), area.value
+        self.state, self.value = area.snapshot(), area.value
+        self.meeting, self.news = 0, 0  # numbers of the last meeting, and of ``state``
 
     def keep(self, plans: Plans, value: float) -> None:
         """Keep plans that earn so much, if they are the best."""
-        if value > self.most:
-            _copy(plans, self.best)
-            self.most = value
+        with self.lock:
+            if value > self.most:
+                _copy(plans, self.best)
+                self.most = value
 
 
 class Chain:
@@ -54,7 +58,7 @@ class Chain:
     Parameters
     ----------
     area : Neighbourhood
-        Becomes its state.
+        Its state.
     common : Common
     seed, start : int
         Fix the random numbers.
@@ -62,32 +66,46 @@ class Chain:
 
     def __init__(self, area: Neighbourhood, common: Common, seed: int, start: int) -> None:
         self.area, self.common = area, common
-        area.load(common.area.plans)
-        self.base, self.value = area.snapshot(), area.value
-        self.best = area.value
-        self.copies = Copies(area.plans, area.snapshot(), no_plans(area.tables))
+        self.best = -np.inf  # what the best plans of this thread earn
+        self.copies = Copies(area.plans, no_plans(area.tables), no_plans(area.tables))
         self.drawn = Streams(seed)("neighbourhood", start).integers(2**63, size=1, dtype=np.uint64)
+        self.met, self.heard = 0, 0  # numbers of meeting and state that it has seen
 
     def move(self, heat: float) -> None:
         """Make some moves at one temperature."""
         area = self.area
         state = area.tables, area.servers, area.notes, self.copies
         area.value, self.best = anneal(*state, area.value, self.best, heat, MOVES, self.drawn)
+        if self.best > self.common.most:
+            self.common.keep(self.copies.best, self.best)
 
-    def agree(self) -> bool:
-        """Do what was changed in the common state, and go on from there; return if it was done."""
-        common, area, top = self.common, self.area, self.common.area
-        state = top.tables, top.servers, top.notes, top.plans
+    def join(self, other: Chain) -> None:
+        """Go on from the state of another chain, and from what it has heard."""
+        self._go_on_from(other.area.plans, other.area.value)
+        self.met, self.heard = other.met, other.heard
+
+    def _go_on_from(self, plans: Plans, value: float) -> None:
+        """Replace the state by one that earns so much."""
+        area = self.area
+        adopt(area.tables, area.servers, area.notes, area.plans, plans)
+        area.value = value
+
+    def meet(self, number: int) -> None:
+        """Take part in the meeting of this number; go on from the best state of those who did."""
+        common, area = self.common, self.area
+        if self.met == number and self.heard == common.news:
+            return
         with common.lock:
-            common.keep(self.copies.best, self.best)
-            done = bool(merge(*state, self.base, area.plans))
-            if done:
-                top.value += area.value - self.value
-                common.keep(top.plans, top.value)
-            adopt(area.tables, area.servers, area.notes, area.plans, top.plans)
-            area.value = self.value = top.value
-        _copy(area.plans, self.base)
-        return done
+            if self.met < number:
+                self.met = number
+                if common.meeting < number or area.value > common.value:
+                    _copy(area.plans, common.state)
+                    common.value, common.meeting = area.value, number
+                    common.news += 1
+            if self.heard < common.news:
+                self.heard = common.news
+                if common.value > area.value:
+                    self._go_on_from(common.state, common.value)
 
 
 def _copy(plans: Plans, to: Plans) -> None:
@@ -104,14 +122,13 @@ def search_together(
     done: Callable[[], float],
     late: Callable[[], bool] | None = None,
 ) -> Plans:
-    """Search from the state of the first area, in a thread for each of the others.
+    """Search from the state of the first area, in a thread for each of them.
 
     Return the best plans; all that are better are reported.
 
     Parameters
     ----------
     areas : sequence of Neighbourhood
-        At least two.
     progress : Progress, optional
     seed, start : int
         Fix the random numbers.
@@ -128,26 +145,26 @@ def search_together(
     reported = 0.0 if progress is None else progress.seconds()
     scale = float(first.jobs.weight.sum()) * first.slots - first.value
 
-    def heat() -> float:
-        return float(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed**SLOWER)
+    def step(chain: Chain) -> None:
+        chain.move(float(scale * COOLING[0] * (COOLING[1] / COOLING[0]) ** passed**SLOWER))
+        chain.meet(bisect_right(MEETINGS, passed))
 
     def run(chain: Chain) -> None:
         while not ended.is_set():
-            chain.move(heat())
-            chain.agree()
+            step(chain)
 
-    chains = [Chain(area, common, seed, start + k) for k, area in enumerate(areas[1:])]
-    waiting = chains[1:]
+    mine, *waiting = [Chain(area, common, seed, start + k) for k, area in enumerate(areas)]
     with ThreadPoolExecutor(len(areas)) as pool:
         others: list[Future[None]] = []
         try:
             while (passed := done()) < 1.0:
                 ready = waiting if late is None or late() else waiting[:-1]
-                others += [pool.submit(run, chain) for chain in ready]
                 waiting = waiting[len(ready) :]
+                for chain in ready:
+                    chain.join(mine)
+                    others.append(pool.submit(run, chain))
                 effort.steps(MOVES * INSERTIONS * first.steps)
-                chains[0].move(heat())
-                chains[0].agree()
+                step(mine)
                 if progress is not None and common.most > shown and progress.seconds() > reported:
                     with common.lock:
                         plans, shown = Plans(*(array.copy() for array in common.best)), common.most
