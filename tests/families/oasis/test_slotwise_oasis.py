@@ -15,8 +15,10 @@ from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.tightening import Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.slotwise import search as slotwise
+from optsched.families.oasis.optimum.slotwise import slots as whole_slots
 from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
 from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
+from optsched.families.oasis.optimum.slotwise.refilling import Jobs, refill
 from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.slotwise.slots import Slots
@@ -79,6 +81,75 @@ def test_packings_fit_and_have_the_ps_that_they_need(seed):
     assert (part.sum(axis=0) <= 1.01).all()
 
 
+def refilled(draw, sides, value, want, ratio, moves):
+    """Fill the machines of a slot, then fill some anew; return both numbers and the packing."""
+    jobs = value.size
+    needed = np.ceil(np.arange(want.max() + 1) * ratio[:, None] - 1e-9).astype(np.int64)
+    part = np.full((2, jobs), 0.5)
+    each = value / 2 / np.maximum(needed[np.arange(jobs), want] / want, 1e-12)
+    packing = Packing(
+        (value[None] / 2, each[None]),
+        np.zeros(jobs, np.int64),
+        np.zeros((len(sides[0].capacity), jobs), np.int16),
+        np.zeros((len(sides[1].capacity), jobs), np.int16),
+    )
+    pack(want, needed, sides, False, packing)
+    before = packing.number.copy()
+    refill(Jobs(value, part, want, needed), sides, packing, moves, draw)
+    return before, packing, needed
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_machines_filled_anew_fit_and_pay_no_less(seed):
+    draw = np.random.default_rng(seed)
+    jobs = 5
+    sides = side_of(draw, jobs, 4), side_of(draw, jobs, 3)
+    value, want, ratio = draw.random(jobs), draw.integers(1, 9, jobs), draw.uniform(0.1, 1.0, jobs)
+    before, packing, needed = refilled(draw, sides, value, want, ratio, 30)
+    assert (packing.number <= want).all()
+    assert (packing.worker >= 0).all()
+    assert (packing.ps >= 0).all()
+    assert (packing.worker.sum(axis=0) >= packing.number).all()
+    assert (packing.ps.sum(axis=0) >= needed[np.arange(jobs), packing.number]).all()
+    assert (packing.worker @ sides[0].demand <= sides[0].capacity).all()
+    assert (packing.ps @ sides[1].demand <= sides[1].capacity).all()
+    assert value @ packing.number >= value @ before - 1e-9
+    there, served = packing.worker.sum(axis=0), packing.ps.sum(axis=0)
+    for i in range(jobs):  # no worker with its PS is left out
+        more = packing.number[i] + 1
+        assert more > min(want[i], there[i]) or needed[i, more] > served[i]
+
+
+def test_machines_filled_anew_host_workers_and_their_ps():
+    """Filled one after the other, they leave workers without PS, and PS without workers."""
+    before = after = 0.0
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        sides = side_of(draw, 8, 6), side_of(draw, 8, 6)
+        value, ratio = draw.random(8), draw.uniform(0.3, 1.0, 8)
+        first, packing, _ = refilled(draw, sides, value, draw.integers(4, 9, 8), ratio, 60)
+        before += value @ first
+        after += value @ packing.number
+    assert after > 1.03 * before
+
+
+def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
+    monkeypatch.setattr(whole_slots, "MOVES", 0)
+    tightening, schedule = tightened
+    slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
+    jobs = tightening.problem.jobs
+    price = np.where(slots.most > 0, 1.0, 0.0)
+    last = np.full(jobs, tightening.problem.slots - 1)
+    known = {s.slot: s for s in slots.of(schedule)}
+    t = max(known, key=lambda t: int(known[t].number.sum()))
+    again = slots.price_slot(t, price, last, known[t])
+    assert (again.numbers(jobs) == known[t].numbers(jobs)).all()
+    gone = int(known[t].jobs[0])
+    last[gone] = t - 1
+    assert gone not in slots.price_slot(t, price, last, known[t]).jobs
+
+
 def test_what_is_hosted_too_much_pays_less_than_before():
     # one machine of 8 for the first job's workers, which may be 2; PS for it without end
     worker = Side(np.array([[1.0]]), np.array([[8.0]]), np.array([[8.0]]), np.array([1]))
@@ -106,7 +177,7 @@ def test_the_slots_of_a_schedule_give_it_back(tightened):
 def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
-    slots = Slots(tightening.blocks, tightening.guide.prices)
+    slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
     ends = slotwise._completions(schedule)
     options = {i: np.array([c]) for i, c in ends.items()}
     program = SlotProgram(slots, options)
@@ -129,7 +200,7 @@ def test_the_program_knows_the_schedule_and_stays_below_the_bound(tightened):
 
 def test_completions_are_put_off_where_an_option_is_closed(tightened):
     tightening, schedule = tightened
-    slots = Slots(tightening.blocks, tightening.guide.prices)
+    slots = Slots(tightening.blocks, tightening.guide.prices, np.random.default_rng(0))
     i, c = next(iter(slotwise._completions(schedule).items()))
     later = min(c + 2, tightening.problem.slots - 1)
     program = SlotProgram(slots, {i: np.unique([c, later])})

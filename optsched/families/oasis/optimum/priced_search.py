@@ -44,7 +44,7 @@ FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
 FILLING = 0.1  # of the time until first prices and a schedule stand
 BESIDE = 1000  # the number of the start of a search in the thread that has tightened
 SLOTWISE_SECONDS = 12.0  # of a search with a guide, from which on it ends slot by slot
-PACKED_SHARE = 0.25  # of such a search, before that: it soon finds little more
+PACKED_SHARE = 0.15  # of such a search, before that: it soon finds little more
 SLOTWISE_SIZE = 30_000  # jobs times slots up to which it does: there, a step ends in a second
 
 Report = Callable[[float, Callable[[], Frozen]], None]

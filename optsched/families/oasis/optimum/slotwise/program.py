@@ -1,14 +1,15 @@
 """The linear program over what whole slots host, in which some jobs and completions are open.
 
     max   sum f_i(c) x_ic
-    s.t.  sum_{t <= c} sum_p n_pi z_tp  >=  W_i sum_{c' <= c} x_ic'    for all i, c
-          sum_p z_tp <= 1                                              for all t
-          sum_c x_ic <= 1                                              for all i
-          x, z >= 0
+    s.t.  s_ib + sum_{b < t <= c} sum_p n_pi z_tp  >=  W_i x_ic + s_ic   for all i, c after b
+          sum_p z_tp <= 1                                                for all t
+          sum_c x_ic <= 1                                                for all i
+          s, x, z >= 0
 
-x_ic says that job i completes in slot c, one of few; z_tp that the machines host packing p in slot
-t, with n_pi workers of job i. The packings come from `Slots` at the prices of work. A little more
-than W_i is asked for, since in the end every slot has one packing.
+x_ic says that job i completes in slot c, one of few, of which b is the one before; s_ic is work
+that is done by then, beyond what has to be; z_tp says that the machines host packing p in slot t,
+with n_pi workers of job i. The packings come from `Slots` at the prices of work, which are kept
+from swinging. A little more than W_i is asked for, since in the end every slot has one packing.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ WHOLE = 0.99  # of a packing: then the slot is settled
 AT_ONCE = 5  # slots are settled in so many steps, as a rule fewer and fewer
 DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
 USED = 1e-9  # of a packing: less is none
+STEADY = 0.5  # of the prices at which slots are packed: the part of those before
 
 
 class Point(NamedTuple):
@@ -66,6 +68,8 @@ class SlotProgram:
         self.h = solvers.highs()
         self.h.setOptionValue("presolve", "off")
         self.moved = False  # since the last solution: what is open
+        self.first = 0  # column of a packing
+        self.steady: Floats | None = None  # prices of work at which slots were packed last
         self._write()
         for i in options:
             self.open(i)
@@ -79,15 +83,20 @@ class SlotProgram:
         self.h.addRows(number, np.full(number, -np.inf), upper, 0, none, none, np.empty(0))
         for i, c in self.options.items():
             for k, row in enumerate(self.row[i].tolist()):
-                rows = np.append(self.row[i][k:], self.of_job[i]).astype(np.int32)
-                more = np.append(np.full(rows.size - 1, 1.0 + MARGIN), 1.0)
-                self.h.addCol(-float(utility[i, c[k]]), 0.0, 1.0, rows.size, rows, more)
+                rows = np.array([row, self.of_job[i]], np.int32)
+                asks = np.array([1.0 + MARGIN, 1.0])
+                self.h.addCol(-float(utility[i, c[k]]), 0.0, 1.0, rows.size, rows, asks)
                 assert self.h.getNumCol() == row + 1
         for i in self.options:
             dear = DEAR * float(utility[i].max())
             for row in self.row[i].tolist():  # work that is missing
                 index = np.array([row], np.int32)
                 self.h.addCol(dear, 0.0, np.inf, 1, index, np.array([-1.0]))
+        for of_job in self.row.values():
+            for row in of_job[:-1].tolist():  # work that is done before it has to be
+                rows = np.array([row, row + 1], np.int32)
+                self.h.addCol(0.0, 0.0, np.inf, rows.size, rows, np.array([1.0, -1.0]))
+        self.first = self.h.getNumCol()
 
     def add(self, packings: Sequence[Slot]) -> None:
         """Add packings that are new."""
@@ -103,9 +112,9 @@ class SlotProgram:
             rows, work = [np.array([self.count + p.slot])], [np.ones(1)]
             for i, n in zip(p.jobs.tolist(), p.number.tolist(), strict=True):
                 if n and i in self.options:
-                    covered = self.row[i][self.options[i] >= p.slot]
-                    rows.append(covered)
-                    work.append(np.full(covered.size, -n / self.work[i]))
+                    k = int(np.searchsorted(self.options[i], p.slot))
+                    rows.append(self.row[i][k : k + 1])
+                    work.append(np.full(rows[-1].size, -n / self.work[i]))
             index.append(np.concatenate(rows))
             value.append(np.concatenate(work))
         if not fresh:
@@ -133,21 +142,33 @@ class SlotProgram:
         x = np.array(self.h.getSolution().col_value)
         price = np.zeros((self.work.size, self.slots.blocks.slots))
         for i, c in self.options.items():
+            begin = 0
             for row, last in zip(self.row[i].tolist(), c.tolist(), strict=True):
-                price[i, : last + 1] += duals[row] / self.work[i]
+                price[i, begin : last + 1] = duals[row] / self.work[i]
+                begin = last + 1
         value = -float(self.h.getInfo().objective_function_value)
-        return Point(value, x[: self.count], x[2 * self.count :]), price
+        return Point(value, x[: self.count], x[self.first :]), price
 
     def improve(self, rounds: int) -> Point:
         """Add the best packings at the prices, some times; return the solution."""
         for _ in range(rounds):
-            _, price = self.solve()
-            self.add(self.slots.price_some(self.every, price, self.last))
+            point, price = self.solve()
+            if self.steady is not None:
+                goes_on = (self.steady > 0) & (price > 0)  # else the job was not open, or is not
+                price = np.where(goes_on, STEADY * self.steady + (1 - STEADY) * price, price)
+            self.steady = price
+            self.add(self.slots.price_some(self.every, price, self.last, self.used(point)))
         return self.solve()[0]
+
+    def used(self, point: Point) -> dict[int, Slot]:
+        """Return the packing of every slot that is used most; none where none is used."""
+        order = np.argsort(point.z, kind="stable")
+        some = order[point.z[order] > USED]
+        return {self.packings[k].slot: self.packings[k] for k in some.tolist()}
 
     def settle(self, point: Point) -> Point:
         """Give one slot after the other its packing, and the others new ones; return the end."""
-        first, settled = 2 * self.count, np.zeros(self.slots.blocks.slots, bool)
+        first, settled = self.first, np.zeros(self.slots.blocks.slots, bool)
         columns: list[int] = []
         while not settled.all():
             of = np.array([p.slot for p in self.packings])
@@ -166,8 +187,9 @@ class SlotProgram:
                 columns.append(k)
                 settled[t] = True
             self.moved = True
-            _, price = self.solve()
-            self.add(self.slots.price_some(np.flatnonzero(~settled), price, self.last))
+            now, price = self.solve()
+            known = self.used(now)
+            self.add(self.slots.price_some(np.flatnonzero(~settled), price, self.last, known))
             point, _ = self.solve()
         for k in columns:
             self.h.changeColBounds(first + k, 0.0, np.inf)
@@ -193,7 +215,7 @@ class SlotProgram:
     def forget(self, most: int) -> None:
         """Keep at most so many packings: those in use, and those that are nearest to it."""
         _ = self.solve()
-        solution, first = self.h.getSolution(), 2 * self.count
+        solution, first = self.h.getSolution(), self.first
         z, cost = (np.array(a)[first:] for a in (solution.col_value, solution.col_dual))
         order = np.argsort(np.where(z > USED, -np.inf, cost), kind="stable")
         gone = np.sort(order[most:])

@@ -9,7 +9,7 @@ end every slot gets one of its packings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.random import Generator
@@ -29,15 +29,17 @@ AFTER, BEFORE = 3, (1, 2, 4)  # slots from there that are options, too, and from
 LEVELS = (0.995, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)  # shares of the best: the last slot of each is one
 FEW = 0.01  # share of a job that runs, from which on it takes part
 FIRST, AGAIN = 6, 3  # rounds of packings at the first prices, and with the schedule
-OPEN = 2, 8  # jobs that are opened at a time: from, below
+OPEN = 2, 12  # jobs that are opened at a time: from, below
 NEAR = 0.7  # of the times they can run in one slot
 LATER = 0.35  # share that completes later, from which on a completion is put off
 LAST = 0.1, 0.02, 0.003  # the same for those that were put off before
 WHOLE = 0.99  # share of a job from which on it runs
 SURE = 0.9  # that no more than a tenth completes later: then all such decisions are made at once
-DECISIONS = 4  # else, a share of all
+DECISIONS = 2  # else, a share of all
+TRIED = 3  # jobs, one of which stays out
 NONE = 0.02  # share of a job below which it stays out at once
-LOSS = 2.0  # that a dive may recover from at its beginning
+LOSS = 0.003  # of the value, that a dive may recover from at its beginning
+PATIENCE = 5  # rounds of packings in which it has to, at its end
 KEPT, FORGET = 500, 1000  # packings after there are so many
 EQUAL = 1e-9  # values, relatively
 TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
@@ -64,7 +66,7 @@ class SlotSearch:
         self, blocks: UnitBlocks, guide: Guide, schedule: OasisSchedule, rng: Generator
     ) -> None:
         self.blocks, self.rng = blocks, rng
-        self.slots = Slots(blocks, guide.prices)
+        self.slots = Slots(blocks, guide.prices, rng)
         ends = _completions(schedule)
         self.program = SlotProgram(self.slots, self._options(guide, ends))
         self.jobs = list(self.program.options)
@@ -72,7 +74,7 @@ class SlotSearch:
         self.ending = 0.0  # seconds that a choice of packings takes, as far as is known
         program = self.program
         for _ in range(FIRST):
-            program.add(self.slots.price_some(program.every, self.slots.price, program.last))
+            program.add(self.slots.price_some(program.every, self.slots.price, program.last, {}))
         program.add(self.slots.of(schedule))
         for i, c in program.options.items():
             if i in ends:
@@ -160,7 +162,7 @@ class SlotSearch:
         program, level = self.program, 0
         point = program.improve(1)
         while True:
-            if left() <= self.ending or point.value < least - LOSS:
+            if left() <= self.ending or point.value < least * (1 - LOSS):
                 return None
             share = {
                 i: float(point.x[program.row[i]].sum()) for i in self.jobs if not program.closed(i)
@@ -176,15 +178,36 @@ class SlotSearch:
             lacking = [i for i, s in share.items() if s <= WHOLE]
             if len(decisions) < 2 and lacking:
                 out = [i for i in lacking if share[i] < NONE]
-                for i in out or [min(lacking, key=lambda i: share[i])]:
+                for i in out or [self._least_missed(lacking, point.x)]:
                     program.close(i)
                     self.decided.discard(i)
             elif not decisions:
                 level += 1
                 if level == len(LAST):
-                    return point
+                    return self._recover(point, least, left)
                 continue
             point = program.improve(1)
+
+    def _least_missed(self, lacking: Sequence[int], x: Floats) -> int:
+        """Return the job without which most is earned, of those that earn least as things stand."""
+        program, utility = self.program, self.blocks.arrays.utility
+        earned = {i: float(utility[i, program.options[i]] @ x[program.row[i]]) for i in lacking}
+        some = sorted(lacking, key=lambda i: earned[i])[:TRIED]
+        value = dict.fromkeys(some, 0.0)
+        for i in some if len(some) > 1 else []:
+            lowest = program.lowest[i]
+            program.close(i)
+            value[i] = program.solve()[0].value
+            program.open(i, lowest)
+        return max(some, key=lambda i: value[i])
+
+    def _recover(self, point: Point, least: float, left: Callable[[], float]) -> Point:
+        """Add packings for what was decided, as long as that may earn ``least`` soon."""
+        while least * (1 - LOSS) < point.value < least * (1 - EQUAL) and left() > self.ending:
+            before, point = point.value, self.program.improve(1)
+            if PATIENCE * (point.value - before) < least - point.value:
+                break
+        return point
 
     def _put_off(self, i: int, x: Floats, level: int) -> tuple[int | None, float]:
         """Return the option to which job i goes, None if it stays, and what completes by then."""

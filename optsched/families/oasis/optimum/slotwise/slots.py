@@ -1,20 +1,28 @@
-"""What whole slots can host: packings that are priced, and those that a schedule has."""
+"""What whole slots can host: packings that are priced, and those that a schedule has.
+
+Where no packing of a slot is known, one machine after the other is filled; then, or if one is
+known, some machines are filled anew, again and again.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import Generator
 
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.tightening import Prices
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
+from optsched.families.oasis.optimum.slotwise.refilling import Jobs, refill
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.process import effort
 
-PACKING = 8000  # elementary steps of packing a job into a slot
+PACKING = 25_000  # elementary steps of packing a job into a slot
+MOVES = 40  # of improving a packing
 SPARE = 1e-4  # of the highest price: what room is worth to jobs that pay nothing
 LEVEL = 1e-3  # the same: what resources count for where the prices of both sides are 0
 
@@ -26,7 +34,7 @@ class Slot:
     slot: int
     jobs: Ints  # (n,) that may run
     number: Ints  # (n,) workers that do
-    hosted: tuple[Small, Small]  # (H, n) workers and (K, n) PS, by machine
+    hosted: tuple[Small, Small]  # (H, n) workers and (K, n) PS, by machine; more may have room
 
     def numbers(self, jobs: int) -> Ints:
         """Return the workers of all jobs, shape (J,)."""
@@ -43,10 +51,11 @@ class Slots:
     blocks : UnitBlocks
     prices : pair of shape (J, T)
         Of a worker, and of one of its PS, to begin with.
+    rng : Generator
     """
 
-    def __init__(self, blocks: UnitBlocks, prices: Prices) -> None:
-        self.blocks, inst = blocks, blocks.inst
+    def __init__(self, blocks: UnitBlocks, prices: Prices, rng: Generator) -> None:
+        self.blocks, self.rng, inst = blocks, rng, blocks.inst
         arrays, self.most = blocks.arrays, blocks.most
         self.needed = np.zeros((blocks.jobs, max(n.size for n in blocks.needed)), np.int64)
         for row, n in zip(self.needed, blocks.needed, strict=True):
@@ -74,7 +83,7 @@ class Slots:
         self.spare: Floats = SPARE * highest * sizes[0]  # (J,)
         self.turn = 0
 
-    def price_slot(self, t: int, price: Floats, last: Ints) -> Slot | None:
+    def price_slot(self, t: int, price: Floats, last: Ints, known: Slot | None) -> Slot | None:
         """Pack a slot at prices of work (J,), for jobs that may run up to slot ``last`` (J,)."""
         value = price + self.spare
         may = (self.arrival <= t) & (t <= last) & (self.most > 0) & (value > 0)
@@ -83,7 +92,7 @@ class Slots:
             return None
         effort.steps(PACKING * jobs.size)
         value, want, ratio = value[jobs], self.most[jobs], self.ratio[jobs]
-        worker, ps = (side._replace(demand=side.demand[jobs]) for side in self.sides)
+        worker, ps = sides = self._sides(jobs)
         part = np.ascontiguousarray(self.part[:, jobs, t])
         each = value * part[1] / np.maximum(ratio, 1e-12)
         packing = Packing(
@@ -92,15 +101,33 @@ class Slots:
             np.zeros((len(worker.capacity), jobs.size), np.int16),
             np.zeros((len(ps.capacity), jobs.size), np.int16),
         )
-        pack(want, self.needed[jobs], (worker, ps), bool(self.turn % 2), packing)
-        learn(value, want, ratio, (worker, ps), part)
+        needed = self.needed[jobs]
+        if known is None:
+            pack(want, needed, sides, bool(self.turn % 2), packing)
+        else:
+            stays = np.flatnonzero(may[known.jobs])
+            where = np.searchsorted(jobs, known.jobs[stays])
+            packing.worker[:, where] = known.hosted[0][:, stays]
+            packing.ps[:, where] = known.hosted[1][:, stays]
+        refill(Jobs(value, part, want, needed), sides, packing, MOVES, self.rng)
+        learn(value, want, ratio, sides, part)
         self.part[:, jobs, t] = part
         return Slot(t, jobs, packing.number, (packing.worker, packing.ps))
 
-    def price_some(self, slots: Ints, price: Floats, last: Ints) -> list[Slot]:
-        """Pack some slots at prices of work (J, T)."""
+    def _sides(self, jobs: Ints) -> tuple[Side, Side]:
+        """Return both sides for some jobs."""
+        worker, ps = (side._replace(demand=side.demand[jobs]) for side in self.sides)
+        return worker, ps
+
+    def price_some(
+        self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, Slot]
+    ) -> list[Slot]:
+        """Pack some slots at prices of work (J, T), beginning with what is known, slot -> packing.
+
+        ``last`` (J,) are the slots up to which jobs may run.
+        """
         self.turn += 1
-        found = (self.price_slot(t, price[:, t], last) for t in slots.tolist())
+        found = (self.price_slot(t, price[:, t], last, known.get(t)) for t in slots.tolist())
         return [slot for slot in found if slot is not None]
 
     def of(self, schedule: OasisSchedule) -> list[Slot]:
