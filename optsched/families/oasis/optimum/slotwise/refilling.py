@@ -55,9 +55,9 @@ class _Offer(NamedTuple):
 class _Emptied(NamedTuple):
     """Machines in the order in which they are filled, and what they hosted."""
 
-    of_workers: Flags
-    machine: Ints
-    hosted: Small  # by machine and job
+    of_workers: Flags  # (M,)
+    machine: Ints  # (M,)
+    hosted: Small  # (M, n)
 
 
 @kernel(nogil=True)
