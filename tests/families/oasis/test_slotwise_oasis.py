@@ -54,6 +54,12 @@ def side_of(draw, jobs, most):
     return Side(demand, np.repeat(kinds, members, axis=0), kinds, members)
 
 
+def assert_fits(packing, sides):
+    for hosted, side in zip((packing.worker, packing.ps), sides, strict=True):
+        assert (hosted >= 0).all()
+        assert (hosted @ side.demand <= side.capacity).all()
+
+
 @given(SEEDS)
 @settings(deadline=None)
 def test_packings_fit_and_have_the_ps_that_they_need(seed):
@@ -73,8 +79,7 @@ def test_packings_fit_and_have_the_ps_that_they_need(seed):
     assert (packing.number <= want).all()
     assert (packing.worker.sum(axis=0) == packing.number).all()
     assert (packing.ps.sum(axis=0) == needed[np.arange(jobs), packing.number]).all()
-    assert (packing.worker @ sides[0].demand <= sides[0].capacity).all()
-    assert (packing.ps @ sides[1].demand <= sides[1].capacity).all()
+    assert_fits(packing, sides)
     part = draw.random((2, jobs))
     learn(draw.random(jobs) + 0.1, want, ratio, sides, part)
     assert (part > 0).all()
@@ -108,12 +113,9 @@ def test_machines_filled_anew_fit_and_pay_no_less(seed):
     value, want, ratio = draw.random(jobs), draw.integers(1, 9, jobs), draw.uniform(0.1, 1.0, jobs)
     before, packing, needed = refilled(draw, sides, value, want, ratio, 30)
     assert (packing.number <= want).all()
-    assert (packing.worker >= 0).all()
-    assert (packing.ps >= 0).all()
     assert (packing.worker.sum(axis=0) >= packing.number).all()
     assert (packing.ps.sum(axis=0) >= needed[np.arange(jobs), packing.number]).all()
-    assert (packing.worker @ sides[0].demand <= sides[0].capacity).all()
-    assert (packing.ps @ sides[1].demand <= sides[1].capacity).all()
+    assert_fits(packing, sides)
     assert value @ packing.number >= value @ before - 1e-9
     there, served = packing.worker.sum(axis=0), packing.ps.sum(axis=0)
     for i in range(jobs):  # no worker with its PS is left out
