@@ -48,7 +48,7 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     **options
         Of :func:`numba.njit`; and ``counted=False``: nothing counts who uses an array, which takes
         a sixth of the time of small kernels. Such a kernel makes no arrays. Where a kernel takes
-        tuples of arrays, a call passes hundreds of words, some 100 ns; ``forceinline=True`` avoids
+        tuples of arrays, a call passes hundreds of words; ``forceinline=True`` avoids
         them, and is for kernels with one or two callers.
     """
     if function is None:

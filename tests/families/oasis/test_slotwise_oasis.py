@@ -225,6 +225,22 @@ def test_a_settled_point_has_one_packing_for_every_slot(tightened):
     assert search.program.solve()[0].value >= point.value * (1 - 1e-6)  # it is open again
 
 
+def test_the_job_stays_out_without_which_most_is_earned(tightened):
+    tightening, schedule = tightened
+    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    program = search.program
+    some = [i for i in search.jobs if not program.closed(i)][: slotwise.TRIED]
+    chosen = search._least_missed(some, program.improve(2).x)
+    earned = {}
+    for i in some:
+        lowest = program.lowest[i]
+        program.close(i)
+        earned[i] = program.solve()[0].value
+        program.open(i, lowest)
+    assert len(set(earned.values())) > 1
+    assert earned[chosen] == pytest.approx(max(earned.values()))
+
+
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
