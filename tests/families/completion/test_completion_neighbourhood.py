@@ -449,3 +449,23 @@ def test_every_thread_counts():
         assert monitor.value < began
         assert verify(inst, monitor.schedule).value == monitor.value
     assert bounds == pytest.approx([bounds[0]] * 3)
+
+
+def test_a_search_goes_on_at_other_prices():
+    """What a state costs at new prices is what a new state costs at them."""
+    inst = generate("mid", seed=5, jobs=12, machines=4)
+    jobs, rng = Jobs(inst), np.random.default_rng(2)
+    shape = jobs.class_capacity.shape
+    old, new = (1e3 * rng.random((slots, *shape)) for slots in (30, 50))
+    area, fresh = Neighbourhood(jobs, old, 200), Neighbourhood(jobs, new, 200)
+    area.construct(range(12), 0.0)
+    area.learn(area.snapshot())
+    share = area.tables.share.copy()
+    area.reprice(new)
+    for name in ("worker_cost", "ps_cost", "least"):
+        np.testing.assert_array_equal(getattr(area.tables, name), getattr(fresh.tables, name))
+    np.testing.assert_array_equal(area.tables.share, share)
+    area.construct(range(12), 1.0)
+    fresh.tables = fresh.tables._replace(share=share)
+    fresh.construct(range(12), 1.0)
+    assert area.pieces(area.plans) == fresh.pieces(fresh.plans)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.board.joining import differ
-from optsched.families.completion.optimum.board.plans import no_plans
+from optsched.families.completion.optimum.board.plans import no_plans, sums_of
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
 from optsched.families.completion.optimum.search.together import (
@@ -138,15 +138,20 @@ def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
     monitor = Progress(FAMILY, first.jobs.inst, time_limit=30.0, gap=0.0)
     steps = iter(np.linspace(0, 1, 200).tolist())
     asked = iter(range(1000))
+    prices = np.full((5, *first.jobs.class_capacity.shape), 7.0)
+
+    def late():
+        return prices if next(asked) >= 100 else None
+
     best = search_together(
         areas,
         monitor,
         seed=0,
         start=0,
         done=partial(next, steps, 1.0),
-        late=(lambda: next(asked) >= 100) if threads > 1 else None,
+        late=late if threads > 1 else None,
     )
-    assert next(asked) >= 100 or threads == 1
+    assert next(asked) == (101 if threads > 1 else 0)  # not asked any more, once it has answered
     assert verify(first.jobs.inst, schedule_of(first.pieces(best))).value == monitor.value
     assert monitor.value < first.cost(began)
     assert all(changed(began, area.plans) for area in areas)
@@ -155,6 +160,8 @@ def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
         assert same(arrays(area), recomputed(area))
         assert area.value == pytest.approx(earned(area))
         assert area.complete()
+        if threads > 1:  # all have gone on at these prices
+            np.testing.assert_array_equal(area.tables.worker_cost, sums_of(area.jobs, prices)[0])
         assert {0, len(MEETINGS)} - ({0} if area is areas[-1] else set()) <= met[id(area)]
 
 

@@ -28,10 +28,10 @@ from optsched.families.completion.optimum.scaling import at_any_scale
 from optsched.problem import Method
 
 SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
-SPANS = (16, 4, 1)  # slots that share a price, one after the other
-SPAN_SHARE = (0.08, 0.15, 0.1)  # of the time for each
-FINER = (8, 4, 2, 1)  # after the first, where other threads search
-BESIDE_SHARE = 0.2  # of the time for all of them
+SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
+SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
+FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search
+BESIDE_SHARE = 0.12  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
 

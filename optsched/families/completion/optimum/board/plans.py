@@ -17,7 +17,7 @@ FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)  # multiples of the prices
 
 
 class Tables(NamedTuple):
-    """What never changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
+    """What no move changes: jobs, their modes sorted by (worker type, duration), demands, costs."""
 
     arrival: Ints  # (J,)
     soonest: Ints  # (J,) its first possible completion
@@ -105,8 +105,7 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         begin += order.size
         columns = (modes.together, modes.workers, modes.duration, modes.mask)
         rows.append(np.array([sorted_types, *(column[order] for column in columns)]))
-    worker_cost, least = prefix_sums(prices, types.worker_demand)
-    ps_cost, _ = prefix_sums(prices, types.ps_demand)
+    worker_cost, ps_cost, least = sums_of(jobs, prices)
     kind, together, workers, duration, mask = np.ascontiguousarray(np.concatenate(rows, axis=1))
     return Tables(
         arrival=jobs.arrival,
@@ -133,6 +132,12 @@ def tables_of(jobs: Jobs, prices: Floats) -> Tables:
         share=np.zeros(len(types.worker_demand)),
         ring=types.ring,
     )
+
+
+def sums_of(jobs: Jobs, prices: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return ``worker_cost``, ``ps_cost`` and ``least`` of `Tables` at prices (L, C, R)."""
+    worker_cost, least = prefix_sums(prices, jobs.types.worker_demand)
+    return worker_cost, prefix_sums(prices, jobs.types.ps_demand)[0], least
 
 
 def no_plans(tables: Tables) -> Plans:

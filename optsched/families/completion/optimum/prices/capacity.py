@@ -1,8 +1,10 @@
 """Prices on capacity: the decomposition of family `completion`.
 
 Rows are the capacities of every class of equal servers and resource, summed over spans of
-consecutive slots (a time grid); blocks are the jobs, each of which must be scheduled. Prices that
-are equal in all slots of a span are valid prices, so a coarse grid gives a bound too, only sooner.
+consecutive slots (a time grid); blocks are the jobs, each of which must be scheduled. The prices of
+a span's slots are multiples of one shape, the time's worth as far as it is known: they are valid
+prices, so a coarse grid gives a bound too, only sooner, and never a worse one than prices that have
+the shape already.
 The engine maximizes: a column's value is the negative of its weighted completion.
 """
 
@@ -23,6 +25,7 @@ from optsched.process import effort
 ANSWER_STEPS = 15_000  # of the oracle and what is made of its answer
 MODE_STEPS = 20  # of the oracle, for every mode and class of servers
 SUM_STEPS = 50  # of summing up prices, for every slot, class and resource
+LEAST_WORTH = 1e-6  # of the dearest slot's worth: what every slot has at least, beside what it has
 
 
 class Jobs:
@@ -84,9 +87,12 @@ class ServerBlocks:
         From this slot on nothing has a price.
     span : int
         Slots that share a row.
+    worth : array of shape (L,), optional
+        What the slots are worth, in proportion: their prices differ so within a span, where they
+        are equal else.
     """
 
-    def __init__(self, jobs: Jobs, slots: int, span: int = 1) -> None:
+    def __init__(self, jobs: Jobs, slots: int, span: int = 1, worth: Floats | None = None) -> None:
         self.jobs, self.span = jobs, span
         self.stop: Callable[[], bool] = lambda: False  # asked from job to job
         spans = -(-slots // span)
@@ -97,6 +103,13 @@ class ServerBlocks:
         self.shape = (spans, *whole.shape)
         lengths = np.minimum(span, self.slots - span * np.arange(spans))
         self.rhs = (lengths[:, None, None] * whole).ravel()
+        part = np.zeros(self.slots)
+        if worth is not None:
+            part[: worth.size] = worth[: part.size]
+        part += LEAST_WORTH * (float(part.max(initial=0.0)) or 1.0)
+        sums = np.add.reduceat(part, span * np.arange(spans))
+        self.part: Floats = part / np.repeat(sums / lengths, lengths)  # (slots,), 1 on average
+        self.up_to = np.concatenate([[0.0], np.cumsum(self.part)])
         n = len(jobs.modes)
         self.copies = np.ones(n)
         self.equality: Flags = np.ones(n, bool)
@@ -110,7 +123,7 @@ class ServerBlocks:
     def per_slot(self, prices: Floats) -> Floats:
         """Return prices by slot, shape (L, C, R)."""
         spread: Floats = np.repeat(prices.reshape(self.shape), self.span, axis=0)[: self.slots]
-        return np.ascontiguousarray(spread)
+        return np.ascontiguousarray(spread * self.part[:, None, None])
 
     def coarsen(self, prices: Floats) -> Floats:
         """Return prices of slots (L', C, R) as prices of spans: their means."""
@@ -174,7 +187,8 @@ class ServerBlocks:
         if start >= end:
             return np.empty(0, np.int64), np.empty(0)
         spans = np.arange(start // self.span, (end - 1) // self.span + 1)
-        overlap = np.minimum(end, (spans + 1) * self.span) - np.maximum(start, spans * self.span)
+        first, last = np.maximum(start, spans * self.span), np.minimum(end, (spans + 1) * self.span)
+        overlap = self.up_to[last] - self.up_to[first]
         flat = load.ravel()
         used = np.flatnonzero(flat)
         rows = (spans[:, None] * flat.size + used[None, :]).ravel()

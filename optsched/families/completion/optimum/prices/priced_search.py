@@ -106,7 +106,9 @@ class Search:
         """Improve the prices on a grid; return whether that has converged."""
         time, pace = self.progress.span(seconds), Pace(self.progress)
         length = self.inst.deadline or self.slots + max(2, self.slots // 10)
-        problem = ServerBlocks(self.jobs, length, span)
+        whole = self.jobs.class_capacity * self.jobs.count[:, None]
+        worth = (self.prices * whole).sum(axis=(1, 2))
+        problem = ServerBlocks(self.jobs, length, span, worth)
         large = problem.rhs.size > INTERIOR // span**0.5
         master = (InteriorMaster if large else Master)(problem, threads=self.threads)
         if self.plans is not None:
@@ -150,10 +152,10 @@ class Search:
         apart.prices, apart.bound, apart.order = self.prices, self.bound, self.order
         apart.plans, apart.slots = self.plans, self.slots
 
-        def listen() -> bool:
+        def listen() -> Floats | None:
             while news:
                 self.progress.proved(*news.pop())
-            return task.done()
+            return apart.prices if task.done() else None
 
         def generate() -> None:
             for span in spans:
@@ -170,11 +172,12 @@ class Search:
         if apart.bound > self.bound:
             self.prices, self.bound, self.order = apart.prices, apart.bound, apart.order
 
-    def improve(self, seconds: float, late: Callable[[], bool] | None = None) -> None:
+    def improve(self, seconds: float, late: Callable[[], Floats | None] | None = None) -> None:
         """Search for schedules at the best prices, in all threads together.
 
         It begins with the best of some orders; in every other round with the best schedule so far,
-        if that is better. Where ``late`` is given, one thread takes part only once that says so.
+        if that is better. Where ``late`` is given, one thread takes part only once that returns
+        better prices.
         """
         time = self.progress.span(seconds)
 

@@ -15,6 +15,7 @@ from optsched.families.completion.optimum.board.plans import (
     no_plans,
     pieces_of,
     schedule_of,
+    sums_of,
     tables_of,
     worth,
 )
@@ -127,6 +128,11 @@ class Neighbourhood:
         area = tables.workers[runs] * tables.duration[runs] * largest[kinds]
         use = np.bincount(kinds, weights=area, minlength=len(demand))
         self.tables = tables._replace(share=use / max(float(use.sum()), 1e-300))
+
+    def reprice(self, prices: Floats) -> None:
+        """Go on at other prices on capacity, (L, C, R)."""
+        worker_cost, ps_cost, least = sums_of(self.jobs, prices)
+        self.tables = self.tables._replace(worker_cost=worker_cost, ps_cost=ps_cost, least=least)
 
     def report(self, progress: Progress, plans: Plans) -> None:
         """Report a state that holds all jobs."""

@@ -18,12 +18,13 @@ from optsched.families.completion.optimum.board.joining import adopt
 from optsched.families.completion.optimum.board.plans import Copies, Plans, no_plans
 from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
+from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
 from optsched.process import effort
 
 COOLING = (1e-3, 1e-5)  # temperature at the start and the end, relative to weighted completion
 SLOWER = 2.0  # power of the share of time that has passed: it falls slowly while it is high
-MOVES = 20  # between two looks at what is left, and at the other threads
+MOVES = 100  # between two looks at what is left, and at the other threads
 INSERTIONS = 3  # of a move, as a rule
 MEETINGS = (0.6, 0.7, 0.8, 0.9)  # shares of the time: before, whoever is ahead will not stay so
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
@@ -120,7 +121,7 @@ def search_together(
     seed: int,
     start: int,
     done: Callable[[], float],
-    late: Callable[[], bool] | None = None,
+    late: Callable[[], Floats | None] | None = None,
 ) -> Plans:
     """Search from the state of the first area, in a thread for each of them.
 
@@ -135,7 +136,8 @@ def search_together(
     done : callable
         Share of the time that has passed; the search ends at 1.
     late : callable, optional
-        Where it is given, the last thread begins only once it says so.
+        Where it is given, the last thread begins only once it returns prices; the others go on at
+        these, too.
     """
     first = areas[0]
     common = Common(first)
@@ -158,7 +160,11 @@ def search_together(
         others: list[Future[None]] = []
         try:
             while (passed := done()) < 1.0:
-                ready = waiting if late is None or late() else waiting[:-1]
+                ready = waiting if late is None else waiting[:-1]
+                if late is not None and (prices := late()) is not None:
+                    for area in areas:
+                        area.reprice(prices)
+                    ready, late = waiting, None
                 waiting = waiting[len(ready) :]
                 for chain in ready:
                     chain.join(mine)

@@ -1,0 +1,61 @@
+"""Prices on a time grid: what a span's slots have in common, and what differs."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from optsched.engine.colgen import lagrangian
+from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
+from optsched.numbers.arrays import Floats
+from optsched.problem import get_family
+
+JOBS = Jobs(get_family("completion").generate("small", seed=3))
+SLOTS = 37
+
+
+def bound(problem: ServerBlocks, prices: Floats) -> float:
+    nothing = np.full(problem.copies.size, -np.inf)
+    return lagrangian(problem, prices, problem.price(prices, nothing).best)
+
+
+def falling(seed: int) -> Floats:
+    """Return prices of slots (L, C, R): falling in time, each class and resource by a factor."""
+    rng = np.random.default_rng(seed)
+    time = np.sort(rng.random(SLOTS))[::-1] * (rng.random() < 0.9)
+    factor = 0.05 * rng.random(JOBS.class_capacity.shape)
+    return time[:, None, None] * factor
+
+
+@given(st.integers(0, 10**6), st.integers(1, 50))
+def test_prices_of_the_shape_lose_nothing_on_any_grid(seed: int, span: int) -> None:
+    prices = falling(seed)
+    single = ServerBlocks(JOBS, SLOTS)
+    wide = ServerBlocks(JOBS, SLOTS, span, prices.sum(axis=(1, 2)))
+    exact = bound(single, prices.ravel())
+    assert bound(wide, wide.coarsen(prices)) == pytest.approx(exact, rel=1e-4)
+    np.testing.assert_allclose(
+        wide.per_slot(wide.coarsen(prices))[:SLOTS], prices, rtol=1e-3, atol=1e-6
+    )
+
+
+@given(st.integers(0, 10**6), st.integers(1, 50), st.booleans())
+def test_a_column_costs_what_its_slots_cost(seed: int, span: int, shaped: bool) -> None:
+    rng = np.random.default_rng(seed)
+    worth = rng.random(SLOTS) * (rng.random(SLOTS) < 0.7) if shaped else None
+    problem = ServerBlocks(JOBS, SLOTS, span, worth)
+    prices = rng.random(problem.rhs.size)
+    load = rng.integers(0, 5, JOBS.class_capacity.shape)
+    start, end = np.sort(rng.integers(0, SLOTS + 5, 2)).tolist()
+    rows, usage = problem.usage(start, end, load)
+    slots = problem.per_slot(prices)[start:end]
+    assert prices[rows] @ usage == pytest.approx(float((slots * load).sum()), abs=1e-9)
+    # a load that fills everything uses every row up
+    whole = JOBS.class_capacity * JOBS.count[:, None]
+    rows, usage = problem.usage(0, problem.slots, whole)
+    np.testing.assert_allclose(usage, problem.rhs[rows])
+
+
+def test_a_grid_of_single_slots_has_no_shape() -> None:
+    problem = ServerBlocks(JOBS, SLOTS, 1, falling(0).sum(axis=(1, 2)))
+    assert (problem.part == 1.0).all()
