@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.engine.colgen import lagrangian
+from optsched.engine.colgen import generate_columns, lagrangian
+from optsched.engine.progress import Progress
+from optsched.families.completion.optimum.large import Dispatching
+from optsched.families.completion.optimum.prices import priced_search
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.numbers.arrays import Floats
 from optsched.problem import get_family
@@ -59,3 +62,30 @@ def test_a_column_costs_what_its_slots_cost(seed: int, span: int, shaped: bool) 
 def test_a_grid_of_single_slots_has_no_shape() -> None:
     problem = ServerBlocks(JOBS, SLOTS, 1, falling(0).sum(axis=(1, 2)))
     assert (problem.part == 1.0).all()
+
+
+def test_column_generation_on_a_coarse_grid_begins_where_prices_by_time_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    family = get_family("completion")
+    inst = family.generate("mid", seed=4, jobs=15, machines=4)
+    monitor = Progress(family, inst, time_limit=20.0, gap=0.0)
+    search = priced_search.Search(inst, monitor, 1, 0)
+    assert search.begin()
+    first = Dispatching(inst, monitor, 0)
+    assert first.prepare()
+    first.dispatch()
+    first.find_prices(0.5)
+    assert first.prices is not None
+    assert monitor.bound is not None
+    search.take(first.prices, monitor.bound)
+    known, begins = search.bound, []
+
+    def noted(problem, master, **more):  # type: ignore[no-untyped-def]
+        begins.append(-bound(problem, more["center"]))
+        return generate_columns(problem, master, **more)
+
+    monkeypatch.setattr(priced_search, "generate_columns", noted)
+    search.generate(32, 2.0)
+    assert begins[0] >= known * (1 - 1e-4)
+    assert search.bound >= known
