@@ -25,7 +25,7 @@ GOALS = {150: (0.035, 0.015), 50: (0.13, 0.07)}
 SPEEDS = ("independent", "scaled")
 NEAR = 0.01
 METHODS = {
-    "auto": "column generation on grids of 16 and 4 slots, then a neighbourhood search per thread",
+    "auto": "column generation on ever finer grids, and a neighbourhood search in every thread",
     "cpsat": 'CP-SAT alone (`method="cpsat"`), as many threads (two by default)',
 }
 

@@ -337,18 +337,7 @@ def test_ps_are_arranged_where_little_room_and_time_is_lost(begin):
     assert without > 3
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_a_job_ends_on_crowded_servers_when_the_oracle_says(seed):
-    _ends_agree(tiny(seed), seed, 4)
-
-
-@pytest.mark.parametrize(("architecture", "seed"), [("ps", 6), ("ps", 8), ("ring", 6)])
-def test_many_jobs_end_on_crowded_servers_when_the_oracle_says(architecture, seed):
-    inst = generate("mid", seed=seed, jobs=20, machines=4, architecture=architecture)
-    _ends_agree(inst, seed, 8)
-
-
-def _ends_agree(inst, seed, rounds):
+def assert_ends_agree(inst, seed, rounds):
     """Insert jobs in random order where they end first, among these where a class is cheapest."""
     jobs, slots, rng = Jobs(inst), inst.deadline or SLOTS, np.random.default_rng(seed)
     prices = rng.uniform(0, 1e-9, (slots, *jobs.class_capacity.shape))
@@ -369,6 +358,17 @@ def _ends_agree(inst, seed, rounds):
             if found is not None:
                 assert area.ends(area.plans)[i] == found.completion
                 _occupy(state, area, i)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_job_ends_on_crowded_servers_when_the_oracle_says(seed):
+    assert_ends_agree(tiny(seed), seed, 4)
+
+
+@pytest.mark.parametrize(("architecture", "seed"), [("ps", 6), ("ps", 8), ("ring", 6)])
+def test_many_jobs_end_on_crowded_servers_when_the_oracle_says(architecture, seed):
+    inst = generate("mid", seed=seed, jobs=20, machines=4, architecture=architecture)
+    assert_ends_agree(inst, seed, 8)
 
 
 def _occupy(state, area, i):

@@ -160,11 +160,11 @@ def search_together(
         others: list[Future[None]] = []
         try:
             while (passed := done()) < 1.0:
-                ready = waiting if late is None else waiting[:-1]
                 if late is not None and (prices := late()) is not None:
                     for area in areas:
                         area.reprice(prices)
-                    ready, late = waiting, None
+                    late = None
+                ready = waiting if late is None else waiting[:-1]
                 waiting = waiting[len(ready) :]
                 for chain in ready:
                     chain.join(mine)
