@@ -32,12 +32,8 @@ class WeightBlocks(ServerBlocks):
     """The decomposition of (8), (17): a job may be left out, and earns its weight by tau."""
 
     def __init__(self, jobs: Jobs, tau: int, span: int) -> None:
-        super().__init__(jobs, tau, span)
+        super().__init__(jobs, tau, span, deadline=tau)
         self.tau = tau
-        self.slots = tau
-        lengths = np.minimum(span, tau - span * np.arange(self.shape[0]))
-        whole = (jobs.class_capacity * jobs.count[:, None]).astype(float)
-        self.rhs = (lengths[:, None, None] * whole).ravel()
         self.equality = np.zeros(len(jobs.modes), bool)
         self.penalty = 1.0  # no block asks for equality
 

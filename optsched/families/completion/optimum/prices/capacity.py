@@ -90,15 +90,25 @@ class ServerBlocks:
     worth : array of shape (L,), optional
         What the slots are worth, in proportion: their prices differ so within a span, where they
         are equal else.
+    deadline : int, optional
+        By which all jobs end (default: the instance's, if it has one).
     """
 
-    def __init__(self, jobs: Jobs, slots: int, span: int = 1, worth: Floats | None = None) -> None:
+    def __init__(
+        self,
+        jobs: Jobs,
+        slots: int,
+        span: int = 1,
+        worth: Floats | None = None,
+        deadline: int | None = None,
+    ) -> None:
         self.jobs, self.span = jobs, span
         self.stop: Callable[[], bool] = lambda: False  # asked from job to job
         spans = -(-slots // span)
+        self.deadline = jobs.inst.deadline if deadline is None else deadline
         self.slots = spans * span
-        if jobs.inst.deadline is not None:
-            self.slots = min(self.slots, jobs.inst.deadline)
+        if self.deadline is not None:
+            self.slots = min(self.slots, self.deadline)
         whole = (jobs.class_capacity * jobs.count[:, None]).astype(float)  # (C, R)
         self.shape = (spans, *whole.shape)
         lengths = np.minimum(span, self.slots - span * np.arange(spans))
@@ -116,9 +126,9 @@ class ServerBlocks:
         shortest = [modes.shortest or 0 for modes in jobs.modes]
         dearest = jobs.weight * (jobs.arrival + self.slots + np.array(shortest))
         self.penalty = 10.0 * float(dearest.max(initial=1.0))
-        if jobs.inst.deadline is not None:
+        if self.deadline is not None:
             # so dear that a share of 1 % that finds no room proves that nothing does
-            self.penalty = max(self.penalty, 100.0 * jobs.inst.deadline * float(jobs.weight.sum()))
+            self.penalty = max(self.penalty, 100.0 * self.deadline * float(jobs.weight.sum()))
 
     def per_slot(self, prices: Floats) -> Floats:
         """Return prices by slot, shape (L, C, R)."""
@@ -171,7 +181,7 @@ class ServerBlocks:
             servers,
             arrival=int(self.jobs.arrival[j]),
             weight=float(self.jobs.weight[j]),
-            deadline=self.jobs.inst.deadline,
+            deadline=self.deadline,
             cutoff=cutoff,
             starts=starts,
         )
