@@ -16,6 +16,7 @@ from optsched.families.oasis.optimum.prices.tightening import Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.slotwise import search as slotwise
 from optsched.families.oasis.optimum.slotwise import slots as whole_slots
+from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
 from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
 from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
 from optsched.families.oasis.optimum.slotwise.refilling import Jobs, refill
@@ -45,6 +46,11 @@ def value_of(schedule, inst):
     verdict = FAMILY.verify(inst, schedule)
     assert verdict.value is not None, verdict
     return verdict.value
+
+
+def searching(tightening, schedule, meeting=None, seed=0):
+    rng = np.random.default_rng(seed)
+    return SlotSearch(tightening.blocks, tightening.guide, schedule, rng, meeting or Meeting())
 
 
 def side_of(draw, jobs, most):
@@ -145,11 +151,15 @@ def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
     last = np.full(jobs, tightening.problem.slots - 1)
     known = {s.slot: s for s in slots.of(schedule)}
     t = max(known, key=lambda t: int(known[t].number.sum()))
-    again = slots.price_slot(t, price, last, known[t])
+    every = np.full((jobs, tightening.problem.slots), price[:, None])
+    some = np.array([t])
+    (again,) = slots.price_some(some, every, last, known)
     assert (again.numbers(jobs) == known[t].numbers(jobs)).all()
     gone = int(known[t].jobs[0])
     last[gone] = t - 1
-    assert gone not in slots.price_slot(t, price, last, known[t]).jobs
+    (without,) = slots.price_some(some, every, last, known)
+    assert gone not in without.jobs
+    assert slots.price_some(some, every, np.full(jobs, -1), known) == []
 
 
 def test_what_is_hosted_too_much_pays_less_than_before():
@@ -169,7 +179,7 @@ def test_what_is_hosted_too_much_pays_less_than_before():
 def test_the_slots_of_a_schedule_give_it_back(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
-    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    search = searching(tightening, schedule)
     plans = search._plans(search.slots.of(schedule))
     jobs = planned_jobs(len(inst.jobs), plans, JobSchedule)
     again = value_of(OasisSchedule(jobs=jobs), inst)
@@ -215,7 +225,7 @@ def test_completions_are_put_off_where_an_option_is_closed(tightened):
 
 def test_a_settled_point_has_one_packing_for_every_slot(tightened):
     tightening, schedule = tightened
-    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    search = searching(tightening, schedule)
     for i in search.jobs:
         search.program.open(i)
     point = search.program.improve(5)
@@ -227,7 +237,7 @@ def test_a_settled_point_has_one_packing_for_every_slot(tightened):
 
 def test_the_job_stays_out_without_which_most_is_earned(tightened):
     tightening, schedule = tightened
-    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    search = searching(tightening, schedule)
     program = search.program
     some = [i for i in search.jobs if not program.closed(i)][: slotwise.TRIED]
     chosen = search._least_missed(some, program.improve(2).x)
@@ -244,7 +254,7 @@ def test_the_job_stays_out_without_which_most_is_earned(tightened):
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
-    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    search = searching(tightening, schedule)
     looks, best = [0], [value_of(schedule, inst)]
 
     def left():  # seconds that pass with every question
@@ -261,11 +271,67 @@ def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     assert max(best) > best[0]  # it is not for nothing
 
 
+def test_a_search_that_comes_later_goes_on_from_the_best_decisions(tightened):
+    tightening, schedule = tightened
+    meeting = Meeting()
+    first = searching(tightening, schedule, meeting)
+    point = first.program.improve(2)
+    i = next(i for i in first.jobs if not first.program.closed(i))
+    first.program.close(i)
+    first._tell(first.program.solve()[0])
+    second = searching(tightening, schedule, meeting, seed=1)
+    assert second.program.closed(i)
+    assert second.program.lowest == first.program.lowest
+    assert second.decided == first.decided
+    assert second.program.options is first.program.options
+    assert second.program.solve()[0].value == pytest.approx(first.program.solve()[0].value)
+    first.program.open(i)
+    first._tell(point)
+    other = meeting.best
+    second._take(other, other.used)
+    assert second.program.solve()[0].value >= point.value * (1 - 1e-9)
+
+
+def test_a_search_takes_over_what_another_has_found(tightened):
+    """One that has no time for a dive ends with the decisions that were left meanwhile."""
+    tightening, schedule = tightened
+    inst = tightening.problem.inst
+    better = searching(tightening, schedule)
+    calls = iter(range(10**6))
+    better.search(lambda: 150.0 - next(calls), lambda plans: sum(p.value for p in plans.values()))
+    meeting = Meeting()
+    late = searching(tightening, schedule, meeting)
+    values = []
+
+    def found(plans):
+        values.append(sum(p.value for p in plans.values()))
+        if len(values) == 1:  # the search has begun
+            meeting.tell(better.meeting.best)
+        return values[-1]
+
+    clock = iter([10.0, 9.9, 9.9, 5.0])  # half a second is kept for the end
+    late.search(lambda: next(clock, 0.5), found)
+    assert values[-1] > value_of(schedule, inst)
+
+
+def test_searches_that_meet_keep_the_best_and_show_it_once():
+    meeting = Meeting()
+    low, high = (Decisions(value, {}, frozenset(), (), ()) for value in (1.0, 2.0))
+    meeting.tell(high)
+    meeting.tell(low)
+    assert meeting.best is high
+    assert meeting.show(100.0)
+    assert not meeting.show(100.1, 0.002)
+    assert meeting.show(100.3, 0.002)
+    assert meeting.shown == 100.3
+    assert meeting.options(lambda: {1: np.array([2])}) is meeting.options(dict)
+
+
 def test_slow_first_rounds_do_not_end_the_search_early(tightened):
     """What the end needs is measured where it was done, not expected from the first rounds."""
     tightening, schedule = tightened
     inst = tightening.problem.inst
-    search = SlotSearch(tightening.blocks, tightening.guide, schedule, np.random.default_rng(0))
+    search = searching(tightening, schedule)
     clock = [100.0, 40.0]  # the first rounds take a minute
     clock += [40.0 - 0.25 * k for k in range(1, 161)]
     asked, known = [], [value_of(schedule, inst)]

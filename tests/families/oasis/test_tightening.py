@@ -10,7 +10,13 @@ from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.optimum.certify import certify_slots
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.tightening import Tightening
+from optsched.families.oasis.optimum.prices.tightening import (
+    ALIKE,
+    CLEARLY,
+    SHARED,
+    Tightening,
+    _Packing,
+)
 from optsched.families.oasis.sources.traces import generate
 
 
@@ -46,3 +52,27 @@ def test_inequalities_tighten():
     assert guide.value.sum() == pytest.approx(tightening.bound, rel=0.1)
     assert (guide.prices[0] >= 0).all()
     assert np.isfinite(guide.prices[1]).all()
+
+
+def test_inequalities_of_other_slots_are_violated_clearly_and_new():
+    draw = np.random.default_rng(0)
+    hosted = draw.random((6, 4))
+    known = [_Packing(1, int(t), 2, draw.random(4) / 2) for t in draw.integers(0, 6, 20)]
+    found = Tightening._shared(known, hosted)
+    weights = [p.weight.tolist() for p in known]
+    there = {t: [p.weight for p in known if p.slot == t] for t in range(6)}
+    for p in found:
+        assert (p.side, p.group) == (1, 2)
+        assert p.weight.tolist() in weights
+        assert p.weight @ hosted[p.slot] >= 1 + CLEARLY
+        length = np.linalg.norm(p.weight)
+        for other in there[p.slot]:
+            assert p.weight @ other <= ALIKE * length * np.linalg.norm(other)
+        there[p.slot].append(p.weight)
+    number = np.bincount([p.slot for p in found], minlength=6)
+    assert number.max() == SHARED
+    for t in np.flatnonzero(number < SHARED):  # nothing else is violated and new
+        for p in known:
+            length = np.linalg.norm(p.weight)
+            new = all(p.weight @ w <= ALIKE * length * np.linalg.norm(w) for w in there[t])
+            assert not new or p.weight @ hosted[t] < 1 + CLEARLY

@@ -89,14 +89,14 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
     if seconds > share * progress.left():
         solve_large(inst, progress, threads=threads, seed=seed)
     elif beside:
-        search.side_by_side()
+        search.side_by_side(seconds)
     else:
         if seconds > SOON * progress.left():
             search.fill()
         search.tighten(TIGHTEN_SHARE * progress.left())
         if not progress.stop():
             progress.confirm()
-        search.improve(progress.left())
+        search.finish()
 
 
 def _branch(search: Search) -> None:

@@ -24,6 +24,7 @@ from optsched.families.oasis.optimum.prices.stepwise import on_capacity, stepwis
 from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
+from optsched.families.oasis.optimum.slotwise.meeting import Meeting
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
@@ -36,15 +37,16 @@ POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are asked, between best and 
 STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.Level`
 FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
-FIRST_ROUNDS = 4  # of tightening at least, while jobs come in
+FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
 LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
-TREE_GAIN = 1.5e-3  # the same where the tree, or the search, has to wait for it
+TREE_GAIN = 1.5e-3  # the same where the tree has to wait for it
+SEARCH_GAIN = 8e-3  # the same where a search for sets of jobs has to
 SPLITS_GAIN = 5e-4  # of the bound, by which two splits must lower it where a search may follow
 FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
 FILLING = 0.1  # of the time until first prices and a schedule stand
 BESIDE = 1000  # the number of the start of a search in the thread that has tightened
 SLOTWISE_SECONDS = 12.0  # of a search with a guide, from which on it ends slot by slot
-PACKED_SHARE = 0.15  # of such a search, before that: it soon finds little more
+PACKED_SHARE = 0.06  # of the time for both: before it, jobs go in and out, which soon finds little
 SLOTWISE_SIZE = 30_000  # jobs times slots up to which it does: there, a step ends in a second
 
 Report = Callable[[float, Callable[[], Frozen]], None]
@@ -64,6 +66,7 @@ class Search:
         self.starts = 0
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
         self.master: InteriorMaster | None = None
+        self.meeting = Meeting()
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
@@ -118,6 +121,8 @@ class Search:
             tightening.begin(stepwise_prices(self.inst, Streams(self.seed)("first prices"), stop))
         rounds = _Rounds()
         while not tightening.done and rounds.pay(span.left()) and not stop():
+            if report and self.may_go_slotwise(span.left()):
+                rounds.least = SEARCH_GAIN
             began = span.passed()
             tightening.round(self.progress.span())
             rounds.add(tightening.bound, span.passed() - began)
@@ -140,11 +145,14 @@ class Search:
             for bound in tree.grow(rest, stop):
                 proved(bound, lambda: certify_parts(self.inst, tree.root))
                 bounds.append(bound)
-                if report and self._may_go_slotwise(rest.left()) and not splits_pay(bounds):
+                if report and self.may_go_slotwise(rest.left()) and not splits_pay(bounds):
                     break  # for another search
 
-    def side_by_side(self) -> None:
-        """Tighten in one thread, and search in the others; in that one, too, when it has ended."""
+    def side_by_side(self, first: float) -> None:
+        """Tighten in one thread, and search in the others; in that one, too, when it has ended.
+
+        Before there is a guide, which is expected to take ``first`` seconds, searches are short.
+        """
         news: SimpleQueue[tuple[float, Callable[[], Frozen]]] = SimpleQueue()
         ended, guided, tight = Event(), Event(), Event()
         other = Progress(self.progress.family, self.inst, time_limit=self.progress.left(), gap=0.0)
@@ -163,9 +171,9 @@ class Search:
             guided.set()
             tight.set()
             known = self.progress.schedule
-            if known is not None and self._may_go_slotwise(span.left()):
+            if known is not None and self.may_go_slotwise(span.left()):
                 other.offer(known)
-                self.slotwise(self._area(), other, BESIDE, lambda: 0.0 if over() else span.left())
+                self.slotwise(other, BESIDE, lambda: 0.0 if over() else span.left())
 
         def listen() -> bool:
             while not news.empty():
@@ -180,9 +188,9 @@ class Search:
             try:
                 few = self.threads - 1
                 self.fill()
-                listen()
-                self.improve(self.progress.left(), threads=few, until=listen)
-                self.improve(self.progress.left(), threads=few, until=lambda: listen() and False)
+                while not (listen() or self.progress.closed()):
+                    self.improve(first, threads=few, until=listen)
+                self.finish(threads=few, until=lambda: listen() and False)
             finally:
                 ended.set()
         task.result()
@@ -235,12 +243,45 @@ class Search:
 
         It ends early when ``until`` says so, which the first thread alone asks.
         """
+
+        def search(start: int, progress: Progress, done: Callable[[], float]) -> None:
+            area = self._area(packs)
+            area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
+            area.search(progress, seed=self.seed, start=start, done=done)
+
+        self._in_threads(search, seconds, threads or self.threads, until)
+
+    def finish(self, threads: int | None = None, until: Callable[[], bool] = lambda: False) -> None:
+        """Search to the end, for sets of jobs where that pays; else, and ``until``, see above."""
+        slotwise = self.may_go_slotwise(self.progress.left())
+        share = PACKED_SHARE if slotwise else 1.0
+        self.improve(share * self.progress.left(), threads=threads, until=until)
+        seconds, known = self.progress.left(), self.progress.schedule
+        if not slotwise or known is None or self.progress.closed():
+            return
+
+        def search(start: int, progress: Progress, done: Callable[[], float]) -> None:
+            progress.offer(known)
+            self.slotwise(progress, start, lambda: (1.0 - done()) * seconds)
+
+        self._in_threads(search, seconds, threads or self.threads, until)
+
+    def _in_threads(
+        self,
+        search: Callable[[int, Progress, Callable[[], float]], None],
+        seconds: float,
+        threads: int,
+        until: Callable[[], bool],
+    ) -> None:
+        """Run searches, and report what they find.
+
+        They are told the numbers of their starts, whom to report to, and what share of the time
+        has passed.
+        """
         span = self.progress.span(seconds)
-        number = threads or self.threads
         ended = Event()
 
         def done() -> float:
-            """Return the share of the time that has passed, in this thread as in the others."""
             over = ended.is_set() or self.progress.closed()
             return 1.0 if over else span.share()
 
@@ -249,29 +290,18 @@ class Search:
                 ended.set()
             return done()
 
-        def search(start: int, progress: Progress) -> None:
-            area = self._area(packs)
-            area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
-            slotwise = self._may_go_slotwise(span.whole)
-            share = PACKED_SHARE if slotwise else 1.0
-            passed = first_done if progress is self.progress else done
-            area.search(progress, seed=self.seed, start=start, done=lambda: passed() / share)
-            if slotwise and passed() < 1.0:
-                self.slotwise(
-                    area, progress, start, lambda: 0.0 if passed() >= 1.0 else span.left()
-                )
-
-        first, self.starts = self.starts, self.starts + number
+        first, self.starts = self.starts, self.starts + threads
         family = self.progress.family
         others = [
-            Progress(family, self.inst, time_limit=span.whole, gap=0.0) for _ in range(number - 1)
+            Progress(family, self.inst, time_limit=span.whole, gap=0.0) for _ in range(threads - 1)
         ]
-        with ThreadPoolExecutor(number) as pool:
+        with ThreadPoolExecutor(threads) as pool:
             searches = [
-                pool.submit(search, first + k, other) for k, other in enumerate(others, start=1)
+                pool.submit(search, first + k, other, done)
+                for k, other in enumerate(others, start=1)
             ]
             try:
-                search(first, self.progress)
+                search(first, self.progress, first_done)
             finally:  # after Ctrl-C, too
                 ended.set()
         for found, other in zip(searches, others, strict=True):
@@ -286,19 +316,17 @@ class Search:
             spread = self.capacity.by_machine(self.prices)
         return Neighbourhood(self.inst, spread, self.guide, packs)
 
-    def _may_go_slotwise(self, seconds: float) -> bool:
+    def may_go_slotwise(self, seconds: float) -> bool:
         """Whether the search among sets of jobs makes enough steps in so many seconds."""
         size = len(self.inst.jobs) * self.inst.horizon
         return self.guide is not None and seconds >= SLOTWISE_SECONDS and size <= SLOTWISE_SIZE
 
-    def slotwise(
-        self, area: Neighbourhood, progress: Progress, start: int, left: Callable[[], float]
-    ) -> None:
+    def slotwise(self, progress: Progress, start: int, left: Callable[[], float]) -> None:
         """Search among sets of jobs, from the best schedule that ``progress`` knows."""
         assert self.guide is not None  # the caller has seen to it
-        assert isinstance(progress.schedule, OasisSchedule)  # the first search has reported one
+        assert isinstance(progress.schedule, OasisSchedule)  # and that there is one
         rng = Streams(self.seed)("slotwise", start)
-        blocks = UnitBlocks(self.inst)
+        blocks, area = UnitBlocks(self.inst), self._area()
 
         def found(plans: dict[int, Plan]) -> float:
             if plans:
@@ -306,7 +334,8 @@ class Search:
                 progress.incumbent(value, area.schedule(area.plans()))
             return -np.inf if progress.value is None else progress.value
 
-        SlotSearch(blocks, self.guide, progress.schedule, rng).search(left, found)
+        search = SlotSearch(blocks, self.guide, progress.schedule, rng, self.meeting)
+        search.search(left, found)
 
 
 def splits_pay(bounds: Sequence[float]) -> bool:
@@ -320,6 +349,7 @@ class _Rounds:
     def __init__(self) -> None:
         self.bounds: list[float] = []
         self.seconds = 0.0  # of the last round
+        self.least = TREE_GAIN  # of the bound, from the last round, where there is no time for all
 
     def add(self, bound: float, seconds: float) -> None:
         """Note a round."""
@@ -333,4 +363,4 @@ class _Rounds:
         gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
         if left > 2 * MOST_LEAVES * self.seconds:  # there is time for all of the tree
             return float(gains.max()) >= LEAST_GAIN
-        return float(gains[-1]) >= TREE_GAIN and self.seconds <= left
+        return float(gains[-1]) >= self.least and self.seconds <= left

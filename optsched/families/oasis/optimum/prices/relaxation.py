@@ -50,7 +50,12 @@ def compact_prices(
 
 
 def solve_program(
-    program: _Matrix, *, threads: int, limits: Limits, stop: Callable[[], bool] = lambda: False
+    program: _Matrix,
+    *,
+    threads: int,
+    limits: Limits,
+    stop: Callable[[], bool] = lambda: False,
+    accuracy: float = ACCURACY,
 ) -> tuple[Floats, Floats, bool]:
     """Return the duals of the rows and the columns' values, as an interior point leaves them.
 
@@ -60,7 +65,7 @@ def solve_program(
     h = solvers.highs(threads=threads, time_limit=limits["time_limit"])
     h.setOptionValue("solver", "ipm")
     h.setOptionValue("run_crossover", "off")
-    h.setOptionValue("ipm_optimality_tolerance", ACCURACY)
+    h.setOptionValue("ipm_optimality_tolerance", accuracy)
     matrices = program.matrices()
     solvers.load(h, *matrices)
     effort.spend(effort.HANDLED * WRITING * matrices[1].nnz)

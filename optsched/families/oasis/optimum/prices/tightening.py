@@ -29,6 +29,7 @@ from optsched.families.oasis.optimum.prices.patterns import (
     windowed_costs,
 )
 from optsched.families.oasis.optimum.prices.relaxation import (
+    ACCURACY,
     LEAST_JOB,
     LEAST_UTILITY,
     JobColumns,
@@ -47,6 +48,11 @@ SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
 LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
 ACTIVE = 1e-6  # an inequality of smaller dual is dropped
 REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
+FIRST_REACH = 0.4  # the same in the first round, whose prices come from elsewhere
+SHARED = 2  # packing inequalities of other slots, at most, that a slot and class has in a round
+CLEARLY = 5e-3  # such a one is violated by that, relatively
+ALIKE = 0.98  # cosine of the weights of two inequalities: one of them is enough
+ROUGH = 3e-4  # accuracy of the interior point, while inequalities come: it costs a fifth less
 CUTTING = 10_000  # steps of `packing_cut` for a job
 ROUNDS, NODES = 300, 2000  # limits of `packing_cut`, and of the search for a best pattern
 
@@ -158,7 +164,7 @@ class Tightening:
         payoffs = self._payoffs(self._on_workers(prices), self.whole)
         earned = most_earned(self.problem)
         worth = earned > LEAST_JOB * earned.sum()
-        near = np.flatnonzero(worth & (payoffs > -REACH * earned)).tolist()
+        near = np.flatnonzero(worth & (payoffs > -FIRST_REACH * earned)).tolist()
         self.jobs = set(near) or None
 
     def round(self, span: Span) -> None:
@@ -208,8 +214,9 @@ class Tightening:
         rows = self._add(program)
         for i, there in program.where.items():
             self._restrict(program, there, int(node.first[i]), int(node.last[i]))
+        accuracy = ROUGH if node is self.whole else ACCURACY
         duals, x, sound = solve_program(
-            program, threads=self.threads, limits=limits, stop=self.stop
+            program, threads=self.threads, limits=limits, stop=self.stop, accuracy=accuracy
         )
         if self.stop():  # what comes takes a second or two
             return None
@@ -368,6 +375,33 @@ class Tightening:
                 weight[weight < LEAST_WEIGHT] = 0.0
                 if weight @ hosted[t, c] > count[c] * (1 + VIOLATED):
                     found.append(_Packing(side, t, c, weight))
+            for c, n in enumerate(count.tolist()):
+                known = [p for p in self.packings + found if (p.side, p.group) == (side, c)]
+                if known:
+                    found += self._shared(known, hosted[:, c] / n)
+        return found
+
+    @staticmethod
+    def _shared(known: list[_Packing], hosted: Floats) -> list[_Packing]:
+        """Return inequalities of one slot that others violate: machines do not change.
+
+        ``hosted`` (T, I) on a machine, on average.
+        """
+        weights, place = np.unique([p.weight for p in known], axis=0, return_inverse=True)
+        direction = weights / np.linalg.norm(weights, axis=1, keepdims=True)  # (P, I)
+        alike = direction @ direction.T > ALIKE
+        new = np.ones((len(hosted), len(weights)), bool)
+        for p, k in zip(known, place.ravel().tolist(), strict=True):
+            new[p.slot] &= ~alike[k]
+        excess = hosted @ weights.T - 1.0  # (T, P)
+        found = []
+        for t in range(len(hosted)):
+            for _ in range(SHARED):
+                k = int(np.where(new[t], excess[t], 0.0).argmax())
+                if not new[t, k] or excess[t, k] < CLEARLY:
+                    break
+                found.append(_Packing(known[0].side, t, known[0].group, weights[k]))
+                new[t] &= ~alike[k]
         return found
 
     def _speeds(self, program: _Matrix, x: Floats) -> list[_Speed]:

@@ -23,11 +23,18 @@ from optsched import solvers
 from optsched.families.oasis.optimum.slotwise.slots import Slot, Slots
 from optsched.numbers.arrays import Floats, Ints
 
-MARGIN = 0.012  # of a job's work
+MARGIN = 0.008  # of a job's work
 DEAR = 3.0  # times what a job earns: what it costs to lack all of its work
 WHOLE = 0.99  # of a packing: then the slot is settled
 AT_ONCE = 5  # slots are settled in so many steps, as a rule fewer and fewer
 DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
+OPTIONS: Mapping[str, str | int | float] = {
+    # rows are shares of work and of slots, which need no scaling; runs begin where one ended
+    "presolve": "off",
+    "simplex_scale_strategy": 0,
+    "dual_simplex_cost_perturbation_multiplier": 0.0,
+    "primal_simplex_bound_perturbation_multiplier": 0.0,
+}
 USED = 1e-9  # of a packing: less is none
 STEADY = 0.5  # of the prices at which slots are packed: the part of those before
 
@@ -60,13 +67,19 @@ class SlotProgram:
             self.row[i] = rows + np.arange(c.size)  # also the numbers of x_ic
             rows += c.size
         self.count = rows
+        # the row of (i, c) in which work in a slot counts; -1 after the last option
+        self.place = np.full((jobs, slots.blocks.slots), -1, np.int64)
+        for i, c in options.items():
+            for row, last in zip(self.row[i][::-1].tolist(), c[::-1].tolist(), strict=True):
+                self.place[i, : last + 1] = row
         self.of_job = {i: rows + slots.blocks.slots + k for k, i in enumerate(options)}
         self.every = np.arange(slots.blocks.slots)
         self.packings: list[Slot] = []
         self.known: set[tuple[int, bytes, bytes]] = set()
         self.lowest = dict.fromkeys(options, 0)  # the first option that is open; beyond: none is
         self.h = solvers.highs()
-        self.h.setOptionValue("presolve", "off")
+        for name, value in OPTIONS.items():
+            self.h.setOptionValue(name, value)
         self.moved = False  # since the last solution: what is open
         self.first = 0  # column of a packing
         self.steady: Floats | None = None  # prices of work at which slots were packed last
@@ -109,14 +122,10 @@ class SlotProgram:
                 continue
             self.known.add(name)
             fresh.append(p)
-            rows, work = [np.array([self.count + p.slot])], [np.ones(1)]
-            for i, n in zip(p.jobs.tolist(), p.number.tolist(), strict=True):
-                if n and i in self.options:
-                    k = int(np.searchsorted(self.options[i], p.slot))
-                    rows.append(self.row[i][k : k + 1])
-                    work.append(np.full(rows[-1].size, -n / self.work[i]))
-            index.append(np.concatenate(rows))
-            value.append(np.concatenate(work))
+            rows = self.place[p.jobs, p.slot]
+            some = (rows >= 0) & (p.number > 0)
+            index.append(np.append(rows[some], self.count + p.slot))
+            value.append(np.append(-p.number[some] / self.work[p.jobs[some]], 1.0))
         if not fresh:
             return
         n, starts = len(fresh), np.cumsum([0, *(x.size for x in index)])
@@ -140,12 +149,7 @@ class SlotProgram:
         solvers.rerun(self.h)
         duals = np.maximum(-solvers.row_duals(self.h), 0.0)
         x = np.array(self.h.getSolution().col_value)
-        price = np.zeros((self.work.size, self.slots.blocks.slots))
-        for i, c in self.options.items():
-            begin = 0
-            for row, last in zip(self.row[i].tolist(), c.tolist(), strict=True):
-                price[i, begin : last + 1] = duals[row] / self.work[i]
-                begin = last + 1
+        price = np.where(self.place >= 0, duals[self.place], 0.0) / self.work[:, None]
         value = -float(self.h.getInfo().objective_function_value)
         return Point(value, x[: self.count], x[self.first :]), price
 
@@ -165,6 +169,10 @@ class SlotProgram:
         order = np.argsort(point.z, kind="stable")
         some = order[point.z[order] > USED]
         return {self.packings[k].slot: self.packings[k] for k in some.tolist()}
+
+    def in_use(self, point: Point) -> list[Slot]:
+        """Return all packings that are used."""
+        return [self.packings[k] for k in np.flatnonzero(point.z > USED).tolist()]
 
     def settle(self, point: Point) -> Point:
         """Give one slot after the other its packing, and the others new ones; return the end."""

@@ -4,7 +4,8 @@ It begins with a schedule. Again and again some jobs are opened: whether they ru
 complete. The linear program of `SlotProgram`, with new packings, says what can be had of all jobs
 at once, and a dive decides one thing after the other: completions are put off to where little
 completes later, and jobs that lack most stay out. If no less is earned, the decisions stay. In the
-end every slot gets one of its packings.
+end every slot gets one of its packings. Searches that run side by side go on from the best
+decisions of all.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from numpy.random import Generator
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.tightening import Guide
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
+from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
 from optsched.families.oasis.optimum.slotwise.program import Point, SlotProgram
 from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.slots import Slot, Slots
@@ -47,7 +49,7 @@ SOON, HEAT = 0.005, 0.1  # see `rounding.choose`
 STEPS = 100  # elementary ones of such a move
 ROUNDS = 20  # of packings take as long as choosing a packing for every slot
 LONGEST = 0.2  # of the time is kept for that, until it was done once
-REPORT = 0.002  # of the value: less is not put into slots before the end
+REPORT = 0.005  # of the value: less is not put into slots before the end
 
 
 class SlotSearch:
@@ -60,18 +62,33 @@ class SlotSearch:
     schedule : OasisSchedule
         Where it begins.
     rng : Generator
+    meeting : Meeting
+        With other searches, whose best decisions it takes over.
     """
 
     def __init__(
-        self, blocks: UnitBlocks, guide: Guide, schedule: OasisSchedule, rng: Generator
+        self,
+        blocks: UnitBlocks,
+        guide: Guide,
+        schedule: OasisSchedule,
+        rng: Generator,
+        meeting: Meeting,
     ) -> None:
-        self.blocks, self.rng = blocks, rng
+        self.blocks, self.rng, self.meeting = blocks, rng, meeting
         self.slots = Slots(blocks, guide.prices, rng)
         ends = _completions(schedule)
-        self.program = SlotProgram(self.slots, self._options(guide, ends))
-        self.jobs = list(self.program.options)
+        options = meeting.options(lambda: self._options(guide, ends))
+        self.program = SlotProgram(self.slots, options)
+        self.jobs = list(options)
         self.decided: set[int] = set()
         self.ending = 0.0  # seconds that a choice of packings takes, as far as is known
+        if meeting.best is None:
+            self._begin(schedule, ends)
+        else:
+            self._take(meeting.best, meeting.best.known)
+
+    def _begin(self, schedule: OasisSchedule, ends: Mapping[int, int]) -> None:
+        """Begin with a schedule, and packings at the first prices."""
         program = self.program
         for _ in range(FIRST):
             program.add(self.slots.price_some(program.every, self.slots.price, program.last, {}))
@@ -117,29 +134,47 @@ class SlotSearch:
         """
         if not self.jobs:
             return
-        known, began = found({}), left()
-        best = self.program.improve(AGAIN)
+        program, began = self.program, left()
+        self.meeting.show(found({}))
+        best, taken = program.improve(AGAIN), None
+        self._tell(best)
         self.ending = min(ROUNDS * (began - left()) / AGAIN, LONGEST * left())
         while left() > self.ending:
-            before = dict(self.program.lowest), set(self.decided)
+            before = dict(program.lowest), set(self.decided)
             for i in self._choose():
-                self.program.open(i)
+                program.open(i)
                 self.decided.discard(i)
             point = self._dive(best.value, left)
             if point is None or point.value < best.value * (1 - EQUAL):
                 self._back(*before)
             else:
                 best = point
-                if best.value > known * (1 + REPORT):
+                self._tell(best)
+                if self.meeting.show(best.value, REPORT):
                     began = left()
-                    plans = self.plans(best)
+                    found(self.plans(best))
                     self.ending = began - left()  # the first rounds may have been far slower
-                    known = max(best.value, found(plans))
-            if len(self.program.packings) > FORGET:
-                self.program.forget(KEPT)
-                best = self.program.solve()[0]
+            other = self.meeting.best
+            if other is not None and other is not taken and other.value > best.value * (1 + EQUAL):
+                self._take(other, other.used)
+                best, taken = program.solve()[0], other
+            if len(program.packings) > FORGET:
+                program.forget(KEPT)
+                best = program.solve()[0]
         if left() > 0:
-            found(self.plans(self.program.solve()[0]))
+            found(self.plans(program.solve()[0]))
+
+    def _tell(self, point: Point) -> None:
+        """Leave the decisions for others."""
+        program = self.program
+        decided, known = frozenset(self.decided), list(program.packings)
+        used = program.in_use(point)
+        self.meeting.tell(Decisions(point.value, dict(program.lowest), decided, used, known))
+
+    def _take(self, decisions: Decisions, packings: Sequence[Slot]) -> None:
+        """Go on from decisions of others."""
+        self.program.add(packings)
+        self._back(decisions.lowest, set(decisions.decided))
 
     def _choose(self) -> list[int]:
         """Draw jobs to open: as a rule, some that can run in the same slot."""

@@ -1,8 +1,4 @@
-"""What whole slots can host: packings that are priced, and those that a schedule has.
-
-Where no packing of a slot is known, one machine after the other is filled; then, or if one is
-known, some machines are filled anew, again and again.
-"""
+"""What whole slots can host: packings that are priced, and those that a schedule has."""
 
 from __future__ import annotations
 
@@ -16,8 +12,8 @@ from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.tightening import Prices
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
-from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
-from optsched.families.oasis.optimum.slotwise.refilling import Jobs, refill
+from optsched.families.oasis.optimum.slotwise.packing import Side
+from optsched.families.oasis.optimum.slotwise.pricing import Asked, Hosted, Work, price_slots
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.process import effort
 
@@ -64,11 +60,13 @@ class Slots:
         self.ratio = self.needed[np.arange(blocks.jobs), self.most] / some
         self.arrival = np.array([job.arrival for job in inst.jobs], np.int64)
         whole = [c.astype(float) for c in (arrays.worker_capacity, arrays.ps_capacity)]
-        self.sides = [
-            Side(blocks.demand[side], whole[side], blocks.capacity[side], count)
-            for side in SIDES
-            for count in [np.array([len(m) for m in blocks.classes[side]], np.int64)]
-        ]
+        count = [np.array([len(m) for m in blocks.classes[side]], np.int64) for side in SIDES]
+        self.sides = (
+            Side(blocks.demand[0], whole[0], blocks.capacity[0], count[0]),
+            Side(blocks.demand[1], whole[1], blocks.capacity[1], count[1]),
+        )
+        self.shapes = [(len(side.capacity), blocks.jobs) for side in self.sides]
+        self.work = Work(self.most, self.needed, self.ratio)
         worker, ps = prices[0], prices[1] * self.ratio[:, None]
         sizes = [
             (side.demand / np.maximum(side.kinds.max(axis=0), 1.0)).max(axis=1, initial=0.0)
@@ -83,42 +81,6 @@ class Slots:
         self.spare: Floats = SPARE * highest * sizes[0]  # (J,)
         self.turn = 0
 
-    def price_slot(self, t: int, price: Floats, last: Ints, known: Slot | None) -> Slot | None:
-        """Pack a slot at prices of work (J,), for jobs that may run up to slot ``last`` (J,)."""
-        value = price + self.spare
-        may = (self.arrival <= t) & (t <= last) & (self.most > 0) & (value > 0)
-        jobs = np.flatnonzero(may)
-        if jobs.size == 0:
-            return None
-        effort.steps(PACKING * jobs.size)
-        value, want, ratio = value[jobs], self.most[jobs], self.ratio[jobs]
-        worker, ps = sides = self._sides(jobs)
-        part = np.ascontiguousarray(self.part[:, jobs, t])
-        each = value * part[1] / np.maximum(ratio, 1e-12)
-        packing = Packing(
-            ((value * part[0])[None], each[None]),
-            np.zeros(jobs.size, np.int64),
-            np.zeros((len(worker.capacity), jobs.size), np.int16),
-            np.zeros((len(ps.capacity), jobs.size), np.int16),
-        )
-        needed = self.needed[jobs]
-        if known is None:
-            pack(want, needed, sides, bool(self.turn % 2), packing)
-        else:
-            stays = np.flatnonzero(may[known.jobs])
-            where = np.searchsorted(jobs, known.jobs[stays])
-            packing.worker[:, where] = known.hosted[0][:, stays]
-            packing.ps[:, where] = known.hosted[1][:, stays]
-        refill(Jobs(value, part, want, needed), sides, packing, MOVES, self.rng)
-        learn(value, want, ratio, sides, part)
-        self.part[:, jobs, t] = part
-        return Slot(t, jobs, packing.number, (packing.worker, packing.ps))
-
-    def _sides(self, jobs: Ints) -> tuple[Side, Side]:
-        """Return both sides for some jobs."""
-        worker, ps = (side._replace(demand=side.demand[jobs]) for side in self.sides)
-        return worker, ps
-
     def price_some(
         self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, Slot]
     ) -> list[Slot]:
@@ -127,13 +89,38 @@ class Slots:
         ``last`` (J,) are the slots up to which jobs may run.
         """
         self.turn += 1
-        found = (self.price_slot(t, price[:, t], last, known.get(t)) for t in slots.tolist())
-        return [slot for slot in found if slot is not None]
+        value = np.ascontiguousarray((price[:, slots] + self.spare[:, None]).T)
+        there = (self.arrival[None, :] <= slots[:, None]) & (slots[:, None] <= last[None, :])
+        asked = Asked(
+            slots,
+            there & (self.most > 0)[None, :] & (value > 0),
+            value,
+            np.array([t in known for t in slots.tolist()], bool),
+        )
+        effort.steps(PACKING * float(asked.may.sum()))
+        room = [np.zeros((slots.size, *shape), np.int16) for shape in self.shapes]
+        hosted = Hosted(room[0], room[1], np.zeros(value.shape, np.int64))
+        for s, t in enumerate(slots.tolist()):
+            if t in known:
+                stays = asked.may[s, known[t].jobs]
+                jobs = known[t].jobs[stays]
+                hosted.worker[s][:, jobs] = known[t].hosted[0][:, stays]
+                hosted.ps[s][:, jobs] = known[t].hosted[1][:, stays]
+        price_slots(
+            asked, self.work, self.sides, self.part, bool(self.turn % 2), MOVES, self.rng, hosted
+        )
+        out = []
+        for s, t in enumerate(slots.tolist()):
+            jobs = np.flatnonzero(asked.may[s])
+            if jobs.size:
+                both = hosted.worker[s][:, jobs], hosted.ps[s][:, jobs]
+                out.append(Slot(t, jobs, hosted.number[s, jobs], both))
+        return out
 
     def of(self, schedule: OasisSchedule) -> list[Slot]:
         """Return what the machines host in a schedule."""
-        jobs, slots = self.blocks.jobs, self.blocks.slots
-        hosted = [np.zeros((slots, len(s.capacity), jobs), np.int16) for s in self.sides]
+        slots = self.blocks.slots
+        hosted = [np.zeros((slots, *shape), np.int16) for shape in self.shapes]
         for i, job in enumerate(schedule.jobs):
             for side, entries in zip(SIDES, (job.workers, job.ps) if job else (), strict=False):
                 for t, h, n in entries:
