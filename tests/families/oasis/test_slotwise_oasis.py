@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,7 +16,6 @@ from optsched.families.oasis.optimum.prices.tightening import Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.slotwise import search as slotwise
 from optsched.families.oasis.optimum.slotwise import slots as whole_slots
-from optsched.families.oasis.optimum.slotwise import whole_jobs
 from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
 from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
 from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
@@ -26,7 +23,6 @@ from optsched.families.oasis.optimum.slotwise.refilling import Jobs, refill
 from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.slotwise.slots import Slots
-from optsched.families.oasis.optimum.slotwise.whole_jobs import jobs_out
 from optsched.families.oasis.sources.presets import generate
 from optsched.optimum import solve
 from optsched.scheduling.board import planned_jobs
@@ -253,43 +249,6 @@ def test_the_job_stays_out_without_which_most_is_earned(tightened):
         program.open(i, lowest)
     assert len(set(earned.values())) > 1
     assert earned[chosen] == pytest.approx(max(earned.values()))
-
-
-def test_a_tree_says_which_jobs_stay_out(tightened, monkeypatch):
-    """All sets of five jobs, the rest of which runs in any case, are compared with it."""
-    monkeypatch.setattr(whole_jobs, "NODES", 200)
-    tightening, schedule = tightened
-    search = searching(tightening, schedule)
-    program = search.program
-    for i in search.jobs:
-        program.open(i)
-    x = program.improve(2).x
-    share = {i: float(x[program.row[i]].sum()) for i in search.jobs}
-    some = sorted(share, key=lambda i: abs(share[i] - 0.5))[:5]
-    for i in search.jobs:
-        if share[i] < 0.99 and i not in some:
-            program.close(i)
-    root, lowest = program.solve()[0], dict(program.lowest)
-    running = [i for i in search.jobs if not program.closed(i)]
-
-    def earned(out):
-        for i in running:
-            (program.close if i in out else program.open)(i)
-            program.force(i, i not in out)
-        value = program.solve()[0].value
-        for i in running:
-            program.open(i)
-            program.force(i, False)
-        return value
-
-    best = max(earned(out) for n in range(6) for out in combinations(some, n))
-    assert 0 < best < 0.999 * root.value  # some run in part
-    found = jobs_out(program, search.jobs, root, 0.0, lambda: False)
-    assert earned(found) >= best * (1 - 0.01)
-    assert program.lowest == lowest
-    assert program.solve()[0].value == pytest.approx(root.value)  # nobody is forced any more
-    assert jobs_out(program, search.jobs, root, root.value, lambda: False) is None
-    assert jobs_out(program, search.jobs, root, 0.0, lambda: True) is None
 
 
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):

@@ -25,7 +25,7 @@ from optsched.numbers.arrays import Floats, Ints
 
 MARGIN = 0.008  # of a job's work
 DEAR = 3.0  # times what a job earns: what it costs to lack all of its work
-WHOLE = 0.99  # of a packing: then the slot is settled; of a job: then it runs
+WHOLE = 0.99  # of a packing: then the slot is settled
 AT_ONCE = 5  # slots are settled in so many steps, as a rule fewer and fewer
 DUAL, PRIMAL = 1, 4  # strategies of the simplex of HiGHS
 OPTIONS: Mapping[str, str | int | float] = {
@@ -211,11 +211,6 @@ class SlotProgram:
             self.h.changeColBounds(col, 0.0, 1.0 if k >= lowest else 0.0)
         out = lowest == self.row[i].size
         self.last[i] = -1 if out else self.options[i][-1]
-
-    def force(self, i: int, on: bool) -> None:
-        """Have job i run in any case, or no longer."""
-        self.moved = True
-        self.h.changeRowBounds(self.of_job[i], 1.0 if on else -np.inf, 1.0)
 
     def close(self, i: int) -> None:
         """Keep job i out."""

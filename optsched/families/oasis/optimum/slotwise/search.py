@@ -19,10 +19,9 @@ from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.tightening import Guide
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
-from optsched.families.oasis.optimum.slotwise.program import WHOLE, Point, SlotProgram
+from optsched.families.oasis.optimum.slotwise.program import Point, SlotProgram
 from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.slots import Slot, Slots
-from optsched.families.oasis.optimum.slotwise.whole_jobs import NONE, jobs_out
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
 from optsched.scheduling.board import Plan
@@ -36,10 +35,11 @@ OPEN = 2, 12  # jobs that are opened at a time: from, below
 NEAR = 0.7  # of the times they can run in one slot
 LATER = 0.35  # share that completes later, from which on a completion is put off
 LAST = 0.1, 0.02, 0.003  # the same for those that were put off before
+WHOLE = 0.99  # share of a job from which on it runs
 SURE = 0.9  # that no more than a tenth completes later: then all such decisions are made at once
 DECISIONS = 2  # else, a share of all
 TRIED = 3  # jobs, one of which stays out
-IN_PART = 4  # jobs that run in part, up to which a tree says which stay out
+NONE = 0.02  # share of a job below which it stays out at once
 LOSS = 0.003  # of the value, that a dive may recover from at its beginning
 PATIENCE = 5  # rounds of packings in which it has to, at its end
 KEPT, FORGET = 500, 1000  # packings after there are so many
@@ -195,13 +195,9 @@ class SlotSearch:
     def _dive(self, least: float, left: Callable[[], float]) -> Point | None:
         """Decide what is open; None if that earns less than ``least``, or takes too long."""
         program, level = self.program, 0
-
-        def ended() -> bool:
-            return left() <= self.ending
-
         point = program.improve(1)
         while True:
-            if ended() or point.value < least * (1 - LOSS):
+            if left() <= self.ending or point.value < least * (1 - LOSS):
                 return None
             share = {
                 i: float(point.x[program.row[i]].sum()) for i in self.jobs if not program.closed(i)
@@ -216,11 +212,7 @@ class SlotSearch:
                 self.decided.add(i)
             lacking = [i for i, s in share.items() if s <= WHOLE]
             if len(decisions) < 2 and lacking:
-                out: Sequence[int] | None = [i for i in lacking if share[i] < NONE]
-                if not out and len(lacking) <= IN_PART:
-                    out = jobs_out(program, self.jobs, point, least * (1 - LOSS), ended)
-                if out is None:
-                    return None
+                out = [i for i in lacking if share[i] < NONE]
                 for i in out or [self._least_missed(lacking, point.x)]:
                     program.close(i)
                     self.decided.discard(i)
