@@ -12,10 +12,12 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum import priced_search
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
+from optsched.families.oasis.optimum.prices.patterns import Knapsacks, best_patterns
 from optsched.families.oasis.optimum.prices.tightening import Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.slotwise import search as slotwise
 from optsched.families.oasis.optimum.slotwise import slots as whole_slots
+from optsched.families.oasis.optimum.slotwise.machine import empty_machines, fill, new_desk
 from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
 from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
 from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
@@ -90,6 +92,31 @@ def test_packings_fit_and_have_the_ps_that_they_need(seed):
     learn(draw.random(jobs) + 0.1, want, ratio, sides, part)
     assert (part > 0).all()
     assert (part.sum(axis=0) <= 1.01).all()
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_an_empty_machine_hosts_what_pays_most(seed):
+    """Far from its limit of nodes, the search earns as much as the other one."""
+    draw = np.random.default_rng(seed)
+    jobs = 5
+    side = side_of(draw, jobs, 4)
+    machines, desk = empty_machines(side), new_desk(jobs, 2)
+    desk.offered[:] = draw.integers(0, 4, jobs) * draw.random(jobs)
+    desk.most[:] = draw.integers(0, 6, jobs)
+    hosted = np.zeros((len(side.capacity), jobs), np.int16)
+    total = np.zeros(jobs, np.int64)
+    for h in range(len(side.capacity)):
+        fill(machines, h, desk, 100_000, hosted, total)
+    assert (hosted <= desk.most).all()
+    assert (hosted @ side.demand <= side.capacity).all()
+    assert (total == hosted.sum(axis=0)).all()
+    many = np.ones((len(side.capacity), 1))
+    best, pattern = np.empty(len(many)), np.empty(hosted.shape, np.int64)
+    limits = np.zeros(hosted.shape, np.int64), np.tile(desk.most, (len(many), 1))
+    asked = Knapsacks(many * desk.offered, side.demand, side.capacity, *limits)
+    best_patterns(asked, best, pattern, 100_000, 0)
+    assert hosted @ desk.offered == pytest.approx(best, abs=1e-12)
 
 
 def refilled(draw, sides, value, want, ratio, moves):
@@ -292,8 +319,9 @@ def test_a_search_that_comes_later_goes_on_from_the_best_decisions(tightened):
     assert second.program.solve()[0].value >= point.value * (1 - 1e-9)
 
 
-def test_a_search_takes_over_what_another_has_found(tightened):
-    """One that has no time for a dive ends with the decisions that were left meanwhile."""
+@pytest.mark.parametrize("quarter", [True, False])
+def test_a_search_takes_over_in_the_end_what_another_has_found(tightened, quarter):
+    """One that has no time for a dive has the decisions that were left meanwhile, or its own."""
     tightening, schedule = tightened
     inst = tightening.problem.inst
     better = searching(tightening, schedule)
@@ -309,9 +337,12 @@ def test_a_search_takes_over_what_another_has_found(tightened):
             meeting.tell(better.meeting.best)
         return values[-1]
 
-    clock = iter([10.0, 9.9, 9.9, 5.0])  # half a second is kept for the end
+    # no time is left for a dive, then half a second is kept for the end
+    clock = iter([10.0, 9.9, 9.9, 5.0, 0.5, 0.5 if quarter else 5.0])
     late.search(lambda: next(clock, 0.5), found)
-    assert values[-1] > value_of(schedule, inst)
+    assert (late.program.lowest == better.meeting.best.lowest) == quarter
+    if quarter:
+        assert values[-1] > value_of(schedule, inst)
 
 
 def test_searches_that_meet_keep_the_best_and_show_it_once():

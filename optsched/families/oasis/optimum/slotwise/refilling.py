@@ -12,7 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from optsched.families.oasis.optimum.prices.patterns import Knapsacks, best_patterns
+from optsched.families.oasis.optimum.slotwise.machine import (
+    Desk,
+    Empty,
+    empty_machines,
+    fill,
+    new_desk,
+)
 from optsched.families.oasis.optimum.slotwise.packing import Packing, Side
 from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
@@ -22,7 +28,7 @@ ALONE = 0.15  # of the moves leave the PS where they are; as many leave the work
 FOLLOWS = 0.7  # of its part, for a worker whose PS may follow, and for a PS
 NEVER = 1e-3  # the same where no machine is left that could host them
 NOISE = 0.1  # of what anything pays
-NODES = 100  # of the search for a machine's best pattern
+NODES = 60  # of the search for a machine's best pattern
 EQUAL = 1e-12  # payments, relatively: sums in other orders
 
 
@@ -42,14 +48,6 @@ class _State(NamedTuple):
     ps: Small  # (K, n)
     there: Ints  # (n,) workers on all machines
     served: Ints  # (n,) PS on all machines
-
-
-class _Offer(NamedTuple):
-    """What a machine is offered."""
-
-    value: Floats  # (1, n) for a worker, or for a PS
-    lower: Ints  # (1, n) zeros
-    upper: Ints  # (1, n) the most workers, or PS
 
 
 class _Emptied(NamedTuple):
@@ -88,7 +86,8 @@ def refill(
     emptied = _Emptied(
         np.empty(most, np.bool_), np.empty(most, np.int64), np.empty((most, n), np.int16)
     )
-    offer = _Offer(np.empty((1, n)), np.zeros((1, n), np.int64), np.empty((1, n), np.int64))
+    machines = empty_machines(sides[0]), empty_machines(sides[1])
+    desk = new_desk(n, sides[0].demand.shape[1])
     best = _paid(jobs, state)
     for _ in range(moves):
         draw = rng.random()
@@ -100,11 +99,11 @@ def refill(
             if emptied.of_workers[k]:
                 left_workers -= 1
                 follows = FOLLOWS if left_servers > 0 else NEVER
-                _fill_workers(jobs, sides[0], emptied.machine[k], follows, offer, rng, state)
+                _fill_workers(jobs, machines[0], emptied.machine[k], follows, desk, rng, state)
             else:
                 left_servers -= 1
                 follows = FOLLOWS if left_workers > 0 else NEVER
-                _fill_servers(jobs, sides[1], emptied.machine[k], follows, offer, rng, state)
+                _fill_servers(jobs, machines[1], emptied.machine[k], follows, desk, rng, state)
         paid = _paid(jobs, state)
         if paid >= best * (1.0 - EQUAL):
             best = paid
@@ -119,7 +118,7 @@ def _few(rng: Generator) -> int:
     return 1 + int(rng.random() * MACHINES)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _complete(jobs: Jobs, state: _State, i: int) -> int:
     """Return how many workers of job i have their PS."""
     n = min(jobs.want[i], state.there[i])
@@ -128,7 +127,7 @@ def _complete(jobs: Jobs, state: _State, i: int) -> int:
     return int(n)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _paid(jobs: Jobs, state: _State) -> float:
     total = 0.0
     for i in range(jobs.want.size):
@@ -136,7 +135,7 @@ def _paid(jobs: Jobs, state: _State) -> float:
     return total
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _empty(state: _State, workers: int, servers: int, rng: Generator, out: _Emptied) -> None:
     """Empty so many machines for workers and for PS, drawn with the order in which to fill them."""
     of_workers, machine, hosted = out
@@ -158,16 +157,17 @@ def _empty(state: _State, workers: int, servers: int, rng: Generator, out: _Empt
             hosted[k, i] = hosted[place, i]
             hosted[place, i] = side[h, i]
             total[i] -= side[h, i]
+            side[h, i] = 0
         k += 1
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _fill_workers(
     jobs: Jobs,
-    side: Side,
+    machines: Empty,
     h: int,
     follows: float,
-    offer: _Offer,
+    desk: Desk,
     rng: Generator,
     state: _State,
 ) -> None:
@@ -179,20 +179,20 @@ def _fill_workers(
             paired += 1
         pays = jobs.value[i] * (1.0 + NOISE * (rng.random() - 0.5))
         if paired > there[i]:
-            offer.value[0, i], offer.upper[0, i] = pays, paired - there[i]
+            desk.offered[i], desk.most[i] = pays, paired - there[i]
         else:
-            offer.value[0, i] = pays * jobs.part[0, i] * follows
-            offer.upper[0, i] = max(0, jobs.want[i] - there[i])
-    _fill(side, h, offer, state.worker, there)
+            desk.offered[i] = pays * jobs.part[0, i] * follows
+            desk.most[i] = max(0, jobs.want[i] - there[i])
+    fill(machines, h, desk, NODES, state.worker, there)
 
 
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _fill_servers(
     jobs: Jobs,
-    side: Side,
+    machines: Empty,
     h: int,
     follows: float,
-    offer: _Offer,
+    desk: Desk,
     rng: Generator,
     state: _State,
 ) -> None:
@@ -203,26 +203,14 @@ def _fill_servers(
         lacking = jobs.needed[i, min(jobs.want[i], there[i])] - served[i]
         pays = jobs.value[i] * jobs.want[i] / max(1, whole) * (1.0 + NOISE * (rng.random() - 0.5))
         if lacking > 0:
-            offer.value[0, i], offer.upper[0, i] = pays, lacking
+            desk.offered[i], desk.most[i] = pays, lacking
         else:
-            offer.value[0, i] = pays * jobs.part[1, i] * follows
-            offer.upper[0, i] = max(0, whole - served[i])
-    _fill(side, h, offer, state.ps, served)
+            desk.offered[i] = pays * jobs.part[1, i] * follows
+            desk.most[i] = max(0, whole - served[i])
+    fill(machines, h, desk, NODES, state.ps, served)
 
 
-@kernel(nogil=True)
-def _fill(side: Side, h: int, offer: _Offer, hosted: Small, total: Ints) -> None:
-    """Give machine h the best pattern; ``hosted`` (H, n) and ``total`` (n,) count it."""
-    best, pattern = np.empty(1), np.empty((1, total.size), np.int64)
-    room = side.capacity[h : h + 1]
-    asked = Knapsacks(offer.value, side.demand, room, offer.lower, offer.upper)
-    best_patterns(asked, best, pattern, NODES, 0)
-    for i in range(total.size):
-        hosted[h, i] = pattern[0, i]
-        total[i] += pattern[0, i]
-
-
-@kernel(nogil=True)
+@kernel(nogil=True, counted=False)
 def _restore(emptied: _Emptied, number: int, state: _State) -> None:
     """Let the machines host again what they did."""
     of_workers, machine, hosted = emptied

@@ -4,8 +4,8 @@ It begins with a schedule. Again and again some jobs are opened: whether they ru
 complete. The linear program of `SlotProgram`, with new packings, says what can be had of all jobs
 at once, and a dive decides one thing after the other: completions are put off to where little
 completes later, and jobs that lack most stay out. If no less is earned, the decisions stay. In the
-end every slot gets one of its packings. Searches that run side by side go on from the best
-decisions of all.
+end every slot gets one of its packings. Of searches that run side by side, each gets stuck
+elsewhere; in the last part of their time they go on from the best decisions of all.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ EQUAL = 1e-9  # values, relatively
 TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
 SOON, HEAT = 0.005, 0.1  # see `rounding.choose`
 STEPS = 100  # elementary ones of such a move
+SHARED = 0.25  # of the time, at its end: the best decisions of others are taken over
 ROUNDS = 20  # of packings take as long as choosing a packing for every slot
 LONGEST = 0.2  # of the time is kept for that, until it was done once
 REPORT = 0.005  # of the value: less is not put into slots before the end
@@ -63,7 +64,7 @@ class SlotSearch:
         Where it begins.
     rng : Generator
     meeting : Meeting
-        With other searches, whose best decisions it takes over.
+        With other searches, whose best decisions it takes over in the end.
     """
 
     def __init__(
@@ -135,6 +136,7 @@ class SlotSearch:
         if not self.jobs:
             return
         program, began = self.program, left()
+        whole = began
         self.meeting.show(found({}))
         best, taken = program.improve(AGAIN), None
         self._tell(best)
@@ -154,7 +156,7 @@ class SlotSearch:
                     began = left()
                     found(self.plans(best))
                     self.ending = began - left()  # the first rounds may have been far slower
-            other = self.meeting.best
+            other = self.meeting.best if left() < SHARED * whole else None
             if other is not None and other is not taken and other.value > best.value * (1 + EQUAL):
                 self._take(other, other.used)
                 best, taken = program.solve()[0], other
@@ -206,11 +208,12 @@ class SlotSearch:
             moves = {i: k for i, (k, _) in later.items() if k is not None}
             order = sorted(moves, key=lambda i: -later[i][1])
             sure = [i for i in order if later[i][1] > SURE]
-            decisions = sure or order[: max(1, len(order) // DECISIONS)]
+            lacking = [i for i, s in share.items() if s <= WHOLE]
+            # nothing is put off for a job that may stay out in the end
+            decisions = sure if sure or lacking else order[: max(1, len(order) // DECISIONS)]
             for i in decisions:
                 program.open(i, moves[i])
                 self.decided.add(i)
-            lacking = [i for i, s in share.items() if s <= WHOLE]
             if len(decisions) < 2 and lacking:
                 out = [i for i in lacking if share[i] < NONE]
                 for i in out or [self._least_missed(lacking, point.x)]:
