@@ -29,7 +29,7 @@ from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
-from optsched.problem import Frozen
+from optsched.problem import Frozen, Schedule
 from optsched.scheduling.board import Plan
 
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
@@ -67,6 +67,7 @@ class Search:
         self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
         self.master: InteriorMaster | None = None
         self.meeting = Meeting()
+        self.beginning: Schedule | None = None  # where every search among sets of jobs begins
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
@@ -170,9 +171,8 @@ class Search:
             self.tighten(span.whole, proved, over)
             guided.set()
             tight.set()
-            known = self.progress.schedule
-            if known is not None and self.may_go_slotwise(span.left()):
-                other.offer(known)
+            if self.beginning is not None and self.may_go_slotwise(span.left()):
+                other.offer(self.beginning)
                 self.slotwise(other, BESIDE, lambda: 0.0 if over() else span.left())
 
         def listen() -> bool:
@@ -259,6 +259,7 @@ class Search:
         seconds, known = self.progress.left(), self.progress.schedule
         if not slotwise or known is None or self.progress.closed():
             return
+        self.beginning = known
 
         def search(start: int, progress: Progress, done: Callable[[], float]) -> None:
             progress.offer(known)

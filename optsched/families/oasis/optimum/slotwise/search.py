@@ -83,17 +83,16 @@ class SlotSearch:
         self.jobs = list(options)
         self.decided: set[int] = set()
         self.ending = 0.0  # seconds that a choice of packings takes, as far as is known
-        if meeting.best is None:
-            self._begin(schedule, ends)
-        else:
-            self._take(meeting.best, meeting.best.known)
+        self._begin(schedule, ends)
 
     def _begin(self, schedule: OasisSchedule, ends: Mapping[int, int]) -> None:
-        """Begin with a schedule, and packings at the first prices."""
-        program = self.program
+        """Begin with a schedule, packings at the first prices, and those that others know."""
+        program, others = self.program, self.meeting.best
         for _ in range(FIRST):
             program.add(self.slots.price_some(program.every, self.slots.price, program.last, {}))
         program.add(self.slots.of(schedule))
+        if others is not None:
+            program.add(others.known)
         for i, c in program.options.items():
             if i in ends:
                 program.open(i, int(np.searchsorted(c, ends[i])))
@@ -158,7 +157,7 @@ class SlotSearch:
                     self.ending = began - left()  # the first rounds may have been far slower
             other = self.meeting.best if left() < SHARED * whole else None
             if other is not None and other is not taken and other.value > best.value * (1 + EQUAL):
-                self._take(other, other.used)
+                self._take(other)
                 best, taken = program.solve()[0], other
             if len(program.packings) > FORGET:
                 program.forget(KEPT)
@@ -173,9 +172,9 @@ class SlotSearch:
         used = program.in_use(point)
         self.meeting.tell(Decisions(point.value, dict(program.lowest), decided, used, known))
 
-    def _take(self, decisions: Decisions, packings: Sequence[Slot]) -> None:
+    def _take(self, decisions: Decisions) -> None:
         """Go on from decisions of others."""
-        self.program.add(packings)
+        self.program.add(decisions.used)
         self._back(decisions.lowest, set(decisions.decided))
 
     def _choose(self) -> list[int]:
