@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -276,6 +278,35 @@ def test_the_job_stays_out_without_which_most_is_earned(tightened):
         program.open(i, lowest)
     assert len(set(earned.values())) > 1
     assert earned[chosen] == pytest.approx(max(earned.values()))
+
+
+def test_nothing_is_put_off_for_a_job_that_may_stay_out(tightened, monkeypatch):
+    """As long as a job lacks work, others wait only for what is nearly certain."""
+    tightening, schedule = tightened
+    search = searching(tightening, schedule)
+    program, improve, points = search.program, search.program.improve, []
+
+    def noted(rounds):
+        point = improve(rounds)
+        points.append((point, dict(program.lowest)))
+        return point
+
+    for i in search.jobs:
+        program.open(i)
+    search.decided.clear()
+    monkeypatch.setattr(program, "improve", noted)
+    search._dive(0.0, lambda: 100.0)
+    lacked = 0
+    for (point, lowest), (_, after) in itertools.pairwise(points):
+        running = [i for i in search.jobs if lowest[i] < program.row[i].size]
+        if all(point.x[program.row[i]].sum() > slotwise.WHOLE for i in running):
+            continue
+        lacked += 1
+        for i in running:
+            if lowest[i] < after[i] < program.row[i].size:
+                by_then = point.x[program.row[i][: after[i] + 1]].sum()
+                assert by_then > slotwise.SURE * point.x[program.row[i]].sum()
+    assert lacked > 0
 
 
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
