@@ -152,7 +152,7 @@ def exponent(points: Sequence[tuple[float, float]]) -> float | None:
 def _sum_growth(rows: list[Row]) -> Part:
     lines, targets = [], []
     for family in dict.fromkeys(row["family"] for row in rows):
-        mine = [row for row in rows if row["family"] == family]
+        mine = sorted((r for r in rows if r["family"] == family), key=lambda row: row["jobs"])
         gap = mine[0]["gap_limit"]
         took = ", ".join(f"{row['jobs']}: {number(row['reached'])} s" for row in mine)
         power = _growth(mine)
