@@ -42,7 +42,7 @@ class Desk(NamedTuple):
     limit: Ints  # (n,) workers
     y: Ints  # (n,) workers in the branch that is being searched
     best: Ints  # (n,) workers in the best pattern
-    free: Floats  # (n + 1, R) what is left, by level
+    free: Floats  # (n + 1, R) units left, by level
     room: Floats  # (n + 1,) what is left of the surrogate resource
     earned: Floats  # (n + 1,) value so far
 
