@@ -14,7 +14,6 @@ from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.optimum import priced_search
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
-from optsched.families.oasis.optimum.prices.patterns import Knapsacks, best_patterns
 from optsched.families.oasis.optimum.prices.tightening import Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.slotwise import search as slotwise
@@ -28,6 +27,7 @@ from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.slotwise.slots import Slots
 from optsched.families.oasis.sources.presets import generate
+from optsched.numbers.patterns import Knapsacks, best_patterns
 from optsched.optimum import solve
 from optsched.scheduling.board import planned_jobs
 

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
-from optsched.families.dmlrs.optimum.prices import machine_loads
 from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
+from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
 from optsched.scheduling.board import Plan
 from optsched.scheduling.oracle.schedule import Machines
 
 SIDES = (0, 1)  # workers, PS
-LOAD_STEPS = 300  # elementary ones of a load of a machine, for every item
+NODES = 2500  # of the search for a pattern: where prices make all jobs equally dense, few are cut
 PLENTY = 1e15  # of the two stand-in resources, whose prices are those of a worker and of a PS
 
 
@@ -41,12 +41,6 @@ class UnitBlocks(NodeBlocks):
         arrays = self.inst.arrays
         demand = np.concatenate([arrays.worker_demand, arrays.ps_demand]).astype(float)
         self.demand = demand  # (2 I, R)
-        items, resources = demand.shape
-        self.scratch = machine_loads.Scratch(
-            np.empty((5, items + 1)),
-            np.empty((4, items + 1), np.int64),
-            np.empty((items + 1, resources)),
-        )
         self.room = self._rooms()  # (2 I, C)
         worth = arrays.utility.max(initial=0.0)
         self.row = np.full((2, self.jobs, self.slots, len(self.classes)), -1)
@@ -167,11 +161,10 @@ class UnitBlocks(NodeBlocks):
         ).T.copy()
         out = np.zeros(value.shape, np.int64)
         top = np.zeros(len(self.hosts))
-        hosts = machine_loads.Machines(
-            value, self.demand, self.capacity[self.host_class], self.upper
-        )
-        machine_loads.best_loads(hosts, top, out, self.scratch)
-        effort.steps(LOAD_STEPS * int(np.count_nonzero(self.upper)))
+        capacity = self.capacity[self.host_class]
+        hosts = Knapsacks(value, self.demand, capacity, self.lower, self.upper)
+        best_patterns(hosts, top, out, NODES, STEPS)
+        effort.steps(pattern_steps(self.upper))
         best[self.jobs :] = top
         worth = (value * out).sum(axis=1)  # where the search was cut short, less than ``top``
         for b in np.flatnonzero((worth > duals[self.jobs :]) & (worth > 0)).tolist():

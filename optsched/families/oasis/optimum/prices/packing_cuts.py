@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from optsched.families.oasis.optimum.prices.patterns import STEPS, Knapsacks, best_patterns
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int
 
 TINY = 1e-9

@@ -25,13 +25,8 @@ from optsched.families.oasis.certificate.slot_limits import (
     SlotNode,
     proved,
 )
-from optsched.families.oasis.optimum.prices.patterns import (
-    STEPS,
-    Knapsacks,
-    best_patterns,
-    pattern_steps,
-)
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
 from optsched.proofs.grid import sparse, to_grid
 

@@ -19,15 +19,6 @@ import numpy as np
 from optsched.engine.budget import Limits, Span
 from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlocks
 from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
-from optsched.families.oasis.optimum.prices.patterns import (
-    STEPS,
-    Knapsacks,
-    Window,
-    best_patterns,
-    pattern_steps,
-    window_steps,
-    windowed_costs,
-)
 from optsched.families.oasis.optimum.prices.relaxation import (
     ACCURACY,
     LEAST_JOB,
@@ -37,9 +28,11 @@ from optsched.families.oasis.optimum.prices.relaxation import (
     most_earned,
     solve_program,
 )
+from optsched.families.oasis.optimum.prices.windows import Window, window_steps, windowed_costs
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively

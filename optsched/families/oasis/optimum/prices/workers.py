@@ -17,19 +17,16 @@ from optsched.engine.colgen import Column, Pricing
 from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES
-from optsched.families.oasis.optimum.prices.patterns import (
-    STEPS,
-    Knapsacks,
+from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
+from optsched.families.oasis.optimum.prices.windows import (
     Window,
-    best_patterns,
-    pattern_steps,
     window_steps,
     windowed_backtrack,
     windowed_costs,
 )
-from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
 from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
 from optsched.numbers.arrays import Flags, Floats, Ints
+from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
 from optsched.scheduling.oracle.schedule import new_table
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from optsched.families.oasis.optimum.prices.patterns import Knapsacks, best_patterns
 from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
+from optsched.numbers.patterns import Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int, rooms
 
 NODES = 30  # of the search for a machine's best pattern
