@@ -135,7 +135,7 @@ class LeafBounds:
             return None
         total = 0
         for i in range(len(self.inst.jobs)):
-            payoff = self._payoff(i, limits, priced)
+            payoff = self.payoff(i, limits, priced)
             if payoff is None:
                 return None
             total += payoff
@@ -177,7 +177,7 @@ class LeafBounds:
                 total += int(self.count[c]) * self._loads[key]
         return total
 
-    def _payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
+    def payoff(self, i: int, limits: DmlrsLimits, priced: Priced) -> int | None:
         """Return what job ``i`` earns at most; None if it must complete and cannot."""
         arrival, last = self.inst.jobs[i].arrival, int(limits.last[i])
         first, never = int(limits.first[i]), bool(limits.never[i])

@@ -8,7 +8,9 @@ from collections.abc import Callable
 import numpy as np
 
 from optsched.engine.branch import Tree, TreeNode
+from optsched.engine.reserve import busy
 from optsched.engine.slot_tree import Completion, Workers
+from optsched.families.dmlrs.certificate.bound import LeafBounds
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -20,10 +22,11 @@ from optsched.families.dmlrs.certificate.format import (
     UnitPrices,
     WorkersSplit,
 )
+from optsched.families.dmlrs.certificate.limits import CapacityPriced
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.families.dmlrs.optimum.tree.nodes import Mode
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
 
 UNIT_BITS = 40  # the grid of prices per worker, at the finest
@@ -32,11 +35,33 @@ CAPACITY_BITS = 36  # the same for the price of all capacity of a class
 
 def certify_capacity(problem: CapacityBlocks, prices: Floats) -> DmlrsCertificate:
     """Certify by one set of prices on capacity."""
+    whole, bits = _on_grid(problem, prices)
+    return DmlrsCertificate.root(problem.inst, CapacityPrices.of(whole), bits)
+
+
+def check_seconds(problem: CapacityBlocks, prices: Floats, sample: int) -> float:
+    """Return about how many seconds of a processor it takes to check prices on capacity.
+
+    That depends on the prices: the less jobs earn, the more slots are looked at. So the payoffs of
+    about ``sample`` jobs are computed as the checker computes all.
+    """
+    whole, bits = _on_grid(problem, prices)
+    bounds = LeafBounds(problem.inst, bits)
+    limits, priced = bounds.unrestricted(), CapacityPriced(0, whole)
+    some = range(0, problem.jobs, max(1, problem.jobs // sample))
+    began = busy()
+    for i in some:
+        bounds.payoff(i, limits, priced)
+    return (busy() - began) * problem.jobs / max(1, len(some))
+
+
+def _on_grid(problem: CapacityBlocks, prices: Floats) -> tuple[Ints, int]:
+    """Return prices as integers, shape (T, C, R), and the bits of their grid."""
     # a demand unit may be tiny, so the grid is as fine as the largest capacity asks
     largest = max(float(problem.rhs.max(initial=1.0)), 1.0)
     bits = int(np.clip(round(math.log2(largest)) + CAPACITY_BITS, 40, 90))
     by_class = np.ascontiguousarray(prices.reshape(problem.shape).transpose(0, 2, 1))
-    return DmlrsCertificate.root(problem.inst, CapacityPrices.of(to_grid(by_class, bits)), bits)
+    return to_grid(by_class, bits), bits
 
 
 def certify_tree(problem: UnitTree | SlotTree, tree: Tree) -> DmlrsCertificate:

@@ -24,7 +24,11 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.certify import certify_capacity, certify_tree
+from optsched.families.dmlrs.optimum.certify import (
+    certify_capacity,
+    certify_tree,
+    check_seconds,
+)
 from optsched.families.dmlrs.optimum.cpsat import cpsat
 from optsched.families.dmlrs.optimum.declared import compact
 from optsched.families.dmlrs.optimum.opening import in_units
@@ -59,6 +63,9 @@ LARGE = (
 STEPS = (1e-3, 3e-3, 1e-2, 3e-2)  # lengths of a first step from prices 0, as shares of Polyak's
 JUDGED, CHECKED = 6e-4, 2e-4  # seconds for a job: of the judge; of the checker, and for a class
 MOST_KEPT = 0.5  # of the time, at most, is kept for them
+SAMPLE, FIRST_SAMPLE = 40, 1.0  # jobs whose check says how long all take; seconds from which on
+SAMPLED = 0.03  # of the time, at most, goes into that
+DEARER = 2.5  # times that, at most: few jobs take most of it, and better prices take longer
 
 
 class _Search:
@@ -71,6 +78,7 @@ class _Search:
         self.reserve = Reserve(progress, MOST_KEPT)
         self.board: SharedBoard | None = None  # of the search that is under way
         self.checking = CHECKED * len(inst.jobs) * len(self.capacity.count)
+        self.sampling = FIRST_SAMPLE  # seconds from the start when that is looked at
         self.proving = 0.0  # the same, once a bound has been found
         self.stepped: Floats | None = None  # prices from which to generate columns
         self.prices: Floats | None = None
@@ -95,6 +103,11 @@ class _Search:
         self._report(bound, prices)
 
     def _report(self, bound: float, prices: Floats) -> None:
+        began = self.progress.seconds()
+        if self.reserve.counts and began > self.sampling:
+            self.checking = DEARER * check_seconds(self.capacity, prices, SAMPLE)
+            now = self.progress.seconds()
+            self.sampling = now + (now - began) / SAMPLED
         self.proving = self.checking
         self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
 
@@ -155,6 +168,12 @@ class _Search:
             smoothing=SMOOTHING,
         )
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
+
+    def confirm(self) -> None:
+        """Check the bound now, so that the search may have all of the time that is left."""
+        if self.reserve.counts and not self.progress.stop():
+            self.progress.confirm()
+            self.proving = 0.0
 
     def unit_prices(self, problem: UnitTree | SlotTree) -> Floats:
         """Return the best prices as prices of workers and PS."""
@@ -278,6 +297,7 @@ def auto(inst: DmlrsInstance, progress: Progress, *, threads: int, seed: int) ->
         search.step()
     search.improve(min(search.short, progress.left() / 8))
     search.generate(SHARE * progress.left())
+    search.confirm()
     while not search.stop():
         search.improve(progress.left())
 
