@@ -36,13 +36,19 @@ gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-LONG = ("supervisor", "sealed", "branch", "cli", "solvers", "pictures", "run", "commands")
+LONG = ("supervisor", "sealed", "branch", "cli", "solvers", "pictures", "run", "commands", "blocks")
 """Files that take longest beside the families: most of them start processes."""
+PAGES = "tests/docs/test_blocks.py"  # each page in processes of its own, and for long
 
 
 def scope_of(nodeid: str) -> str:
-    """Return the family that a test's folder, file or parameter names, or else its file."""
+    """Return the family that a test's folder, file or parameter names, or else its file.
+
+    Pages of the documentation share nothing, and stand alone.
+    """
     file, _, test = nodeid.partition("::")
+    if file == PAGES:
+        return nodeid
     if file.startswith("tests/benchmarks"):
         return "oasis"  # what they run
     words = re.findall("[a-z]+", file + " ".join(re.findall(r"\[.*", test)))
@@ -56,7 +62,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def turn(item: pytest.Item) -> tuple[int, int, str]:
         scope = scopes[item.nodeid]
-        kind = 0 if scope in family_names() else 1 if Path(scope).stem[5:] in LONG else 2
+        file = Path(item.nodeid.partition("::")[0])
+        kind = 0 if scope in family_names() else 1 if file.stem[5:] in LONG else 2
         return kind, -sizes[scope], scope
 
     items.sort(key=turn)
