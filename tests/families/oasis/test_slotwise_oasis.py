@@ -27,9 +27,9 @@ from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.slotwise.slots import Slots
 from optsched.families.oasis.sources.presets import generate
-from optsched.numbers.patterns import Knapsacks, best_patterns
 from optsched.optimum import solve
 from optsched.scheduling.board import planned_jobs
+from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, SlotPrices
 from optsched.families.oasis.instance import OasisInstance
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.shadow import Row, Side, capacity_rows, class_name, dearest_first
 from optsched.scheduling.units import times_two_to
 

@@ -17,9 +17,9 @@ from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.oracle.request import Request
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
 from optsched.scheduling.board import Plan
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import Machines
 
 SIDES = (0, 1)  # workers, PS

@@ -6,7 +6,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int
 
 TINY = 1e-9

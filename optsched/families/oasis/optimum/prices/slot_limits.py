@@ -26,9 +26,9 @@ from optsched.families.oasis.certificate.slot_limits import (
     proved,
 )
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
 from optsched.proofs.grid import sparse, to_grid
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 
 if TYPE_CHECKING:
     from optsched.families.oasis.optimum.prices.workers import UnitBlocks

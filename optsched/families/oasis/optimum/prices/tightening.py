@@ -32,8 +32,8 @@ from optsched.families.oasis.optimum.prices.windows import Window, window_steps,
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.nodes import Node
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 
 VIOLATED = 1e-3  # a packing inequality counts if it is violated by this, relatively
 TOO_FAST = 1e-2  # the same for speed, relative to the job's work

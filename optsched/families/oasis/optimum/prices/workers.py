@@ -26,8 +26,8 @@ from optsched.families.oasis.optimum.prices.windows import (
 )
 from optsched.families.oasis.optimum.tree.nodes import Book, Host, Node
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.process import effort
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns, pattern_steps
 from optsched.scheduling.oracle.schedule import new_table
 
 NODES = 5_000_000  # of the search for a best pattern; beyond it, a bound takes its place

@@ -9,7 +9,7 @@ import numpy as np
 
 from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-from optsched.numbers.patterns import Knapsacks, best_patterns
+from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int, rooms
 
 NODES = 30  # of the search for a machine's best pattern

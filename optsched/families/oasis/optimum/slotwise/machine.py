@@ -15,7 +15,7 @@ import numpy as np
 from optsched.families.oasis.optimum.slotwise.packing import Side
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-from optsched.numbers.patterns import Items, Levels, depth_first, new_items, new_levels
+from optsched.scheduling.oracle.patterns import Items, Levels, depth_first, new_items, new_levels
 
 
 class Empty(NamedTuple):

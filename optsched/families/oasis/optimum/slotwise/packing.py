@@ -16,7 +16,7 @@ import numpy as np
 from optsched.families.oasis.optimum.search.repacking import fill_machines
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-from optsched.numbers.patterns import Knapsacks, best_patterns
+from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
 from optsched.scheduling.oracle.slots import plain_int
 
 NODES = 100  # of the search for a machine's best pattern: with few, much of a slot is lost

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from optsched.numbers.patterns import STEPS, Knapsacks, best_patterns
+from optsched.scheduling.oracle.patterns import STEPS, Knapsacks, best_patterns
 
 SEEDS = st.integers(0, 2**32 - 1)
 
