@@ -120,6 +120,11 @@ def test_many_delays_at_once(scale, decay, target):
     assert expected is None or utility.of_first(600) == expected
 
 
+@given(UTILITIES, st.integers(0, 30))
+def test_as_many_delays_as_are_asked_for(utility, slots):
+    assert utility.of_first(slots) == [utility(delay) for delay in range(slots)]
+
+
 STEEP = st.builds(
     Sigmoid,
     scale=st.floats(1e-300, 1e300),

@@ -48,7 +48,7 @@ class Sigmoid(Frozen):
         )
 
     def of_first(self, slots: int) -> list[float]:
-        """Return the utility of the delays 0..slots - 1, as a call returns them, but faster."""
+        """Return the utilities of delays 0..slots - 1, as calls do, but faster."""
         log_scale, exp, log1p = math.log(self.scale), math.exp, math.log1p
         steep = [self.decay * (delay - self.target) for delay in range(slots)]
         return [exp(log_scale - (z + log1p(exp(-z)) if z > 0 else log1p(exp(z)))) for z in steep]
@@ -85,6 +85,10 @@ class Inverse(Frozen):
         """Return the natural logarithm of the utility."""
         return math.log(self.scale) - math.log1p(delay)
 
+    def of_first(self, slots: int) -> list[float]:
+        """Return the utilities of delays 0..slots - 1."""
+        return [self.scale / delay for delay in range(1, slots + 1)]
+
     def upper(self, delay: int) -> Fraction:
         """Return the utility as a fraction."""
         return exact(self.scale) / (1 + delay)
@@ -107,6 +111,10 @@ class Constant(Frozen):
     def log(self, _delay: int) -> float:
         """Return the natural logarithm of the utility (-inf for 0)."""
         return math.log(self.value) if self.value > 0 else -math.inf
+
+    def of_first(self, slots: int) -> list[float]:
+        """Return the utilities of delays 0..slots - 1."""
+        return [self.value] * slots
 
     def upper(self, _delay: int) -> Fraction:
         """Return the utility as a fraction."""
@@ -141,6 +149,11 @@ class Table(Frozen):
         """Return the natural logarithm of the utility (-inf for 0)."""
         value = self(delay)
         return math.log(value) if value > 0 else -math.inf
+
+    def of_first(self, slots: int) -> list[float]:
+        """Return the utilities of delays 0..slots - 1."""
+        some = self.values[:slots]
+        return [*some, *[0.0] * (slots - len(some))]
 
     def upper(self, delay: int) -> Fraction:
         """Return the utility as a fraction."""

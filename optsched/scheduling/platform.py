@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self, cast
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from optsched.numbers.arrays import Floats, Ints
-from optsched.numbers.utility import Sigmoid
+from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance
 
 
@@ -104,9 +106,19 @@ def utility_table(jobs: Iterable[Any], horizon: int) -> Floats:
     listed = list(jobs)
     utility = np.zeros((len(listed), horizon))
     for i, job in enumerate(listed):
-        left = horizon - job.arrival
-        if isinstance(job.utility, Sigmoid):
-            utility[i, job.arrival :] = job.utility.of_first(left)
-        else:
-            utility[i, job.arrival :] = [job.utility(delay) for delay in range(left)]
+        utility[i, job.arrival :] = job.utility.of_first(horizon - job.arrival)
     return utility
+
+
+@dataclass(frozen=True, eq=False)
+class JobArrays(Closed):
+    """Arrays of an instance with jobs that earn by when they complete."""
+
+    inst: Any
+
+    @cached_property
+    def utility(self) -> Floats:
+        """What each job earns if it completes in each slot, 0 before its arrival; (I, T)."""
+        table = utility_table(self.inst.jobs, self.inst.horizon)
+        close(table)
+        return table

@@ -45,7 +45,6 @@ from optsched.families.dmlrs.instance_work import (
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import (
     Amount,
-    Closed,
     MachineClass,
     Units,
     ceil_multiples,
@@ -61,11 +60,11 @@ from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
 from optsched.scheduling.jobs import Totals, TrainingJob, transfer_slots
 from optsched.scheduling.platform import (
+    JobArrays,
     SlottedPlatform,
     TrainingInstance,
     check_shape,
     check_units,
-    utility_table,
 )
 
 Locality = Literal["job", "link"]
@@ -386,7 +385,7 @@ def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class DmlrsArrays(Closed):
+class DmlrsArrays(JobArrays):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 
     worker_demand: Ints  # (I, R)
@@ -396,13 +395,13 @@ class DmlrsArrays(Closed):
     classes: list[list[int]]  # machines with equal capacity
     arrival: Ints  # (I,)
     chunks: Ints  # (I,)
-    utility: Floats  # (I, T): u_i(t - a_i) if i completes in slot t, 0 before it came
 
     @classmethod
     def of(cls, inst: DmlrsInstance) -> DmlrsArrays:
         """Build the arrays of ``inst``."""
         units = inst.units_of_demands
         return cls(
+            inst,
             units.demands([job.worker_demand for job in inst.jobs]),
             units.demands([job.ps_demand for job in inst.jobs]),
             units.capacities(inst.capacity),
@@ -410,7 +409,6 @@ class DmlrsArrays(Closed):
             equal_machines(inst.capacity),
             np.array([j.arrival for j in inst.jobs], np.int64),
             np.array([j.chunks for j in inst.jobs], np.int64),
-            utility_table(inst.jobs, inst.horizon),
         )
 
 

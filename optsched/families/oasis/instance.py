@@ -29,12 +29,10 @@ from pydantic import Field, PositiveFloat, model_validator
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import (
     Amount,
-    Closed,
     MachineClass,
     Units,
     ceil_multiples,
     ceil_ratio,
-    close,
     equal_machines,
     exact,
     expand,
@@ -44,11 +42,11 @@ from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
 from optsched.scheduling.jobs import MB_PER_GBIT, Totals, TrainingJob
 from optsched.scheduling.platform import (
+    JobArrays,
     SlottedPlatform,
     TrainingInstance,
     check_shape,
     check_units,
-    utility_table,
 )
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
@@ -296,7 +294,7 @@ def demand_totals(
 
 
 @dataclass(frozen=True, eq=False)
-class OasisArrays(Closed):
+class OasisArrays(JobArrays):
     """The instance as arrays. Demands and capacities are integers in ``resources.Units``."""
 
     worker_demand: Ints  # (I, R)
@@ -310,20 +308,13 @@ class OasisArrays(Closed):
     arrival: Ints  # (I,)
     chunks: Ints  # (I,)
     work: Ints  # (I,)
-    inst: OasisInstance
-
-    @cached_property
-    def utility(self) -> Floats:
-        """What each job earns if it completes in each slot, 0 before its arrival; (I, T)."""
-        table = utility_table(self.inst.jobs, self.inst.horizon)
-        close(table)
-        return table
 
     @classmethod
     def of(cls, inst: OasisInstance) -> OasisArrays:
         """Build the arrays of ``inst``."""
         worker_units, ps_units = inst.units_of_sides
         return cls(
+            inst,
             worker_units.demands([job.worker_demand for job in inst.jobs]),
             ps_units.demands([job.ps_demand for job in inst.jobs]),
             worker_units.capacities(inst.worker_capacity),
@@ -335,7 +326,6 @@ class OasisArrays(Closed):
             np.array([j.arrival for j in inst.jobs], np.int64),
             np.array([j.chunks for j in inst.jobs], np.int64),
             np.array(inst.work, np.int64),
-            inst,
         )
 
 
