@@ -10,6 +10,7 @@ from oasis_brute import optimum, random_instance
 from oasis_twin import tiny_instance
 
 from optsched import solve
+from optsched.engine.progress import Progress
 from optsched.families.oasis.certificate import limits
 from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.format import CapacityPrices, OasisCertificate, check
@@ -167,6 +168,23 @@ def test_large_instances_have_bound_and_schedule(monkeypatch):
         assert found.value <= best * (1 + 1e-9)
         assert best <= found.certified_bound * (1 + 1e-9)
         assert found.value > 0.5 * best
+
+
+def test_the_judge_hears_of_better_schedules_only(monkeypatch):
+    """Schedules of thousands of jobs take seconds to write down and to judge."""
+    heard: list[float] = []
+
+    def incumbent(self, value, schedule):
+        heard.append(value)
+        self.judged(schedule, self.family.verify(self.instance, schedule))
+
+    monkeypatch.setattr(limits, "LARGE", 0)
+    monkeypatch.setattr(Progress, "incumbent", incumbent)
+    for seed in range(3):
+        heard.clear()
+        found = solve(random_instance(seed), effort=300)
+        assert found.value == pytest.approx(heard[-1])
+        assert all(a < b for a, b in pairwise(heard))
 
 
 def test_schedules_of_many_entries_are_judged_alike():

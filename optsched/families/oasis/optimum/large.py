@@ -70,6 +70,7 @@ class Filling:
     ) -> None:
         self.inst, self.progress, self.part = inst, progress, part
         self.reserve, self.until = Reserve(progress, MOST_KEPT), 1.0  # share of time that may pass
+        self.told = -np.inf  # the greatest value that the judge has heard of
         self.blocks = RelaxedBlocks(inst)
         self.ascent = Ascent(self.blocks, Streams(seed)("ascent"), self.stop, self.prove)
         self.board = Board(self.blocks, self.ascent.prices)
@@ -160,6 +161,9 @@ class Filling:
         return listed
 
     def report(self, plans: dict[int, Plan], value: float) -> None:
-        """Hand a schedule to the judge."""
+        """Hand a schedule to the judge, if it is better than the last one."""
+        if value <= self.told:
+            return
+        self.told = value
         jobs = planned_jobs(len(self.inst.jobs), plans, JobSchedule)
         self.progress.incumbent(value, OasisSchedule(jobs=jobs))
