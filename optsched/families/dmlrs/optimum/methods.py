@@ -24,11 +24,7 @@ from optsched.engine.progress import Progress
 from optsched.engine.reserve import Pace, Reserve
 from optsched.engine.search import short_search
 from optsched.families.dmlrs.instance import DmlrsInstance
-from optsched.families.dmlrs.optimum.certify import (
-    certify_capacity,
-    certify_tree,
-    check_seconds,
-)
+from optsched.families.dmlrs.optimum.certify import certify_capacity, certify_tree, check_seconds
 from optsched.families.dmlrs.optimum.cpsat import cpsat
 from optsched.families.dmlrs.optimum.declared import compact
 from optsched.families.dmlrs.optimum.opening import in_units
@@ -103,13 +99,13 @@ class _Search:
         self._report(bound, prices)
 
     def _report(self, bound: float, prices: Floats) -> None:
+        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
         began = self.progress.seconds()
         if self.reserve.counts and began > self.sampling:
             self.checking = DEARER * check_seconds(self.capacity, prices, SAMPLE)
             now = self.progress.seconds()
             self.sampling = now + (now - began) / SAMPLED
         self.proving = self.checking
-        self.progress.proved(bound, lambda: certify_capacity(self.capacity, prices))
 
     def checkable(self) -> bool:
         """Whether there is time to check a bound at other prices than 0."""
