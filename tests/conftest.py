@@ -1,25 +1,19 @@
-"""Who runs which test, what a test may take; Hypothesis draws the same examples every time."""
+"""Limits of time and memory for tests; Hypothesis draws the same examples in every run."""
 
 from __future__ import annotations
 
 import gc
 import os
-import re
 import signal
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 # two processes of tests share two cores: threads of theirs would wait for one another
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-
-from optsched.problem import family_names  # it loads NumPy, which reads them
 
 os.environ["OPTSCHED_CACHE"] = os.devnull  # no test finds the optima of another one
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None)
@@ -35,52 +29,6 @@ gc.set_threshold(500_000, 20, 20)  # models and compilers make many objects that
 # a hundred processes are started: they need not compile the package's modules each
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-LONG = ("supervisor", "sealed", "branch", "cli", "solvers", "pictures", "run", "commands", "blocks")
-"""Files that take longest beside the families: most of them start processes."""
-PAGES = "tests/docs/test_blocks.py"  # each page in processes of its own, and for long
-
-
-def scope_of(nodeid: str) -> str:
-    """Return the family that a test's folder, file or parameter names, or else its file.
-
-    Pages of the documentation share nothing, and stand alone.
-    """
-    file, _, test = nodeid.partition("::")
-    if file == PAGES:
-        return nodeid
-    if file.startswith("tests/benchmarks"):
-        return "oasis"  # what they run
-    words = re.findall("[a-z]+", file + " ".join(re.findall(r"\[.*", test)))
-    return next((word for word in words if word in family_names()), file)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what takes longest first: families, then processes; the small ones fill up the end."""
-    scopes = {item.nodeid: scope_of(item.nodeid) for item in items}
-    sizes = Counter(scopes.values())
-
-    def turn(item: pytest.Item) -> tuple[int, int, str]:
-        scope = scopes[item.nodeid]
-        file = Path(item.nodeid.partition("::")[0])
-        kind = 0 if scope in family_names() else 1 if file.stem[5:] in LONG else 2
-        return kind, -sizes[scope], scope
-
-    items.sort(key=turn)
-
-
-class ByFamily(LoadScopeScheduling):
-    """Gives the tests of a family to one process: the others need not compile its kernels."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return scope_of(nodeid)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFamily:
-    """Schedule tests where there are several processes."""
-    config.option.loadscopereorder = False  # they are in order, see above
-    return ByFamily(config, log)
 
 
 @pytest.fixture(autouse=True)

@@ -134,6 +134,7 @@ def test_bound_and_certificate_hold_wherever_it_is_stopped(most):
     assert certified >= best * (1 - 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", range(40))
 def test_it_goes_on_wherever_it_was_stopped(most):
     """The clock may have ended anything: what was cut short is taken up again, and closes."""

@@ -118,6 +118,7 @@ def test_a_file_that_calls_optimal_what_nothing_proves_is_rejected(made, call):
     assert "status is optimal (certified), but the gap is" in out
 
 
+@pytest.mark.slow
 def test_the_page_of_a_result(made):
     _, folder = made
     page = Page(optsched.report(folder / "r.json", folder / "p.html"))
@@ -170,6 +171,7 @@ def store(request, tmp_path_factory):
     return folder / "store", request.param
 
 
+@pytest.mark.slow
 def test_a_campaign_counts_as_closed_what_is_proved(store, tmp_path, call):
     """Whoever asks for no more than a claim is told so beside every number."""
     path, check = store

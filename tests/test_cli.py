@@ -555,6 +555,7 @@ def test_wrong_input_of_a_process(tmp_path):
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_prints_the_best_so_far(call, tmp_path):
     """Ctrl-C while the optimum is sought: exit status 130, and the best so far, in the file too."""
     hard, target = tmp_path / "hard.json", tmp_path / "result.json"

@@ -10,6 +10,8 @@ import sys
 import pytest
 from sweeps import sweep
 
+pytestmark = pytest.mark.slow
+
 OPTSCHED = [sys.executable, "-m", "optsched"]
 STARTS = [("bot", "ratio"), ("completion", "solve")]  # all families: benchmarks/first_minute.py
 

@@ -27,6 +27,8 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.process import blas, effort
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(optsched.__file__).parent
 CLOCKS = {  # who may ask the clock, of those that search
     "engine/budget",  # the one place that tells seconds from effort

@@ -6,8 +6,6 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 import optsched
 
 ROOT = Path(optsched.__file__).parent
@@ -87,40 +85,52 @@ def is_front(name: str) -> bool:
     return name.startswith("families/") and name.count("/") == 1
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if n not in ("__init__", "")])
-def test_imports_point_downwards(name):
+def objections(name: str, other: str) -> Iterator[str]:
+    """Yield what is wrong with one module importing another one."""
     own = family(name)
-    for other in package_imports(name):
-        arrow = f"{name} imports {other or 'the public API'}"
-        assert own is None or family(other) in (own, None), f"{arrow}, of another family"
-        if is_front(name):
-            continue
-        assert other or floor(name) == TOP, f"{arrow}, expected the module it means"
-        assert floor(other) <= floor(name), f"{arrow}, which lies above"
-        judging = room(other) == "proofs" and other not in GRID
-        assert room(name) in JUDGES or not judging, f"{arrow}, which is for judges alone"
-        if own is not None and WITHOUT_MODELS.intersection(name.split("/")[2:3]):
-            assert not other.startswith("models"), f"{arrow}, a formulation"
+    if own is not None and family(other) not in (own, None):
+        yield "another family"
+    if is_front(name):
+        return
+    if not other and floor(name) < TOP:
+        yield "the public API, expected the module"
+    if floor(other) > floor(name):
+        yield "a module of a higher layer"
+    if room(other) == "proofs" and other not in GRID and room(name) not in JUDGES:
+        yield "a module for feasibility checks and certificate checkers only"
+    if (
+        own is not None
+        and WITHOUT_MODELS.intersection(name.split("/")[2:3])
+        and other.startswith("models")
+    ):
+        yield "a formulation"
+    checker = room(name) in JUDGES - {"proofs"}
+    if checker and room(other) not in BOTTOM | {"families/*/instance", "proofs", room(name)}:
+        yield "a module that a checker must not share"
+    data = room(other) in BOTTOM | {"families/*/instance"} or other.endswith("/modes")
+    if name.startswith("models/") and not data:
+        yield "a module that a formulation must not use"
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if room(n) in JUDGES - {"proofs"}])
-def test_judges_know_the_instance_alone(name):
-    allowed = BOTTOM | {"families/*/instance", "proofs", room(name)}
-    for other in package_imports(name):
-        assert room(other) in allowed, f"{name} imports {other}, expected {sorted(allowed)}"
+def test_imports_point_downwards():
+    wrong = [
+        f"{name} imports {other or 'optsched'}: {what}"
+        for name in MODULES
+        if name not in ("__init__", "")
+        for other in package_imports(name)
+        for what in objections(name, other)
+    ]
+    assert not wrong
 
 
-@pytest.mark.parametrize("name", [n for n in MODULES if n.startswith("models/")])
-def test_formulations_know_the_instance_alone(name):
-    for other in package_imports(name):
-        fine = room(other) in BOTTOM | {"families/*/instance"} or other.endswith("/modes")
-        assert fine, f"{name} imports {other}, expected an instance"
-
-
-@pytest.mark.parametrize("name", [n for n in MODULES if room(n) != "solvers"])
-def test_solvers_are_reached_in_one_place(name):
-    found = {x.split(".")[0] for x in imported(MODULES[name])} & SOLVERS
-    assert not found, f"{name} imports {', '.join(sorted(found))}, expected optsched.solvers"
+def test_solvers_are_reached_in_one_place():
+    wrong = [
+        f"{name} imports {', '.join(sorted(found))}"
+        for name in MODULES
+        if room(name) != "solvers"
+        and (found := {x.split(".")[0] for x in imported(MODULES[name])} & SOLVERS)
+    ]
+    assert not wrong, "expected optsched.solvers"
 
 
 def test_the_rules_see_what_they_forbid():
@@ -129,3 +139,14 @@ def test_the_rules_see_what_they_forbid():
     assert floor("cli/app") == floor("anything/else") == TOP
     assert family("models/oasis") == family(paper) == "oasis"
     assert "families/oasis/instance" in package_imports(judge)
+    forbidden = [
+        (judge, "engine/colgen"),
+        ("families/oasis/optimum/methods", "families/bot/instance"),
+        ("engine/colgen", judge),
+        ("scheduling/board", ""),
+        (paper, "proofs/tree"),
+        (paper, "models/oasis"),
+        ("models/oasis", "families/oasis/facts"),
+    ]
+    for name, other in forbidden:
+        assert [*objections(name, other)], f"{name} imports {other}"

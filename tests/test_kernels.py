@@ -14,6 +14,8 @@ import pytest
 from optsched.numbers.kernels import kernel
 from optsched.process import clock
 
+pytestmark = pytest.mark.slow
+
 COLD = """
 import threading, time
 from optsched import get_family, solve

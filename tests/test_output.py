@@ -12,6 +12,8 @@ from optsched.problem import families, get_family
 from optsched.process import talk
 from optsched.results.result import load_schedule, save_schedule
 
+pytestmark = pytest.mark.slow
+
 WINDOW = ("--jobs", 6, "--slots", 8, "--load", 0.4)
 
 

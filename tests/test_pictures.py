@@ -34,6 +34,7 @@ def schedules(request):
     return request.param, instance, simulate(instance, POLICY[request.param]).schedule
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", sweep([14, 0, 1, 6], 1))
 def test_every_word_of_every_picture_can_be_read(schedules, count):
     family, instance, schedule = schedules
@@ -109,6 +110,7 @@ def chart(jobs, slots, end=None):
     return gantt(panels, [0] * jobs, shade="workers", number="earned")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("jobs", "labelled"), sweep([(10, True), (1000, False), (1, True), (100, True)], 2)
 )
@@ -162,6 +164,7 @@ def test_what_happens_over_time_worked_by_hand():
     assert faults(figure) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", sweep(["completion", "oasis", "dmlrs"], 2))
 def test_too_many_jobs_for_rows_are_curves(family):
     instance = get_family(family).generate("small", seed=1, jobs=ROWS + 1)

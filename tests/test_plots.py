@@ -234,6 +234,7 @@ def test_marks_of_a_logarithmic_axis_can_be_read(report, right):
     assert faults(figure) == []
 
 
+@pytest.mark.slow
 def test_long_names_and_many_policies(report):
     instance, found = report
     names = [f"my.package_of_policies:ShortestRemainingTime{k}First" for k in range(14)]

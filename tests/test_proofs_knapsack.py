@@ -53,6 +53,7 @@ def test_a_search_that_is_given_up_bounds_from_above(few, nodes, monkeypatch):
     assert exact == 60 if nodes == 10_000 else exact < 60
 
 
+@pytest.mark.slow
 @given(SEEDS)
 def test_any_multipliers_are_whole_and_not_negative(seed):
     value, most, demand, capacity = drawn(seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,21 +13,23 @@ from optsched.cli.app import app
 from optsched.problem import families, get_family
 from optsched.simulation import simulate
 
-TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+README = Path(__file__).parents[1] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
 
 
 def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
 
 
-def test_first_command_is_the_main_job_and_second_runs_the_tests():
-    first, second = blocks("sh")[:2]
-    for block in (first, second):
-        assert block.startswith("python3 -m venv ")
-        assert "pip install" in block
-    assert "optsched ratio sample" in first
-    assert "pytest" in second
-    assert '".[dev]"' in second
+def test_the_two_commands_are_targets_that_install_and_run():
+    assert blocks("sh")[:2] == ["make demo\n", "make test\n"]
+    for target, tool in (("demo", "/bin/optsched ratio sample"), ("test", "/bin/python -m pytest")):
+        call = ["make", "--dry-run", target, "VENV=nowhere", "PYTHON=python3"]
+        done = subprocess.run(call, cwd=README.parent, capture_output=True, text=True, check=True)
+        create, install, _, run = done.stdout.splitlines()
+        assert create == "python3 -m venv nowhere"
+        assert install.startswith("nowhere/bin/pip install ")
+        assert run.startswith("nowhere" + tool)
 
 
 def test_every_command_is_listed():

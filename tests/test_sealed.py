@@ -18,6 +18,8 @@ from optsched.problem import InputError, PolicyError, families, get_family
 from optsched.ratios import compare
 from optsched.simulation import simulate
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[1] / "docs"
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="guards are those of Linux")
 

@@ -22,6 +22,8 @@ from optsched.files.envelope import save_instance
 from optsched.problem import families
 from optsched.process import interrupts
 
+pytestmark = pytest.mark.slow
+
 PATIENCE = 60  # seconds; a busy machine is slow
 EARLY, LATE = (list(itertools.product(families(), [s])) for s in (1.0, 2.0))
 MOMENTS = EARLY[:2] + LATE[2:] + LATE[:2] + EARLY[2:]

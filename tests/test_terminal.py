@@ -13,6 +13,8 @@ from optsched.files.envelope import save_instance
 from optsched.problem import families, get_family
 from optsched.process import talk
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("pty")
 WORDS = re.compile(r"[^\s│┃]+")
 

@@ -19,6 +19,8 @@ from optsched.problem import get_family
 from optsched.process import talk
 from optsched.ratios import compare, name_of, turns
 
+pytestmark = pytest.mark.slow
+
 COMPILED = """
 from optsched.numbers.kernels import kernel
 

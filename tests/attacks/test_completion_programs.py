@@ -120,6 +120,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_damage_proves_no_more_than_is_true(seed, damage):

@@ -86,6 +86,7 @@ def test_a_schedule_of_several_pieces_is_no_optimum(what, tmp_path):
             assert found is None or not found.accepted
 
 
+@pytest.mark.slow
 def test_a_schedule_beyond_the_horizon_is_no_solution(tmp_path):
     inst = build(11, enforce=True)
     late = CompletionSchedule(jobs=((run(3, 10),), (run(1, 2),)))

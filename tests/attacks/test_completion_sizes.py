@@ -169,6 +169,7 @@ def test_jobs_of_any_length(slots):
     proved_rightly(inst, certificates(inst, 4, (0, 30, 60), PRICES[:5], splits), truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slots", [10**6, 10**9])
 def test_long_jobs_are_solved(slots):
     inst = build([job(3.0, float(slots)), job(5.0, 2.0)])

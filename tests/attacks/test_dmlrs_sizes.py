@@ -96,6 +96,7 @@ def certificates(inst, worths=(1.0, 7.0), bits=BITS):
             yield root(PackingPrices(together=apart, capacity=paid), grid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resources", [8192])
 def test_many_resources(resources):
     zero = (0.0,) * (resources - 1)
@@ -143,6 +144,7 @@ def test_demands_of_many_units(side, capacity):
     solved_rightly(inst, 7.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("worth", [1e-300, 7e-12, 7e9, 7e18, 1e300])
 def test_utilities_of_any_size(side, worth):

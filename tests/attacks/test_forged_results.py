@@ -89,6 +89,7 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITS)
 def test_edited_words(mine, what, tmp_path):
     path, content = mine.written(tmp_path)

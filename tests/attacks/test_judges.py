@@ -71,6 +71,7 @@ def hostile(content):
             yield path, put(content, path, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", AXES)
 @pytest.mark.parametrize("unfinished", [False, True])
 def test_judges_answer(family, unfinished, solved):

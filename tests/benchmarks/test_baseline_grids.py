@@ -5,7 +5,10 @@ import json
 
 import baseline_grids as grids
 import numpy as np
+import pytest
 from bench import RESULTS
+
+pytestmark = pytest.mark.slow
 
 
 def test_defaults_are_those_of_the_policies():

@@ -17,6 +17,8 @@ import tables
 import traces
 from sweeps import sweep
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 SIZES = ["--jobs", "4", "--slots", "6", "--machines", "8"]
 TINY = {

@@ -12,6 +12,8 @@ from campaigning import calm, write_plan
 
 from optsched.campaigns.plan import read_plan
 
+pytestmark = pytest.mark.slow
+
 
 def test_parts_are_measured_for_themselves(tmp_path):
     argv = ["--repetitions", "40", "--results", str(tmp_path), "--only"]

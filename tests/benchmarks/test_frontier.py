@@ -11,6 +11,8 @@ from patience import LONG
 
 from optsched.optimum import solve
 
+pytestmark = pytest.mark.slow
+
 
 def step(size, closed):
     return {"size": size, "closed": closed, "seconds": 1.0, "gap": 0.0}

@@ -7,6 +7,8 @@ import pytest
 from planted import WORST
 from sweeps import sweep
 
+pytestmark = pytest.mark.slow
+
 
 def measured(policy, method, evaluations):
     cell = {"policy": policy, "method": method, "seed": 0, "evaluations": evaluations}

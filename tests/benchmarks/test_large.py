@@ -13,6 +13,8 @@ from large_rows import GAPS, LADDER, cells
 from optsched.files.envelope import save_instance
 from optsched.problem import get_family
 
+pytestmark = pytest.mark.slow
+
 PARTS = ["make", *large.PARTS]
 
 

@@ -8,6 +8,8 @@ import months
 import pytest
 from bench import RESULTS
 
+pytestmark = pytest.mark.slow
+
 LOG = """; Version: 2.2
 1 0 120 7200 4 -1 -1 4 7200 -1 1 1 1 1 1 1 -1 -1
 2 1800 60 3600 2 -1 -1 2 3600 -1 1 2 1 1 1 1 -1 -1

@@ -3,6 +3,9 @@
 from pathlib import Path
 
 import papers
+import pytest
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(papers.__file__).parent.parent
 

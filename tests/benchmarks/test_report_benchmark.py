@@ -8,6 +8,8 @@ from stores import made_up
 
 from optsched.campaigns.campaign import Campaign
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_store_grows_and_its_worst_instances_stay(tmp_path):
     store = made_up(tmp_path / "store", ["a", "b"], 6)

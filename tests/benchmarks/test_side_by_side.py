@@ -11,6 +11,8 @@ import side_tasks
 
 from optsched.families.bot.instance import Application, BotInstance, Link
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).parents[2]
 SAMPLE = {
     "oracle oasis classes": ("small", {}),

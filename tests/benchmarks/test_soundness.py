@@ -11,6 +11,8 @@ from soundness_cases import AXES, Truth, case
 from optsched import solve
 from optsched.problem import Level
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("wrong_optimum", "wrong_bound", "false_level")
 
 

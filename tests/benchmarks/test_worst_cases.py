@@ -9,6 +9,8 @@ from worst_cases import CASES, FOLDER, PAGE, Stored
 from optsched.engine.progress import CLOSED
 from optsched.results.result import recheck
 
+pytestmark = pytest.mark.slow
+
 PICTURE = b"\x89PNG"
 
 

@@ -19,6 +19,8 @@ from optsched.campaigns.campaign import campaign, status
 from optsched.files.envelope import load_instance, save_instance
 from optsched.problem import get_family
 
+pytestmark = pytest.mark.slow
+
 HELPERS = Path(__file__).parents[1] / "helpers"
 PLAN = """
 [[instances]]

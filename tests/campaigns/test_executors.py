@@ -21,6 +21,8 @@ from optsched.campaigns.crews.queue import Progress
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
+pytestmark = pytest.mark.slow
+
 
 class Fragile(Executor):
     """Loses every chunk with a certain policy, as a cluster whose worker dies does."""

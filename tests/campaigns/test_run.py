@@ -22,6 +22,8 @@ from optsched.campaigns.run import part_of
 from optsched.campaigns.store import State, Store
 from optsched.problem import InputError
 
+pytestmark = pytest.mark.slow
+
 HELPERS = Path(__file__).parents[1] / "helpers"
 RUN = """
 import sys

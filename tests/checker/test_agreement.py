@@ -9,6 +9,8 @@ from sweeps import sweep
 
 from optsched.results.result import recheck
 
+pytestmark = pytest.mark.slow
+
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 
 QUICK, LONG = 15, 120  # damaged files of every result

@@ -11,6 +11,8 @@ from second_checker import RESULTS, solved
 from optsched.pages.checker import save_checker
 from optsched.results.result import recheck
 
+pytestmark = pytest.mark.slow
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 if PROGRAM is None:

@@ -112,6 +112,7 @@ def result(inst: DmlrsInstance, certificate: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", sweep([60, 1500], quick=1))
 def test_any_tree_at_any_prices(number, tmp_path):
     draw, files = random.Random(number), []

@@ -40,6 +40,7 @@ def test_policy_of_the_tutorial_runs():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", families())
 def test_example_of_the_page_on_a_family_runs(name, capsys):
     def prints(block):

@@ -50,6 +50,7 @@ def test_the_theorems_speak_of_all_fine_instances(name, policy, jobs):
         assert family.guarantee(inst, policy, prior) < 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_moves_stay_in_the_box(name):
     family, box = get_family(name), box_of(name)
@@ -74,6 +75,7 @@ def test_moves_stay_in_the_box(name):
     assert made >= {"redraw", "nudge", "drop", "add", "to_the_end", "alike", "exchange", "cross"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIZES)
 def test_what_is_outside_is_named(name):
     box = box_of(name)

@@ -80,6 +80,7 @@ def test_a_hunt_finds_more_than_its_draws(tmp_path):
     assert box.complaint(data) is None
 
 
+@pytest.mark.slow
 def test_an_own_policy_is_seen_through():
     found = hunt(own("Grudging"), evaluations=120)
     fair = hunt(BAGS, evaluations=24)

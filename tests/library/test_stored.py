@@ -15,6 +15,8 @@ from optsched.library.packs import open_library
 from optsched.library.page import generated, page_of
 from optsched.library.table import FILE, load_table
 
+pytestmark = pytest.mark.slow
+
 STORED = open_library(None)
 ALONE = """
 import sys

@@ -10,6 +10,8 @@ from stores import made_up
 import optsched
 from optsched.results.result import save_result
 
+pytestmark = pytest.mark.slow
+
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
 if PROGRAM is None:

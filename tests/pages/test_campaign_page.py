@@ -63,6 +63,7 @@ def rows_of(store, folder):
         return list(csv.DictReader(f))
 
 
+@pytest.mark.slow
 def test_means_are_those_of_the_export(both):
     store, page = both
     table = page.tables["means"]
@@ -221,6 +222,7 @@ def test_what_can_no_more_be_found_again_is_said(open_one):
     assert "its seed makes another instance by now" in page.words
 
 
+@pytest.mark.slow
 def test_the_same_store_gives_the_same_page(real, tmp_path):
     store, page = real
     again = optsched.report(store, tmp_path / "again.html")
@@ -280,6 +282,7 @@ def test_nothing_is_written_after_ctrl_c(real, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page(real, call, tmp_path):
     store, page = real
     status, out, err = call("report", store, "-o", tmp_path / "page.html")

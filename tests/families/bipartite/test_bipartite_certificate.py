@@ -198,6 +198,7 @@ def test_prices_of_a_foreign_pattern_are_allowed():
     assert check(inst, made) >= solve(inst).value
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     st.integers(0, 10_000),

@@ -67,6 +67,7 @@ def test_verify_rejects_a_value_that_the_rates_do_not_have(small, tmp_path):
     assert "rejected" in call("verify", target, status=1)
 
 
+@pytest.mark.slow
 def test_ratio_compares_all_policies(small, tmp_path):
     pictures = tmp_path / "pictures"
     found = json.loads(call("ratio", small, "--json", "--plot", pictures))

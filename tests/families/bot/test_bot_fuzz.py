@@ -169,6 +169,7 @@ def test_damaged_results(alpha, size, tmp_path):
             assert abs(log_mean_rate(alpha, inst.weights, again.value) - LOG_BEST) <= 2 * CLOSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("alpha", [alpha for alpha in ALPHAS if alpha != 100.0])
 def test_no_prices_are_below_the_optimum(alpha):
     # of platforms whose numbers span many orders of magnitude, at prices that span more

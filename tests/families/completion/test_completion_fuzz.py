@@ -131,6 +131,7 @@ def damage(what: dict[str, Any], rng: np.random.Generator, times: int) -> None:
             holder[path[-1]] = str(rng.choice(ATTRIBUTES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", sweep(range(10), 4))
 def test_no_damaged_certificate_proves_too_much(part):
     proved = refused = 0

@@ -64,6 +64,7 @@ def test_a_grid_of_single_slots_has_no_shape() -> None:
     assert (problem.part == 1.0).all()
 
 
+@pytest.mark.slow
 def test_column_generation_on_a_coarse_grid_begins_where_prices_by_time_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -158,6 +158,7 @@ def test_a_move_is_undone_or_kept(architecture, seed, moves):
     assert not area.servers.cuts.any()
 
 
+@pytest.mark.slow
 def test_fine_decimals_have_many_units():
     """More than 32 bits hold: the servers count in long numbers, and lose nothing."""
     inst = generate("mid", seed=3, jobs=12, machines=3)

@@ -133,6 +133,7 @@ def test_classes_are_as_good_as_single_servers():
         assert values[0] == pytest.approx(values[1])
 
 
+@pytest.mark.slow
 def test_the_printed_algorithm_is_never_better_and_sometimes_worse():
     inst = generate("mid", seed=0)
     cluster = Cluster(inst)

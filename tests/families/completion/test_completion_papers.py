@@ -40,6 +40,7 @@ def test_all_figures_are_here():
     assert sorted(BY_NAME) == sorted(f"completion-fig{k}" for k in range(2, 13))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sweep(BY_NAME, 4))
 def test_a_figure_in_small(name, tmp_path):
     experiment = BY_NAME[name]

@@ -49,6 +49,7 @@ def test_the_optimum_is_proved_and_no_step_more(seed):
     assert not accepts(inst, more, np.nextafter(best, math.inf))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 4, 5])
 def test_conflicts_prove_what_prices_do_not_see(seed):
     inst = tight(seed)
@@ -103,6 +104,7 @@ def standing(jobs, rng, slots):
     return np.array(runs, np.int64), choices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_a_conflict_is_never_placed(seed):
     inst = tight(seed) if seed % 3 else tiny(seed)
@@ -170,6 +172,7 @@ def test_a_search_for_a_conflict_ends_when_told(search):
         search(platform, runs, lambda: next(asked))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 4, 5])
 def test_a_run_that_leaves_states_out_says_so(seed):
     inst = tight(seed)

@@ -165,6 +165,7 @@ def test_all_threads_search_and_meet(architecture, threads, monkeypatch):
         assert {0, len(MEETINGS)} - ({0} if area is areas[-1] else set()) <= met[id(area)]
 
 
+@pytest.mark.slow
 def test_prices_are_improved_beside_the_search():
     inst = generate("mid", seed=4, jobs=15, machines=4)
     monitor = Progress(FAMILY, inst, time_limit=3.0, gap=0.0)

@@ -25,6 +25,7 @@ def judged(inst, made):
     return verify(part(inst, made), CompletionSchedule(jobs=tuple((p,) for p in made.values())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [1, 2, 3, 4])  # 3: the last span of 2 slots is short
 def test_bound_above_optimum_above_heuristics(tau):
     tight = attained = below = 0

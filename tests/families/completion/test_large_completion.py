@@ -74,6 +74,7 @@ def cheapest(inst: CompletionInstance, j: int, prices, limits) -> Fraction | Non
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_the_checker_misses_no_start(seed):
     """Of starts between two changes of prices it looks at none: none is cheaper."""
@@ -178,6 +179,7 @@ def test_jobs_wait_until_there_is_room():
 # --- the method ---
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2, 3])
 def test_what_a_large_instance_gets_is_true(seed, monkeypatch):
     """Tiny instances are solved as if they were large: the optimum is between both sides."""
@@ -195,6 +197,7 @@ def test_what_a_large_instance_gets_is_true(seed, monkeypatch):
     assert found[0].value is None or found[0].value >= best
 
 
+@pytest.mark.slow
 def test_prices_are_read_off_a_schedule(monkeypatch):
     monkeypatch.setattr(large, "LARGE", 0)
     inst = generate("small", seed=0, jobs=20)

@@ -174,6 +174,7 @@ def test_the_units_of_amounts_and_times_do_not_matter(method, amounts, times):
     assert found.value == pytest.approx(optimum(inst))
 
 
+@pytest.mark.slow
 def test_shadow_prices_say_what_one_more_unit_earns_at_most():
     inst = generate("contended", seed=0, jobs=12, slots=20, machines=3)
     found = solve(inst, method="colgen", time_limit=LONG)
@@ -199,6 +200,7 @@ def test_shadow_prices_say_what_one_more_unit_earns_at_most():
     assert better <= found.bound + paid + 1e-9
 
 
+@pytest.mark.slow
 def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
     """A job whose workers need no GPU, but whose PS do: 0 times a sum is a trap of OR-Tools."""
     inst = generate("paper", seed=9, jobs=6, slots=4, machines=4, g_unit="Mbit")
@@ -210,6 +212,7 @@ def test_cpsat_takes_workers_that_demand_nothing_of_a_resource():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("machines", "seed"), [(10, 15), (10, 2)])
 @pytest.mark.parametrize("alone", [0.0, 0.1, 60.0])
 def test_ten_jobs_are_closed_and_certified(machines, seed, alone, monkeypatch):

@@ -86,6 +86,7 @@ def rounded_up(x: Fraction) -> float:
 # -- against the definition ----------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(SEEDS, st.sampled_from(["capacity", "slots", "both"]), st.integers(0, 6))
 def test_bound_is_that_of_the_definition(seed, kind, splits):

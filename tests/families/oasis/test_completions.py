@@ -47,6 +47,7 @@ def crowded():
     return inst, *grown(inst, 4, 6)  # after three rounds, a part has jobs that cannot all complete
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(16))
 def test_bounds_are_valid_and_certified(seed):
     inst = random_instance(seed)
@@ -61,6 +62,7 @@ def test_bounds_are_valid_and_certified(seed):
     assert certified == pytest.approx(tree.bound, rel=1e-6, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_splits_lower_the_bound(crowded):
     inst, tree, bounds = crowded
     assert len(bounds) == 7
@@ -111,6 +113,7 @@ def test_without_time_nothing_is_split(crowded):
     assert check(inst, certify_parts(inst, tree.root)) == pytest.approx(tree.bound, rel=LOADS)
 
 
+@pytest.mark.slow
 def test_auto_grows_a_tree_where_the_instance_is_large(crowded, monkeypatch):
     inst, _, bounds = crowded
     monkeypatch.setattr(reference, "SMALL", 0)

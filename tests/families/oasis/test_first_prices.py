@@ -30,6 +30,7 @@ def prices_of(problem, stop=lambda: False):
     return stepwise_prices(problem.inst, np.random.default_rng(0), stop)
 
 
+@pytest.mark.slow
 def test_they_are_about_as_good_as_those_of_the_program(crowded):
     prices = prices_of(crowded)
     assert prices.shape == crowded.rhs.shape

@@ -158,6 +158,7 @@ def test_the_best_payoff_is_found_with_few_looks():
         assert best <= found <= best * (1 + 2**-20)
 
 
+@pytest.mark.slow
 def test_large_instances_have_bound_and_schedule(monkeypatch):
     monkeypatch.setattr(limits, "LARGE", 0)
     for seed in range(3):
@@ -170,6 +171,7 @@ def test_large_instances_have_bound_and_schedule(monkeypatch):
         assert found.value > 0.5 * best
 
 
+@pytest.mark.slow
 def test_the_judge_hears_of_better_schedules_only(monkeypatch):
     """Schedules of thousands of jobs take seconds to write down and to judge."""
     heard: list[float] = []

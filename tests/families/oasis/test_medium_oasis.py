@@ -12,6 +12,8 @@ from optsched.families.oasis.optimum import methods
 from optsched.families.oasis.sources.presets import generate
 from optsched.optimum import solve
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_where_there_is_no_time_for_a_program_prices_come_in_small_steps(threads, monkeypatch):

@@ -70,6 +70,7 @@ def assert_fits(packing, sides):
         assert (hosted @ side.demand <= side.capacity).all()
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(deadline=None)
 def test_packings_fit_and_have_the_ps_that_they_need(seed):
@@ -139,6 +140,7 @@ def refilled(draw, sides, value, want, ratio, moves):
     return before, packing, needed
 
 
+@pytest.mark.slow
 @given(SEEDS)
 @settings(deadline=None)
 def test_machines_filled_anew_fit_and_pay_no_less(seed):
@@ -171,6 +173,7 @@ def test_machines_filled_anew_host_workers_and_their_ps():
     assert after > 1.03 * before
 
 
+@pytest.mark.slow
 def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
     monkeypatch.setattr(whole_slots, "MOVES", 0)
     tightening, schedule = tightened
@@ -309,6 +312,7 @@ def test_nothing_is_put_off_for_a_job_that_may_stay_out(tightened, monkeypatch):
     assert lacked > 0
 
 
+@pytest.mark.slow
 def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
@@ -348,6 +352,7 @@ def test_a_search_that_comes_later_begins_anew_with_known_packings(tightened):
     assert second.program.solve()[0].value >= meeting.best.value * (1 - 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quarter", [True, False])
 def test_a_search_takes_over_in_the_end_what_another_has_found(tightened, quarter):
     """One that has no time for a dive has the decisions that were left meanwhile, or its own."""
@@ -387,6 +392,7 @@ def test_searches_that_meet_keep_the_best_and_show_it_once():
     assert meeting.options(lambda: {1: np.array([2])}) is meeting.options(dict)
 
 
+@pytest.mark.slow
 def test_slow_first_rounds_do_not_end_the_search_early(tightened):
     """What the end needs is measured where it was done, not expected from the first rounds."""
     tightening, schedule = tightened
@@ -433,6 +439,7 @@ def test_packings_are_chosen_so_that_little_is_lost(seed):
     assert lost < 0.2
 
 
+@pytest.mark.slow
 def test_two_threads_tighten_and_search_side_by_side(monkeypatch):
     monkeypatch.setattr(priced_search, "SLOTWISE_SECONDS", 1.0)
     inst = generate("earnable", seed=3, jobs=60, slots=40, machines=20)
