@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from optsched.files.envelope import load_instance
+from optsched.files.disk import read_limited
+from optsched.files.envelope import LARGEST, load_instance
 from optsched.problem import Family, InputError, Instance, Schedule, Window, family_of, get_family
 from optsched.process import talk
 
+OBJECT = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
+LIST_OF_JOBS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 SAMPLE = "sample"  # this word, instead of a file, is the trace that comes with the package
 
 
@@ -22,7 +26,7 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
     InputError
         The file is malformed; one line says where, what is there and what would be right.
     """
-    if source.name.endswith(".json"):
+    if is_instance(source):
         if window != Window():
             raise InputError(
                 f"{source}: is an instance file, the options of a trace mean nothing for it"
@@ -40,6 +44,22 @@ def open_input(source: Path, family: str, window: Window) -> Instance:
         return made.open_trace(source, window)
 
 
+def is_instance(source: Path) -> bool:
+    """Return whether a file is an instance or a result, not a trace; of JSON, by what it holds.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    if not source.name.endswith(".json"):
+        return False
+    text = read_limited(source, LARGEST)
+    if LIST_OF_JOBS.match(text):
+        return False
+    return not OBJECT.match(text) or b'"kind"' in text
+
+
 REAL = "what your cluster did"  # a row of the table
 
 
@@ -48,7 +68,7 @@ def recorded(source: Path, window: Window, instance: Instance) -> dict[str, Sche
 
     What of it does not fit the model is left out, and said; so is a trace without starts.
     """
-    if source.name.endswith(".json"):
+    if is_instance(source):
         return {}
     family = family_of(instance)
     with talk.hushed():  # what there is to say of the list was said when it became an instance

@@ -1,7 +1,7 @@
 """Bytes to and from the disk: written whole or not at all, read up to a size.
 
 What is no plain file is never replaced (a device, a pipe, the output of this process: they are
-written to), and never read: it may not end.
+written to), and never read: it may not end. As a file to write, "-" is the output of this process.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from optsched.process import lastwords
 
 SKIP_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 AS_IT_IS = getattr(os, "O_BINARY", 0)
+STDOUT = Path("-")
 
 
 def write_whole(path: Path, text: str | bytes, *, like: Path | None = None) -> None:
@@ -100,8 +101,18 @@ def is_stream(path: Path) -> bool:
         return False
 
 
+def is_stdout(path: Path) -> bool:
+    """Return whether ``path`` is the standard output of this process, or "-", which stands for it.
+
+    Nothing else should be printed there.
+    """
+    return _is_own(path, sys.stdout)
+
+
 def _is_own(path: Path, own: Any) -> bool:
     """Return whether ``path`` is what this process prints to."""
+    if path == STDOUT:
+        return own is sys.stdout
     try:
         return os.path.samestat(path.stat(), os.fstat(own.fileno()))
     except (OSError, ValueError, AttributeError):  # it is not there, or nothing of the system's
@@ -125,6 +136,8 @@ def writable(path: Path) -> Path:
     InputError
         It cannot; the message says why.
     """
+    if path == STDOUT:
+        return path
     with _writing(path):
         if not path.parent.is_dir():
             raise InputError(f"{path}: cannot be written: there is no folder {path.parent}")

@@ -135,6 +135,11 @@ def open_library(folder: Path | None) -> Library:
     """
     place = Path(optsched.__file__).parents[1] / "benchmarks" / "instances"
     found = Library(place if folder is None else folder)
+    if folder is None and not found.packs:
+        raise InputError(
+            "the library is not installed with the package, expected --library FOLDER, the folder "
+            "benchmarks/instances of a copy of the repository"
+        )
     if not found.packs:
         raise InputError(
             f"{found.folder}: holds no packs (FAMILY/*{SUFFIX}), expected the folder "

@@ -172,7 +172,8 @@ class Asked:
             np.array(x, dtype=np.float64) for x in (self.arrival, self.slots, self.amount)
         )
         ran = np.clip(edges[:, None] - arrival, 0.0, slots)  # (E, I)
-        load: Floats = np.diff(ran @ amount) / (np.diff(edges) * (self.whole or np.nan))
+        # of each job alone: differences of totals may be below 0
+        load: Floats = np.diff(ran, axis=0) @ amount / (np.diff(edges) * (self.whole or np.nan))
         return load
 
     def tenths(self, horizon: int) -> list[float]:

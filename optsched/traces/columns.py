@@ -11,7 +11,8 @@ import pandas as pd
 
 from optsched.numbers.arrays import Flags, Floats
 from optsched.problem import InputError
-from optsched.traces.lines import MOST_ROWS, Row, read_csv
+from optsched.process import talk
+from optsched.traces.lines import MOST_ROWS, Row, is_number, read_csv, separator
 
 SECONDS = 1e11  # above any date in Unix time
 AMOUNT = 1e9
@@ -47,17 +48,26 @@ class Number:
 
 
 TASKS = Number("tasks at once", low=1, high=1e6, whole=True)
-RUN = Number("seconds")
+RUN = Number("seconds", may_be_empty=True)
 SUBMIT = Number("seconds", high=SECONDS)
 DEMAND = Number("of one task", may_be_empty=True)
 BEGIN = Number("seconds", high=SECONDS, may_be_empty=True)
+UNKNOWN = ("", "None", "Unknown")  # of a date
+DATE = r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d|$)"  # how a date in ISO 8601 begins
 
 
 class Columns:
-    """The columns of a file by name, as text, with the line that every row comes from."""
+    """The columns of a file by name, as text, with the line that every row comes from.
 
-    def __init__(self, path: Path, names: Sequence[str], rows: Iterable[Row]) -> None:
+    It notes which columns are read, so that the others can be reported.
+    """
+
+    def __init__(
+        self, path: Path, names: Sequence[str], rows: Iterable[Row], *, comma: bool = False
+    ) -> None:
         self.path = path
+        self.comma = comma  # decimal commas are allowed
+        self.read: set[str] = set()
         self.line: list[int] = []
         self.cells: dict[str, list[str]] = {name: [] for name in names}
         columns = list(self.cells.values())
@@ -79,10 +89,12 @@ class Columns:
 
     def text(self, name: str) -> list[str]:
         """Return a column as it is written; nothing in any row where there is none."""
+        self.read.add(name)
         return self.cells.get(name) or [""] * len(self)
 
     def names(self, column: str = "") -> list[str]:
         """Return a column of names; where there is none, the line of every row."""
+        self.read.add(column)
         return self.cells.get(column) or [f"line {line}" for line in self.line]
 
     def numbers(self, name: str, rule: Number) -> Floats:
@@ -93,21 +105,64 @@ class Columns:
         InputError
             A field is no number, or outside the rule; the first such row is named.
         """
+        self.read.add(name)
         cells = pd.Series(self.cells[name], dtype=object)
-        numbers = pd.to_numeric(cells, errors="coerce").to_numpy(dtype=np.float64)
-        bad = rule.wrong(numbers)
+        written, both = cells, np.zeros(len(cells), dtype=np.bool_)
+        if self.comma and (with_comma := cells.str.contains(",", regex=False)).any():
+            both = cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)  # thousands?
+            written = cells.where(~with_comma, cells.str.replace(",", ".", n=1, regex=False))
+        numbers = pd.to_numeric(written, errors="coerce").to_numpy(dtype=np.float64)
+        bad = rule.wrong(numbers) | both
         if rule.may_be_empty:
             bad &= (cells != "").to_numpy(dtype=np.bool_)
         self.refuse(name, bad, str(rule))
         return numbers
 
-    def times(self, name: str) -> tuple[pd.Series[pd.Timestamp], Floats]:
-        """Return a column of dates, and the seconds since the first of them."""
-        stamps = pd.to_datetime(
-            pd.Series(self.cells[name], dtype=object), format="%Y-%m-%d %H:%M:%S", errors="coerce"
-        )
-        self.refuse(name, stamps.isna().to_numpy(), "a date such as 2017-10-09 07:01:55")
-        return stamps, np.asarray((stamps - stamps.min()).dt.total_seconds(), dtype=np.float64)
+    def times(
+        self, *names: str, rules: Sequence[Number] = (SUBMIT,)
+    ) -> tuple[pd.Timestamp | None, list[Floats]]:
+        """Return columns of times, in seconds of one clock, and the date at which it is 0.
+
+        Parameters
+        ----------
+        *names : str
+            Columns of numbers, or of dates in ISO 8601, with or without fractions and time zones;
+            which, the first field of the first column says.
+        rules : sequence of Number
+            Of each column; where it may be empty, a date may be unknown.
+
+        Returns
+        -------
+        Timestamp or None
+            In the time zone of the first row; None if the columns hold numbers.
+        list of arrays
+        """
+        first = next((text for text in self.cells[names[0]] if text not in UNKNOWN), "0")
+        if is_number(first):
+            return None, [self.numbers(n, rule) for n, rule in zip(names, rules, strict=True)]
+        dates = [self._dates(name, rule) for name, rule in zip(names, rules, strict=True)]
+        origin = dates[0].min()
+        local = pd.Timestamp(first).utcoffset() or pd.Timedelta(0)
+        return origin.tz_localize(None) + local, [
+            np.asarray((d - origin).dt.total_seconds(), dtype=np.float64) for d in dates
+        ]
+
+    def _dates(self, name: str, rule: Number) -> pd.Series[pd.Timestamp]:
+        self.read.add(name)
+        cells = pd.Series(self.cells[name], dtype=object)
+        known = cells.mask(~cells.str.match(DATE))
+        dates = pd.to_datetime(known, format="ISO8601", utc=True, errors="coerce")
+        bad = dates.isna()
+        if rule.may_be_empty:
+            bad &= ~cells.isin(UNKNOWN)
+        self.refuse(name, bad.to_numpy(), "a date such as 2017-10-09 07:01:55")
+        return dates
+
+    def tell_unread(self, kind: str, known: Sequence[str] = ()) -> None:
+        """Report columns that nobody has read, but for ``known``, which say nothing new."""
+        unread = [name for name in self.cells if name and name not in {*self.read, *known}]
+        if unread:
+            talk.remark(f"{self.path} ({kind}): columns that are not used: {', '.join(unread)}")
 
     def refuse(self, name: str, bad: Flags, expected: str) -> None:
         """Report the first row where ``bad`` holds, if any."""
@@ -119,21 +174,24 @@ class Columns:
             )
 
 
-def read_columns(path: Path, names: Sequence[str]) -> Columns:
-    """Read a comma-separated file whose header is known."""
+def read_columns(
+    path: Path,
+    names: Sequence[str],
+    *,
+    headless: bool = False,
+    skip: tuple[str, str] | None = None,
+) -> Columns:
+    """Read a table in text whose columns are known; between semicolons, commas may be decimal.
+
+    With ``skip`` (a column, a text), rows whose column holds the text are left out.
+    """
     rows = read_csv(path)
-    next(rows)
-    return Columns(path, names, rows)
-
-
-def must_be_known(columns: Columns, needed: Sequence[str], optional: Sequence[str]) -> None:
-    """Refuse a column that nobody reads."""
-    unknown = [n for n in columns.cells if n not in (*needed, *optional)]
-    if unknown:
-        raise InputError(
-            f"{columns.path}, line 1: unknown column {unknown[0]!r}, expected {', '.join(needed)} "
-            f"and if you like {', '.join(optional)}"
-        )
+    if not headless:
+        next(rows)
+    if skip is not None:
+        k, text = [*names].index(skip[0]), skip[1]
+        rows = (row for row in rows if text not in row.fields[k])
+    return Columns(path, names, rows, comma=separator(path) == ";")
 
 
 def shown(text: str) -> str:
@@ -148,7 +206,10 @@ def missing_columns(
     kind, needed = max(formats.items(), key=lambda f: len({*f[1]} & {*names}) / len(f[1]))
     lacking = [n for n in needed if n not in names]
     if len(lacking) == len(needed):
-        known = "; ".join(f"{k}: {', '.join(v)}" for k, v in formats.items())
+        *others, own = formats
+        known = f"{own}: {', '.join(formats[own])}" + (
+            f"; or {', '.join(others)}" if others else ""
+        )
         return InputError(
             f"{path}, line 1: has the columns {shown(', '.join(names))}, expected those of one "
             f"format ({known})"

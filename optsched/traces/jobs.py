@@ -20,10 +20,7 @@ The table has one row per job, in the order of submission (equal times: the orde
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from operator import methodcaller
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,17 +31,15 @@ from optsched.traces.columns import (
     BEGIN,
     DEMAND,
     RUN,
-    SECONDS,
     SUBMIT,
     TASKS,
     Columns,
     Number,
-    missing_columns,
-    must_be_known,
     read_columns,
 )
-from optsched.traces.formats import inventories, philly, training
-from optsched.traces.lines import Row, header, read_fields
+from optsched.traces.formats import batsim, inventories, philly, slurm, swf, training
+from optsched.traces.formats.declared import Format, Table, recognized
+from optsched.traces.lines import begins, first_row
 
 COLUMNS = (
     *("name", "submit_seconds", "start_seconds", "run_seconds", "tasks"),
@@ -52,32 +47,39 @@ COLUMNS = (
 )
 MISSING = {"user": "", "model": ""}
 
-PHILLY = ("timestamp", "duration", "num_gpus")
-PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-POD_TIMES = ("creation_time", "deletion_time", "scheduled_time")
-OWN = ("submit_seconds", "run_seconds", "tasks")
-OWN_OPTIONAL = ("name", "start_seconds", "gpu", "cpu", "memory_gb", "user")
+TIMES = {"submit_seconds": SUBMIT, "start_seconds": BEGIN, "end_seconds": BEGIN}
+RULES = {
+    "run_seconds": RUN,
+    "tasks": TASKS,
+    "gpu": DEMAND,
+    "cpu": DEMAND,
+    "memory_gb": DEMAND,
+    "steps": Number("mini-batches", low=1, high=1e15, whole=True),
+}
+OWN = Format(
+    "own jobs",
+    needed=("submit_seconds", "run_seconds", "tasks"),
+    columns={name: name for name in COLUMNS if name not in ("model", "steps")},
+)
+FORMATS = (*training.FORMATS, slurm.FORMAT, OWN)
 MACHINE_HEADS = (
     {"sn", "cpu_milli"},
     {"cpu", "memory_gb", "gpu", "count"},
     {*philly.NODES},
-    *(set(needed) for needed, _ in inventories.READERS.values()),
+    *({*form.needed} for form in inventories.FORMATS),
 )
-
-Table = dict[str, Any]
 
 
 def read_jobs(path: Path | str) -> pd.DataFrame:
-    """Read a list of jobs; the format is known by its name (SWF) or its header.
+    """Read a list of jobs; the format is known by its name (SWF), its columns, or as JSON.
 
     A file may hold several lists, each with a clock of its own; then the first is read, and said.
 
     Parameters
     ----------
     path : path
-        ``*.swf``; Philly's ``cluster_job_log``, or ``timestamp,duration,num_gpus,...``; Alibaba's
-        ``openb_pod_list_*.csv``; those of `optsched.traces.formats.training`; or one's own
-        ``submit_seconds,run_seconds,tasks,...``. Plain or gzip.
+        ``*.swf``; JSON as of Philly's ``cluster_job_log`` or Batsim's workloads; or a table in text
+        with the columns of one of `FORMATS`. Plain or gzip.
 
     Returns
     -------
@@ -91,22 +93,56 @@ def read_jobs(path: Path | str) -> pd.DataFrame:
         be right.
     """
     path = Path(path)
-    if is_swf(path):
-        return _finished(path, "SWF", *_swf(path))
+    if swf.is_swf(path):
+        return _finished(path, "SWF", swf.read_swf(path), None)
     if philly.is_log(path):
         return _finished(path, "Philly log", *philly.log(path))
-    names = header(path)
-    for kind, (needed, read) in READERS.items():
-        if {*needed} <= {*names}:
-            return _finished(path, kind, *read(read_columns(path, names)))
-    if any(heads <= {*names} for heads in MACHINE_HEADS):
-        raise InputError(f"{path}: is a list of machines, expected a list of jobs")
-    raise missing_columns(path, names, {kind: needed for kind, (needed, _) in READERS.items()})
+    if batsim.is_workload(path):
+        return _finished(path, "Batsim workload", batsim.read_workload(path), None)
+    form, columns = _opened(path)
+    table, start = _listed(form, columns)
+    columns.tell_unread(form.name, form.implied)
+    return _finished(path, form.name, table, start)
 
 
-def is_swf(path: Path) -> bool:
-    """Whether ``path`` names a log in the Standard Workload Format."""
-    return path.name.lower().removesuffix(".gz").endswith(".swf")
+def has_columns(path: Path) -> bool:
+    """Whether ``path`` is a table in text with a header: neither SWF nor JSON."""
+    return not swf.is_swf(path) and begins(path) not in (b"[", b"{")
+
+
+def _opened(path: Path) -> tuple[Format, Columns]:
+    """Return the format of a list, and what it holds."""
+    first = first_row(path).fields
+    for form in FORMATS:
+        if form.fits_row(first):
+            return form, read_columns(path, [*form.headless], headless=True, skip=form.skip)
+    try:
+        form, names = recognized(path, FORMATS)
+    except InputError:
+        if any(heads <= {*first} for heads in MACHINE_HEADS):
+            raise InputError(f"{path}: is a list of machines, expected a list of jobs") from None
+        raise
+    return form, read_columns(path, names, skip=form.skip)
+
+
+def _listed(form: Format, columns: Columns) -> tuple[Table, pd.Timestamp | None]:
+    """Return the table of a list, and the date at which its clock is 0, if it has dates."""
+    start, table = None, form.table(columns, RULES)
+    known = {to: form.columns[to] for to in TIMES if form.columns.get(to) in columns.cells}
+    if known:
+        rules = [form.rules.get(to, TIMES[to]) for to in known]
+        start, times = columns.times(*known.values(), rules=rules)
+        table |= dict(zip(known, times, strict=True))
+    begin = known.get("start_seconds")
+    if begin is not None:
+        early = table["start_seconds"] < table["submit_seconds"]
+        columns.refuse(begin, early, f"at least the {known['submit_seconds']} of the same line")
+        if "end_seconds" in known:
+            run = table["run_seconds"] = table["end_seconds"] - table["start_seconds"]
+            columns.refuse(known["end_seconds"], run < 0, f"at least the {begin} of the same line")
+    table.setdefault("name", columns.names())
+    rows = training.first_list(columns, *form.lists)
+    return {name: x if np.ndim(x) == 0 else np.asarray(x)[rows] for name, x in table.items()}, start
 
 
 def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -> pd.DataFrame:
@@ -114,8 +150,10 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     jobs = pd.DataFrame({name: table.get(name, MISSING.get(name, np.nan)) for name in COLUMNS})
     if jobs.empty:
         raise InputError(f"{path}: names no job, expected at least one")
-    timed = jobs["submit_seconds"].notna() & ("run_seconds" in table)
-    known = jobs["tasks"].notna() & (jobs["run_seconds"].notna() | ~timed)
+    known = jobs["tasks"].notna()
+    if "submit_seconds" in table:
+        known &= jobs["submit_seconds"].notna()
+        known &= jobs["run_seconds"].notna() | ("run_seconds" not in table)
     dropped = int((~known).sum())
     jobs = jobs[known].sort_values("submit_seconds", kind="stable", ignore_index=True)
     if jobs.empty:
@@ -135,117 +173,3 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
     jobs = jobs.astype({"tasks": np.int64})
     jobs.attrs = {"format": kind, "dropped": dropped, "start": start}
     return jobs
-
-
-def _philly(columns: Columns) -> tuple[Table, pd.Timestamp | None]:
-    stamps, seconds = columns.times("timestamp")
-    return {
-        "name": columns.names(),
-        "submit_seconds": seconds,
-        "run_seconds": columns.numbers("duration", RUN),
-        "tasks": columns.numbers("num_gpus", TASKS),
-        "gpu": np.ones(len(columns)),
-        "user": columns.text("cluster"),
-    }, None if len(columns) == 0 else stamps.min()
-
-
-def _pods(columns: Columns) -> tuple[Table, None]:
-    milli = columns.numbers("gpu_milli", Number("thousandths of a GPU", high=1000, whole=True))
-    gpus = columns.numbers("num_gpu", Number("GPUs", high=1e6, whole=True))
-    submit = begin = run = np.full(len(columns), np.nan)
-    present = [name for name in POD_TIMES if name in columns]
-    if present and len(present) < len(POD_TIMES):
-        raise missing_columns(
-            columns.path, tuple(columns.cells), {"Alibaba GPU v2023 pods": PODS + POD_TIMES}
-        )
-    if present:
-        submit = columns.numbers("creation_time", SUBMIT)
-        begin = columns.numbers("scheduled_time", BEGIN)
-        end = columns.numbers("deletion_time", SUBMIT)
-        run = end - begin  # NaN: never started
-        columns.refuse("deletion_time", run < 0, "at least the scheduled_time of the same line")
-    return {
-        "name": columns.text("name"),
-        "submit_seconds": submit,
-        "start_seconds": begin,
-        "run_seconds": run,
-        "tasks": np.ones(len(columns)),
-        "gpu": gpus * milli / 1000,
-        "cpu": columns.numbers("cpu_milli", Number("thousandths of a core", high=1e12)) / 1000,
-        "memory_gb": columns.numbers("memory_mib", Number("MiB", high=1e12)) / 1024,
-    }, None
-
-
-def _own(columns: Columns) -> tuple[Table, None]:
-    must_be_known(columns, OWN, OWN_OPTIONAL)
-    submit = columns.numbers("submit_seconds", SUBMIT)
-    begin = np.full(len(columns), np.nan)
-    if "start_seconds" in columns:
-        begin = columns.numbers("start_seconds", BEGIN)
-        columns.refuse(
-            "start_seconds", begin < submit, "at least the submit_seconds of the same line"
-        )
-    return {
-        "name": columns.names("name"),
-        "submit_seconds": submit,
-        "start_seconds": begin,
-        "run_seconds": columns.numbers("run_seconds", RUN),
-        "tasks": columns.numbers("tasks", TASKS),
-        **{n: columns.numbers(n, DEMAND) for n in ("gpu", "cpu", "memory_gb") if n in columns},
-        "user": columns.text("user"),
-    }, None
-
-
-SWF_FIELDS = 18
-SWF = {
-    **{1: "job", 2: "submit", 3: "wait", 4: "run time", 5: "used", 8: "requested"},
-    **{10: "memory", 12: "user"},
-}
-ANY = Number("-1: unknown", low=-1e12, high=1e12)
-
-
-def _swf(path: Path) -> tuple[Table, None]:
-    """Read the Standard Workload Format: one task is one processor.
-
-    A negative time and a processor number below 1 mean unknown. Column 10 is memory per
-    processor in KB; where a log adds columns of its own (more than 18) it is known to mean
-    something else, and is left out.
-    """
-    extended = False
-
-    def rows() -> Iterator[Row]:
-        nonlocal extended
-        expected = f"the {SWF_FIELDS} of the Standard Workload Format"
-        split = methodcaller("split", maxsplit=SWF_FIELDS)
-        for row in read_fields(path, split, SWF_FIELDS, expected):
-            extended = extended or len(row.fields) > SWF_FIELDS
-            yield Row(row.line, [row.fields[k - 1] for k in SWF])
-
-    columns = Columns(path, list(SWF.values()), rows())
-    run = columns.numbers("run time", Number("seconds; negative: unknown", low=-1e12, high=SECONDS))
-    wait = columns.numbers("wait", Number("seconds; negative: unknown", low=-1e12, high=SECONDS))
-    submit = columns.numbers("submit", SUBMIT)
-    used, asked = columns.numbers("used", ANY), columns.numbers("requested", ANY)
-    memory = columns.numbers("memory", ANY)
-    tasks = np.where(used >= 1, used, asked)
-    columns.refuse("used", tasks != np.floor(tasks), "a whole number of processors, or -1")
-    columns.refuse("used", tasks > TASKS.high, f"at most {TASKS.high:g} processors")
-    return {
-        "name": columns.text("job"),
-        "submit_seconds": submit,
-        "start_seconds": np.where(wait >= 0, submit + wait, np.nan),
-        "run_seconds": np.where(run >= 0, run, np.nan),
-        "tasks": np.where(tasks >= 1, tasks, np.nan),
-        "gpu": np.zeros(len(columns)),
-        "cpu": np.ones(len(columns)),
-        "memory_gb": np.where((memory > 0) & (not extended), memory / 1024**2, np.nan),
-        "user": columns.text("user"),
-    }, None
-
-
-READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], tuple[Table, Any]]]] = {
-    "Philly jobs": (PHILLY, _philly),
-    "Alibaba GPU v2023 pods": (PODS, _pods),
-    **training.READERS,
-    "own jobs": (OWN, _own),
-}

@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
@@ -36,7 +35,7 @@ class Row:
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line numbers, from 1, and lines without their ends.
+    """Yield line numbers, from 1, and lines without their ends: LF, CR LF, or CR alone.
 
     Raises
     ------
@@ -46,15 +45,30 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """
     number = 0
     with _opened(path, lambda: f"{path}, line {number + 1}") as (file, count):
-        while line := file.readline(LONGEST_LINE + 1):
-            if len(line) > LONGEST_LINE:
+        rest = b""
+        while piece := file.read(PIECE):
+            *whole, rest = _split(rest + piece)
+            for line in whole:
+                count(len(line))
+                number += 1
+                yield number, _text(path, number, line)
+            if len(rest) > LONGEST_LINE:
                 raise InputError(
                     f"{path}, line {number + 1}: is longer than {LONGEST_LINE} bytes, expected a "
                     "list with short lines"
                 )
-            count(len(line))
+        if rest:
+            count(len(rest))
             number += 1
-            yield number, _text(path, number, line)
+            yield number, _text(path, number, rest)
+
+
+def _split(text: bytes) -> list[bytes]:
+    """Return the lines of ``text``; the last one has no end yet, or a CR that an LF may follow."""
+    lines = text.splitlines(keepends=True)
+    if not lines or lines[-1].endswith(b"\n"):
+        lines.append(b"")
+    return lines
 
 
 def read_bytes(path: Path) -> bytes:
@@ -70,7 +84,7 @@ def read_bytes(path: Path) -> bytes:
         while piece := file.read(PIECE):
             count(len(piece))
             pieces.append(piece)
-    return b"".join(pieces)
+    return b"".join(pieces).removeprefix(BOM.encode())
 
 
 def begins(path: Path) -> bytes:
@@ -82,7 +96,7 @@ def begins(path: Path) -> bytes:
         As `read_bytes`.
     """
     with _opened(path, lambda: str(path)) as (file, _):
-        return file.read(PIECE).lstrip()[:1]
+        return file.read(PIECE).removeprefix(BOM.encode()).lstrip()[:1]
 
 
 @contextmanager
@@ -162,10 +176,18 @@ def read_fields(
         yield Row(number, fields)
 
 
-def read_csv(path: Path) -> Iterator[Row]:
-    """Yield the rows of a comma-separated file, the header first; empty lines are left out.
+SEPARATORS = ",\t;|"
+QUOTED = re.compile('"[^"]*"')
 
-    Where the first line has tabs and no comma, tabs are between the fields.
+
+def separator(path: Path) -> str:
+    """Return what separates the fields of a file: what its first line has most of."""
+    first = QUOTED.sub("", next((line for _, line in read_lines(path) if line.strip()), ""))
+    return max(SEPARATORS, key=first.count)
+
+
+def read_csv(path: Path) -> Iterator[Row]:
+    """Yield the rows of a table in text, the header first; empty lines are left out.
 
     Raises
     ------
@@ -174,9 +196,7 @@ def read_csv(path: Path) -> Iterator[Row]:
         header.
     """
     lines = (line + "\n" for _, line in read_lines(path))
-    first = next(lines, "")
-    between = "\t" if "\t" in first and "," not in first else ","
-    reader = csv.reader(chain([first], lines), delimiter=between, strict=True)
+    reader = csv.reader(lines, delimiter=separator(path), strict=True)
     width = 0
     try:
         for fields in reader:
@@ -196,20 +216,47 @@ def read_csv(path: Path) -> Iterator[Row]:
         ) from err
 
 
-def header(path: Path) -> tuple[str, ...]:
-    """Return the column names of a comma-separated file.
+def first_row(path: Path) -> Row:
+    """Return the first row of a table in text.
 
     Raises
     ------
     InputError
-        As `read_csv`; also where the file is empty or names a column twice.
+        As `read_csv`; also where the file is empty.
     """
     for row in read_csv(path):
-        doubled = [name for k, name in enumerate(row.fields) if name in row.fields[:k]]
-        if doubled:
-            raise InputError(
-                f"{path}, line {row.line}: two columns are called {doubled[0]!r}, expected "
-                "different names"
-            )
-        return tuple(row.fields)
+        return row
     raise InputError(f"{path}: is empty, expected a header line and rows")
+
+
+def header(path: Path) -> tuple[str, ...]:
+    """Return the column names of a table in text.
+
+    Raises
+    ------
+    InputError
+        As `first_row`; also where there is no header, or a column is named twice.
+    """
+    first = first_row(path)
+    where, names = f"{path}, line {first.line}", tuple(first.fields)
+    numbers = [name for name in names if is_number(name)]
+    if numbers:
+        raise InputError(
+            f"{where}: has no header, since it holds the number {numbers[0]}; expected the names "
+            "of the columns"
+        )
+    doubled = [name for k, name in enumerate(names) if name in names[:k]]
+    if doubled:
+        raise InputError(
+            f"{where}: two columns are called {doubled[0]!r}, expected different names"
+        )
+    return names
+
+
+def is_number(text: str) -> bool:
+    """Return whether ``text`` is a number, as in a row; names of columns are none."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -16,18 +16,18 @@ The table has one row per class of equal machines, in the order of the file:
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from optsched.problem import InputError
-from optsched.traces.columns import Columns, Number, missing_columns, must_be_known, read_columns
+from optsched.traces.columns import Columns, Number, read_columns
 from optsched.traces.formats import inventories, philly
-from optsched.traces.jobs import READERS as JOBS
-from optsched.traces.lines import Row, header, read_fields
+from optsched.traces.formats.declared import Format, Table, recognized
+from optsched.traces.jobs import FORMATS as JOBS
+from optsched.traces.jobs import has_columns
+from optsched.traces.lines import Row, first_row, read_fields
 
 COLUMNS = ("name", "count", "gpu", "cpu", "memory_gb", "storage_gb", "nic_gbps", "model")
 MISSING = {"count": 1, "model": ""}
@@ -37,11 +37,14 @@ SOME = Number("of one machine", above_low=True)
 NONE_OR_SOME = Number("of one machine")
 UNKNOWN_OR_SOME = Number("of one machine", above_low=True, may_be_empty=True)
 
-NODES = ("sn", "cpu_milli", "memory_mib", "gpu")
-OWN = ("gpu", "cpu", "memory_gb")
-OWN_OPTIONAL = ("name", "count", "storage_gb", "nic_gbps", "model")
-
-Table = dict[str, Any]
+RULES = {
+    "count": COUNT,
+    "gpu": NONE_OR_SOME,
+    "cpu": SOME,
+    "memory_gb": SOME,
+    "storage_gb": UNKNOWN_OR_SOME,
+    "nic_gbps": UNKNOWN_OR_SOME,
+}
 
 
 def read_machines(path: Path | str) -> pd.DataFrame:
@@ -68,15 +71,14 @@ def read_machines(path: Path | str) -> pd.DataFrame:
     path = Path(path)
     if path.name.lower().removesuffix(".gz").endswith(".machines"):
         return _finished(path, "SWF machines", _clusters(path))
-    if philly.is_log(path):
+    if not has_columns(path) or any(form.fits(first_row(path).fields) for form in JOBS):
         raise InputError(f"{path}: is a list of jobs, expected a list of machines")
-    names = header(path)
-    if any({*jobs} <= {*names} for jobs, _ in JOBS.values()):
-        raise InputError(f"{path}: is a list of jobs, expected a list of machines")
-    for kind, (needed, read) in READERS.items():
-        if {*needed} <= {*names}:
-            return _finished(path, kind, read(read_columns(path, names)))
-    raise missing_columns(path, names, {kind: needed for kind, (needed, _) in READERS.items()})
+    form, names = recognized(path, FORMATS)
+    columns = read_columns(path, names)
+    table = form.table(columns, RULES)
+    table.setdefault("name", columns.names())
+    columns.tell_unread(form.name, form.implied)
+    return _finished(path, form.name, table)
 
 
 def _finished(path: Path, kind: str, table: Table) -> pd.DataFrame:
@@ -111,22 +113,6 @@ def _nodes(columns: Columns) -> Table:
     }
 
 
-def _own(columns: Columns) -> Table:
-    must_be_known(columns, OWN, OWN_OPTIONAL)
-    rest = {
-        n: columns.numbers(n, UNKNOWN_OR_SOME) for n in ("storage_gb", "nic_gbps") if n in columns
-    }
-    return {
-        "name": columns.names("name"),
-        "model": columns.text("model"),
-        **rest,
-        "count": columns.numbers("count", COUNT) if "count" in columns else 1,
-        "gpu": columns.numbers("gpu", NONE_OR_SOME),
-        "cpu": columns.numbers("cpu", SOME),
-        "memory_gb": columns.numbers("memory_gb", SOME),
-    }
-
-
 CLUSTER = ("id", "name", "nodes", "cpus per node", "speed", "memory per node")
 
 
@@ -147,9 +133,18 @@ def _clusters(path: Path) -> Table:
     }
 
 
-READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
-    "Alibaba GPU v2023 nodes": (NODES, _nodes),
-    "Philly machines": (philly.NODES, philly.nodes),
-    **inventories.READERS,
-    "own machines": (OWN, _own),
-}
+FORMATS = (
+    Format(
+        "Alibaba GPU v2023 nodes",
+        needed=("sn", "cpu_milli", "memory_mib", "gpu"),
+        implied=("sn",),
+        more=_nodes,
+    ),
+    Format("Philly machines", philly.NODES, implied=("machineId",), more=philly.nodes),
+    *inventories.FORMATS,
+    Format(
+        "own machines",
+        needed=("gpu", "cpu", "memory_gb"),
+        columns={name: name for name in COLUMNS},
+    ),
+)

@@ -2,10 +2,10 @@
 
 tree     comma-separated, one row per node, parents first (Grid'5000 as a tree, after SimGrid):
          node,parent,hosts,speed_flops_per_host,host_link_bandwidth_Bps,uplink_id,
-         uplink_bandwidth_Bps; other columns are passed over
+         uplink_bandwidth_Bps; other columns are reported
 OptorSim one line per site: worker nodes, number of storage elements, their sizes, then the
          bandwidth (Mbit/s) of the link to every site, 0 where there is none; # begins a comment,
-         and #3)NAME names a site
+         and #3)NAME names a site; the file's name ends in .conf or .conf.gz
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from optsched.problem import InputError
-from optsched.traces.columns import Number, missing_columns, read_columns
+from optsched.traces.columns import Number, missing_columns, read_columns, shown
 from optsched.traces.lines import header, read_lines
 
 TREE = (
@@ -42,14 +42,15 @@ class Platform:
 
 
 def read_platform(path: Path) -> Platform:
-    """Read a platform; the format is known by the name (``*.conf``: OptorSim) or the header.
+    """Read a platform; the format is known by the name (``*.conf``: OptorSim) or its columns.
 
     Raises
     ------
     InputError
         The file cannot be read, or a line is wrong; the message names it.
     """
-    return _optorsim(path) if path.suffix == ".conf" else _tree(path)
+    optorsim = path.name.lower().removesuffix(".gz").endswith(".conf")
+    return _optorsim(path) if optorsim else _tree(path)
 
 
 def _tree(path: Path) -> Platform:
@@ -64,6 +65,7 @@ def _tree(path: Path) -> Platform:
     speed = table.numbers("speed_flops_per_host", FLOPS)
     inner = table.numbers("host_link_bandwidth_Bps", BYTES)
     width = table.numbers("uplink_bandwidth_Bps", BYTES)
+    table.tell_unread("tree", ("kind",))
     place: dict[str, int] = {}
     labels = list(node)
     counts = [int(h) for h in hosts]
@@ -115,20 +117,22 @@ def _optorsim(path: Path) -> Platform:
             named[int(found[1])] = found[2].strip()
         if not text.strip() or text.lstrip().startswith("#"):
             continue
-        try:
-            rows.append((line, [float(x) for x in text.split()]))
-        except ValueError as err:
-            raise InputError(f"{path}, line {line}: {err}, expected numbers") from err
+        rows.append((line, [_amount(path, line, field) for field in text.split()]))
     sites = len(rows)
     if not sites:
         raise InputError(f"{path}: has no sites, expected one line per site")
     hosts, matrix = [], []
     for line, values in rows:
+        for number, what in zip(values, ("worker nodes", "storage elements"), strict=False):
+            if number != int(number):
+                raise InputError(
+                    f"{path}, line {line}: has {number:g} {what}, expected a whole number"
+                )
         elements = int(values[1]) if len(values) > 1 else 0
-        if len(values) != 2 + elements + sites or min(values) < 0:
+        if len(values) != 2 + elements + sites:
             raise InputError(
                 f"{path}, line {line}: has {len(values)} numbers, expected {2 + elements + sites}: "
-                f"workers, storage elements, {elements} sizes, and {sites} bandwidths of 0 or more"
+                f"workers, storage elements, {elements} sizes, and {sites} bandwidths"
             )
         hosts.append(int(values[0]))
         matrix.append(values[2 + elements :])
@@ -142,6 +146,19 @@ def _optorsim(path: Path) -> Platform:
                 links.append((i, j, width * MBIT))
     names = [named.get(i, f"site {i}") for i in range(sites)]
     return Platform("OptorSim", names, hosts, None, links)
+
+
+def _amount(path: Path, line: int, text: str) -> float:
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = float("nan")
+    if not 0 <= amount <= HOSTS.high:
+        raise InputError(
+            f"{path}, line {line}: holds {shown(text)}, expected numbers of at least 0 and at most "
+            f"{HOSTS.high:g}"
+        )
+    return amount
 
 
 def _mend(matrix: list[list[float]]) -> None:

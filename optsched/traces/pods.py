@@ -28,9 +28,8 @@ import pandas as pd
 
 from optsched.problem import InputError
 from optsched.traces.columns import SECONDS, Columns, Number, missing_columns, read_columns
-from optsched.traces.formats import philly
-from optsched.traces.jobs import is_swf, read_jobs
-from optsched.traces.lines import MOST_ROWS, header
+from optsched.traces.jobs import has_columns, read_jobs
+from optsched.traces.lines import MOST_ROWS, first_row, header
 
 PODS = (
     *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
@@ -53,12 +52,12 @@ def read_arrivals(path: Path | str) -> pd.DataFrame:
         right.
     """
     path = Path(path)
-    if not (is_swf(path) or philly.is_log(path)):
-        names = header(path)
+    if has_columns(path):
+        names = first_row(path).fields
         if {*PODS} <= {*names}:
             return read_pods(path)
         if {*COUNTS} <= {*names}:
-            return _counted(path, read_columns(path, names))
+            return _counted(path, read_columns(path, header(path)))
     jobs = read_jobs(path)
     if jobs["submit_seconds"].isna().any():
         raise InputError(f"{path}: has no times of submission, expected a list that does")
@@ -86,7 +85,7 @@ def _counted(path: Path, columns: Columns) -> pd.DataFrame:
 
     Jobs without GPUs are left out: nothing says what they ask for.
     """
-    stamps, since = columns.times("time")
+    start, (since,) = columns.times("time")
     jobs = columns.numbers("submit_gpu_job", MANY).astype(np.int64)
     gpus = columns.numbers("submit_gpu_num", MANY)
     columns.refuse("submit_gpu_num", (gpus > 0) & (jobs == 0), "0, since no GPU job is submitted")
@@ -111,7 +110,10 @@ def _counted(path: Path, columns: Columns) -> pd.DataFrame:
             "type": "",
         }
     ).sort_values("submit_seconds", kind="stable", ignore_index=True)
-    table.attrs = {"format": COUNTED, "start": stamps.iloc[of].min()}
+    if start is not None:
+        start += pd.Timedelta(seconds=float(seconds.min()))
+    table.attrs = {"format": COUNTED, "start": start}
+    columns.tell_unread(COUNTED)
     return table
 
 
@@ -156,4 +158,5 @@ def read_pods(path: Path | str) -> pd.DataFrame:
         }
     ).sort_values("submit_seconds", kind="stable", ignore_index=True)
     pods.attrs = {"format": NAME, "start": None}
+    columns.tell_unread(NAME)
     return pods

@@ -1,27 +1,34 @@
 """Readers of bags of tasks: what one task of an application computes and moves.
 
-WfCommons  JSON of an executed workflow (*.json, *.json.gz): the bag is the most frequent program
+WfCommons  JSON of an executed workflow (*.json, *.json.gz): the bag is the most frequent kind of
+           task
 list       comma-separated: name,flop,bytes and, if there are, return_bytes,weight
 SWF        a log of jobs: the bags of the users that submitted most
 """
 
 from __future__ import annotations
 
-import json
+import re
 import statistics
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+from pydantic import BaseModel, Field, NonNegativeFloat, ValidationError
+
+from optsched.files.envelope import first_error
 from optsched.problem import InputError
-from optsched.traces.columns import Number, missing_columns, read_columns
-from optsched.traces.jobs import is_swf, read_jobs
+from optsched.process import talk
+from optsched.traces.columns import RUN, Number, missing_columns, read_columns, shown
+from optsched.traces.formats.swf import is_swf
+from optsched.traces.jobs import read_jobs
 from optsched.traces.lines import header, read_bytes
 
 LIST = ("name", "flop", "bytes")
 AMOUNT = Number("per task", high=1e18)
+SizeOfFile = Annotated[float, Field(ge=0.0, le=AMOUNT.high)]
 
 
 @dataclass(frozen=True)
@@ -80,47 +87,101 @@ def _users(path: Path, most: int) -> list[Bag]:
     return found
 
 
+class _File(BaseModel):
+    id: str
+    size: SizeOfFile = Field(alias="sizeInBytes")
+
+
+class _Task(BaseModel):
+    id: str
+    name: str = ""
+    inputs: list[str] = Field(default=[], alias="inputFiles")
+    outputs: list[str] = Field(default=[], alias="outputFiles")
+
+
+class _Command(BaseModel):
+    program: str | None = None
+
+
+class _Execution(BaseModel):
+    id: str
+    seconds: NonNegativeFloat = Field(alias="runtimeInSeconds", le=RUN.high)
+    command: _Command = _Command()
+
+
+class _Specification(BaseModel):
+    tasks: list[_Task] = Field(min_length=1)
+    files: list[_File] = []
+
+
+class _Executions(BaseModel):
+    tasks: list[_Execution] = Field(min_length=1)
+
+
+class _Workflow(BaseModel):
+    specification: _Specification
+    execution: _Executions
+
+
+class _WfCommons(BaseModel):
+    workflow: _Workflow
+
+
+IDENTIFIED = re.compile(r"(.+?)(?:__.*__|_)ID\d+")  # names of single tasks
+NUMBERED = re.compile(r"(.+?)(?:_\d+| \(.*\))")
+
+
 def _workflow(path: Path) -> Bag:
-    content = _json(path)
+    """Return the bag of the most frequent kind of task."""
     try:
-        parts = content["workflow"]
-        sizes = {f["id"]: float(f["sizeInBytes"]) for f in parts["specification"]["files"]}
-        tasks = {t["id"]: t for t in parts["specification"]["tasks"]}
-        done = {
-            t["id"]: (
-                str(t.get("command", {}).get("program") or t["id"].split("_ID")[0]),
-                float(t["runtimeInSeconds"]),
-            )
-            for t in parts["execution"]["tasks"]
-        }
-        readers = Counter(f for t in tasks.values() for f in t.get("inputFiles", ()))
-        program, count = Counter(p for p, _ in done.values()).most_common(1)[0]
-        mine = [i for i, (p, _) in done.items() if p == program]
-        seconds = statistics.median(done[i][1] for i in mine)
-        sent = statistics.median(
-            sum(sizes[f] for f in tasks[i].get("inputFiles", ()) if readers[f] == 1) for i in mine
-        )
-        back = statistics.median(
-            sum(sizes[f] for f in tasks[i].get("outputFiles", ())) for i in mine
-        )
-    except (KeyError, TypeError, IndexError, ValueError) as err:
+        said = _WfCommons.model_validate_json(read_bytes(path)).workflow
+    except ValidationError as err:
         raise InputError(
-            f"{path}: is no WfCommons workflow of schema 1.5 ({type(err).__name__}: {err}), "
-            "expected "
-            "workflow.specification and workflow.execution with tasks and files"
+            f"{path}: {first_error(err)}; expected a WfCommons workflow of schema 1.5, with "
+            "workflow.specification and workflow.execution"
         ) from err
+    tasks = {t.id: t for t in said.specification.tasks}
+    sizes = {f.id: f.size for f in said.specification.files}
+    unknown = [t.id for t in said.execution.tasks if t.id not in tasks]
+    unknown += [f for t in tasks.values() for f in (*t.inputs, *t.outputs) if f not in sizes]
+    if unknown:
+        raise InputError(
+            f"{path}: {shown(unknown[0])} is not specified, expected it among the tasks or files "
+            "of workflow.specification"
+        )
+    kinds = _kinds(tasks, said.execution.tasks)
+    readers = Counter(f for t in tasks.values() for f in t.inputs)
+    kind, count = Counter(kinds).most_common(1)[0]
+    mine = [t for t, name in zip(said.execution.tasks, kinds, strict=True) if name == kind]
+    seconds = statistics.median(t.seconds for t in mine)
+    sent = statistics.median(
+        sum(sizes[f] for f in tasks[t.id].inputs if readers[f] == 1) for t in mine
+    )
+    back = statistics.median(sum(sizes[f] for f in tasks[t.id].outputs) for t in mine)
     if seconds <= 0:
-        raise InputError(f"{path}: tasks of {program} take no time, expected running times above 0")
+        raise InputError(f"{path}: tasks of {kind} take no time, expected running times above 0")
+    talk.remark(f"{path}: the bag is {kind}, {count} of {len(kinds)} tasks")
     return Bag(Path(path.name).stem.split(".")[0], None, seconds, sent, back, 1.0, count)
 
 
-def _json(path: Path) -> Mapping[str, Any]:
-    try:
-        content = json.loads(read_bytes(path))
-    except InputError:
-        raise
-    except (ValueError, RecursionError) as err:
-        raise InputError(f"{path}: is no JSON: {err}") from err
-    if not isinstance(content, dict):
-        raise InputError(f"{path}: is no JSON object, expected a WfCommons workflow")
-    return content
+def _kinds(tasks: Mapping[str, _Task], executed: Sequence[_Execution]) -> list[str]:
+    """Return the kind of each task that was executed.
+
+    That is its name, if tasks share it. If it names a single task, it is what precedes its number,
+    or the program, if that is one word (some systems record a whole script).
+    """
+    names = [tasks[t.id].name or t.id for t in executed]
+    shared = Counter(names)
+    single = max(shared.values()) == 1
+    found = []
+    for name, task in zip(names, executed, strict=True):
+        program = task.command.program or ""
+        if shared[name] > 1 or (name != task.id and not single):
+            found.append(name)
+        elif stem := IDENTIFIED.fullmatch(name):
+            found.append(stem[1])
+        elif len(program.split()) == 1:
+            found.append(program)
+        else:
+            found.append(stem[1] if (stem := NUMBERED.fullmatch(name)) else name)
+    return found

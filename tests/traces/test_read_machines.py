@@ -66,7 +66,6 @@ def test_swf_machines(write):
         (NODES.splitlines()[0], "m.csv", r"names no machine, expected at least one"),
         (OWN.replace("big,3", "big,0"), "m.csv", r"line 2, count: is '0', expected a whole number"),
         (OWN.replace("512,25", "inf,25", 1), "m.csv", r"line 2, memory_gb: is 'inf', expected a n"),
-        (OWN.replace("nic_gbps", "nic"), "m.csv", r"line 1: unknown column 'nic', expected gpu"),
         ("0 seth 120 2 1 10\n", "a.machines", r"line 1: has 1 fields, expected 6 with tabs"),
         ("0\tx\t-1\t2\t1\t10\n", "a.machines", r"line 1, nodes: is '-1', expected a whole number"),
         ("timestamp,duration,num_gpus\n", "m.csv", r"is a list of jobs, expected a list of mach"),

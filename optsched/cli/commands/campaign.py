@@ -212,7 +212,9 @@ def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
     InputError
         An instance file: nothing of it is drawn.
     """
-    if source.name.endswith(".json"):
+    from optsched.inputs import is_instance
+
+    if is_instance(source):
         raise InputError(
             f"{source}: is one instance, of which nothing is drawn; expected a trace, or a plan "
             "for `optsched campaign run`"

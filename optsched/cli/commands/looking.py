@@ -34,12 +34,13 @@ def show(
     from optsched.cli.console import facts_table, out, show_ratios
     from optsched.cli.ticker import Ticker
     from optsched.files.envelope import read_json
+    from optsched.inputs import is_instance
     from optsched.results.result import load_optimum, load_run
     from optsched.results.reuse import load_report
 
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
-    is_file = source.suffix == ".json"
+    is_file = is_instance(source)
     kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
     optimum = load_optimum(source) if kind == "result" else None
     run = load_run(source) if kind == "run" else None

@@ -16,7 +16,7 @@ from optsched.cli.options import (
     takes_input,
     talks,
 )
-from optsched.files.disk import writable
+from optsched.files.disk import is_stdout, writable
 from optsched.problem import InputError, Window, family_of, get_family
 from optsched.process import talk
 from optsched.results.export import Format
@@ -91,13 +91,17 @@ def trace(
 
     Example:  optsched trace jobs.csv --machines machines.csv --as-is --slots 720 -o month.json
     """
-    if source.suffix == ".json":
+    from optsched.inputs import is_instance, recorded
+
+    if is_instance(source):
         raise InputError(f"{source}: is an instance file already, expected a job trace")
-    from optsched.inputs import recorded
     from optsched.results.result import save_schedule
 
     _save_made(instance, writable(output), as_json)
     for schedule in recorded(source, window, instance).values():
+        if is_stdout(output):
+            talk.remark("what your cluster did is not written, expected -o FILE for that")
+            continue
         beside = output.with_name(f"{output.name.partition('.')[0]}-recorded.json")
         save_schedule(writable(beside), instance, schedule)
         talk.remark(f"{beside} written: what your cluster did, for `ratio --schedule`")
@@ -120,9 +124,10 @@ def export(
     from optsched.results.export import write_program
 
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
+    tell = talk.remark if is_stdout(target) else print
     for line in write_program(instance, target, to):
-        print(line)
-    print(f"{target} written")
+        tell(line)
+    tell(f"{target} written")
 
 
 def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
@@ -137,8 +142,9 @@ def _save_made(instance: "Instance", target: Path, as_json: bool) -> None:
         facts = {"facts": described, "warnings": warnings}
         report(said | facts, None, as_json)
         return
-    print(f"{target} written: {family.headline(instance)}")
+    tell = talk.remark if is_stdout(target) else print
+    tell(f"{target} written: {family.headline(instance)}")
     for name, loads in described.get(LOADS, {}).items():
-        print(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
+        tell(f"{LOADS}: {name} {', '.join(f'{x:g}' for x in loads)}")
     for warning in warnings:
-        print(f"warning: {warning}")
+        tell(f"warning: {warning}")

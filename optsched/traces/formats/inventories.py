@@ -7,12 +7,11 @@ Tiresias clusters       num_switch, num_node_p_switch, num_gpu_p_node, num_cpu_p
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
+from optsched.numbers.arrays import Floats
 from optsched.traces.columns import Columns, Number
+from optsched.traces.formats.declared import Format, Table
 
 PAI = ("machine", "gpu_type", "cap_cpu", "cap_mem", "cap_gpu")
 SPOT = ("gpu_model", "gpu_capacity_num", "cpu_num", "node_name")
@@ -21,8 +20,6 @@ GPUS = Number("GPUs", high=1e6, whole=True)
 SOME = Number("of one machine", above_low=True)
 COUNT = Number("how many", low=1, high=1e6, whole=True)
 WITHOUT = "CPU"  # what the list of 2020 calls the model of a machine without GPUs
-
-Table = dict[str, Any]
 
 
 def _pai(columns: Columns) -> Table:
@@ -46,7 +43,9 @@ def _clusters(columns: Columns) -> Table:
     )  # fmt: skip
 
 
-def _table(gpu: Any, cpu: Any, memory: Any, model: list[str], count: Any = 1) -> Table:
+def _table(
+    gpu: Floats, cpu: Floats, memory: Floats, model: list[str], count: Floats | int = 1
+) -> Table:
     return {
         "name": [
             f"{g:.0f} x {m or 'GPU'}, {c:g} cores" if g else f"{c:g} cores"
@@ -60,8 +59,8 @@ def _table(gpu: Any, cpu: Any, memory: Any, model: list[str], count: Any = 1) ->
     }
 
 
-READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Table]]] = {
-    "Alibaba GPU v2020 machines": (PAI, _pai),
-    "Alibaba spot GPU v2026 nodes": (SPOT, _spot),
-    "Tiresias clusters": (CLUSTER, _clusters),
-}
+FORMATS = (
+    Format("Alibaba GPU v2020 machines", PAI, implied=("machine",), more=_pai),
+    Format("Alibaba spot GPU v2026 nodes", SPOT, implied=("node_name",), more=_spot),
+    Format("Tiresias clusters", CLUSTER, more=_clusters),
+)

@@ -24,11 +24,10 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from optsched.files.envelope import first_error
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError
-from optsched.traces.columns import Columns, Number
+from optsched.traces.columns import UNKNOWN, Columns, Number
 from optsched.traces.lines import begins, read_bytes
 
 DATE = "%Y-%m-%d %H:%M:%S"
-UNKNOWN = ("", "None")  # of a date
 NODES = ("machineId", "number of GPUs", "single GPU mem")
 
 Table = dict[str, Any]

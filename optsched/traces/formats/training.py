@@ -1,11 +1,5 @@
 """Lists of jobs that others have published, each known by its columns.
 
-    Gavel, Shockwave   job_type, total_steps, scale_factor, arrival_time_s (Shockwave: duration_s)
-    Pollux, Sia        time, application, num_replicas
-    Tiresias           job_id, num_gpu, submit_time, duration
-    Alibaba GPU v2025  instance_sn, cpu_request, gpu_request, memory_request, creation_time, ...
-    Alibaba GenAI      gmt_create, exec_time_seconds, groupId
-
 A task is a GPU, a replica or an instance. Gavel, Pollux and Sia name no running times. Where a
 file holds several lists (of tenants, samples or experiments), every one has a clock of its own, so
 the first is read.
@@ -13,29 +7,20 @@ the first is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-import pandas as pd
 
 from optsched.numbers.arrays import Flags
 from optsched.process import talk
-from optsched.traces.columns import BEGIN, RUN, SUBMIT, TASKS, Columns, Number
+from optsched.traces.columns import BEGIN, Columns, Number, missing_columns
+from optsched.traces.formats.declared import Format, Table
 
-STEPS = ("job_type", "total_steps", "scale_factor", "arrival_time_s")
-REPLICAS = ("time", "application", "num_replicas")
-TESTBED = ("job_id", "num_gpu", "submit_time", "duration")
-INSTANCES = (
-    *("instance_sn", "cpu_request", "gpu_request", "memory_request"),
-    *("creation_time", "scheduled_time", "deletion_time"),
-)
-REQUESTS = ("gmt_create", "exec_time_seconds", "groupId")
-WHOLE_STEPS = Number("mini-batches", low=1, high=1e15, whole=True)
+PODS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+POD_TIMES = ("creation_time", "deletion_time", "scheduled_time")
+POD_NAME = "Alibaba GPU v2023 pods"
+GPUS = Number("GPUs", high=1e6, whole=True)
+LARGE = Number("of one task", high=1e12)
 AMOUNT = Number("of one instance")
-
-Table = dict[str, Any]
-Found = tuple[Table, "pd.Timestamp | None"]
+ONE_GPU = {"gpu": 1.0}
 
 
 def first_list(columns: Columns, *keys: str) -> Flags:
@@ -52,91 +37,172 @@ def first_list(columns: Columns, *keys: str) -> Flags:
     return np.array([name == names[0] for name in names])
 
 
-def _only(table: Table, rows: Flags) -> Table:
-    return {name: np.asarray(column)[rows] for name, column in table.items()}
+def _pods(columns: Columns) -> Table:
+    present = [name for name in POD_TIMES if name in columns]
+    if present and len(present) < len(POD_TIMES):
+        raise missing_columns(columns.path, tuple(columns.cells), {POD_NAME: PODS + POD_TIMES})
+    milli = columns.numbers("gpu_milli", Number("thousandths of a GPU", high=1000, whole=True))
+    return {"gpu": columns.numbers("num_gpu", GPUS) * milli / 1000}
 
 
-def _steps(columns: Columns) -> Found:
-    table: Table = {
-        "name": columns.names(),
-        "submit_seconds": columns.numbers("arrival_time_s", SUBMIT),
-        "tasks": columns.numbers("scale_factor", TASKS),
-        "gpu": np.ones(len(columns)),
-        "user": columns.text("vc"),
-        "model": columns.text("job_type"),
-        "steps": columns.numbers("total_steps", WHOLE_STEPS),
-    }
-    if "duration_s" in columns:
-        table["run_seconds"] = columns.numbers("duration_s", RUN)
-    return _only(table, first_list(columns, "vc", "trace")), None
+def _by_job(columns: Columns) -> Table:
+    """Return tasks and their demands where a list has those of whole jobs: a GPU is a task.
+
+    Of a job without GPUs, its share of a machine is.
+    """
+    gpus, cores = columns.numbers("gpu_num", GPUS), columns.numbers("cpu_num", LARGE)
+    tasks = np.where(gpus > 0, gpus, np.maximum(columns.numbers("node_num", GPUS), 1.0))
+    return {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
 
 
-def _replicas(columns: Columns) -> Found:
-    table: Table = {
-        "name": columns.names("name"),
-        "submit_seconds": columns.numbers("time", SUBMIT),
-        "tasks": columns.numbers("num_replicas", TASKS),
-        "gpu": np.ones(len(columns)),
-        "model": columns.text("application"),
-    }
-    return _only(table, first_list(columns, "set", "workload")), None
-
-
-def _testbed(columns: Columns) -> Found:
-    table: Table = {
-        "name": columns.text("job_id"),
-        "submit_seconds": columns.numbers("submit_time", SUBMIT),
-        "run_seconds": columns.numbers("duration", RUN),
-        "tasks": columns.numbers("num_gpu", TASKS),
-        "gpu": np.ones(len(columns)),
-        "model": columns.text("model_name"),
-    }
-    if "iterations" in columns:
-        table["steps"] = columns.numbers("iterations", WHOLE_STEPS)
-    return table, None
-
-
-def _instances(columns: Columns) -> Found:
-    """Read services, but for those whose beginning or end is not in the list."""
-    created, begin, end = (
-        columns.numbers(name, BEGIN)
-        for name in ("creation_time", "scheduled_time", "deletion_time")
-    )
-    run = end - begin
-    columns.refuse("deletion_time", run < 0, "at least the scheduled_time of the same line")
-    columns.refuse("scheduled_time", begin < created, "at least the creation_time of that line")
-    known = np.isfinite(created) & np.isfinite(run)
-    return {
-        "name": columns.text("instance_sn"),
-        "submit_seconds": np.where(known, created, 0.0),
-        "start_seconds": begin,
-        "run_seconds": run,
-        "tasks": np.where(known, 1.0, np.nan),
-        "gpu": columns.numbers("gpu_request", AMOUNT),
-        "cpu": columns.numbers("cpu_request", AMOUNT),
-        "memory_gb": columns.numbers("memory_request", AMOUNT),
-        "user": columns.text("app_name"),
-    }, None
-
-
-def _requests(columns: Columns) -> Found:
-    """Read requests for pictures; each is taken to have one GPU, which the list does not say."""
-    stamps, seconds = columns.times("gmt_create")
-    return {
-        "name": columns.names(),
-        "submit_seconds": seconds,
-        "run_seconds": columns.numbers("exec_time_seconds", RUN),
-        "tasks": np.ones(len(columns)),
-        "gpu": np.ones(len(columns)),
-        "user": columns.text("groupId"),
-        "model": columns.text("checkpoint_model_version_id"),
-    }, None if len(columns) == 0 else stamps.min()
-
-
-READERS: dict[str, tuple[tuple[str, ...], Callable[[Columns], Found]]] = {
-    "Gavel jobs": (STEPS, _steps),
-    "Pollux jobs": (REPLICAS, _replicas),
-    "Tiresias jobs": (TESTBED, _testbed),
-    "Alibaba GPU v2025 instances": (INSTANCES, _instances),
-    "Alibaba GenAI requests": (REQUESTS, _requests),
+NUMBER = r"-?\d+(\.\d+)?"
+GAVEL = {
+    **{"job_type": ".+", "command": ".*", "directory": ".*", "steps option": "--?[a-z].*"},
+    **{"needs data": "[01]", "total_steps": NUMBER, "scale_factor": NUMBER},
 }
+WEIGHTS = {"priority_weight": NUMBER, "slo": NUMBER}
+FORMATS = (
+    Format(
+        "Philly jobs",
+        needed=("timestamp", "duration", "num_gpus"),
+        columns={
+            "submit_seconds": "timestamp",
+            "run_seconds": "duration",
+            "tasks": "num_gpus",
+            "user": "cluster",
+        },
+        constant=ONE_GPU,
+        implied=("gpu_time",),
+    ),
+    Format(
+        POD_NAME,
+        needed=PODS,
+        columns={
+            "name": "name",
+            "submit_seconds": "creation_time",
+            "start_seconds": "scheduled_time",
+            "end_seconds": "deletion_time",
+            "cpu": "cpu_milli",
+            "memory_gb": "memory_mib",
+        },
+        per={"cpu": 1000, "memory_gb": 1024},
+        rules={
+            "cpu": Number("thousandths of a core", high=1e12),
+            "memory_gb": Number("MiB", high=1e12),
+        },
+        constant={"tasks": 1},
+        more=_pods,
+    ),
+    *(
+        Format(
+            name,
+            needed=(*needed, "job_type", "total_steps", "scale_factor", "arrival_time_s"),
+            columns={
+                "submit_seconds": "arrival_time_s",
+                "run_seconds": "duration_s",
+                "tasks": "scale_factor",
+                "user": "vc",
+                "model": "job_type",
+                "steps": "total_steps",
+            },
+            constant=ONE_GPU,
+            implied=("command", "directory", "steps option", "needs data", "working_dir"),
+            lists=("vc", "trace"),
+            headless=headless,
+        )
+        for name, needed, headless in (
+            ("Gavel jobs", (), GAVEL | WEIGHTS | {"arrival_time_s": NUMBER}),
+            (
+                "Shockwave jobs",
+                ("duration_s",),
+                GAVEL
+                | {"mode": "[a-z]+"}
+                | WEIGHTS
+                | {"duration_s": NUMBER, "arrival_time_s": NUMBER},
+            ),
+        )
+    ),
+    Format(
+        "Pollux jobs",
+        needed=("time", "application", "num_replicas"),
+        columns={
+            "name": "name",
+            "submit_seconds": "time",
+            "tasks": "num_replicas",
+            "model": "application",
+        },
+        constant=ONE_GPU,
+        lists=("set", "workload"),
+    ),
+    Format(
+        "Tiresias jobs",
+        needed=("job_id", "num_gpu", "submit_time", "duration"),
+        columns={
+            "name": "job_id",
+            "submit_seconds": "submit_time",
+            "start_seconds": "start_time",
+            "run_seconds": "duration",
+            "tasks": "num_gpu",
+            "model": "model_name",
+            "steps": "iterations",
+        },
+        constant=ONE_GPU,
+        implied=("interval",),
+    ),
+    Format(
+        "Alibaba GPU v2020 simulator jobs",
+        needed=("job_id", "num_inst", "num_gpu", "submit_time", "duration"),
+        columns={
+            "name": "job_id",
+            "submit_seconds": "submit_time",
+            "run_seconds": "duration",
+            "tasks": "num_inst",
+            "gpu": "num_gpu",
+            "cpu": "num_cpu",
+            "user": "user",
+        },
+    ),
+    Format(
+        "Alibaba GPU v2025 instances",
+        needed=(
+            *("instance_sn", "cpu_request", "gpu_request", "memory_request"),
+            *("creation_time", "scheduled_time", "deletion_time"),
+        ),
+        columns={
+            "name": "instance_sn",
+            "submit_seconds": "creation_time",
+            "start_seconds": "scheduled_time",
+            "end_seconds": "deletion_time",
+            "gpu": "gpu_request",
+            "cpu": "cpu_request",
+            "memory_gb": "memory_request",
+            "user": "app_name",
+        },
+        rules={"submit_seconds": BEGIN, "gpu": AMOUNT, "cpu": AMOUNT, "memory_gb": AMOUNT},
+        constant={"tasks": 1},
+    ),
+    Format(
+        "Alibaba GenAI requests",
+        needed=("gmt_create", "exec_time_seconds", "groupId"),
+        columns={
+            "submit_seconds": "gmt_create",
+            "run_seconds": "exec_time_seconds",
+            "user": "groupId",
+            "model": "checkpoint_model_version_id",
+        },
+        constant={"tasks": 1, **ONE_GPU},  # which the list does not say
+    ),
+    Format(
+        "Helios or Acme jobs",
+        needed=("job_id", "gpu_num", "cpu_num", "node_num", "submit_time", "duration"),
+        columns={
+            "name": "job_id",
+            "submit_seconds": "submit_time",
+            "start_seconds": "start_time",
+            "run_seconds": "duration",
+            "user": "user",
+        },
+        implied=("end_time", "queue", "gpu_time"),
+        more=_by_job,
+    ),
+)

@@ -149,7 +149,9 @@ def test_a_workflow(tmp_path):
     inst = from_platform(read_platform(SAMPLES / "platform.csv"), [bag])
     assert inst.applications[0].flop == 3 * CORE_FLOPS
     path.write_text('{"workflow": {}}')
-    with pytest.raises(InputError, match=r"flow.json: is no WfCommons workflow of schema 1.5"):
+    with pytest.raises(
+        InputError, match=r"flow.json: .*: Field required; expected a WfCommons workflow"
+    ):
         read_bags(path, 5)
 
 

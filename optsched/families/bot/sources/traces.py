@@ -39,7 +39,10 @@ def open_trace(source: Path, window: Window) -> BotInstance:
     bags: list[Bag] = []
     for path in chosen["profiles"] or ():
         with reading(path):
-            bags += read_bags(path, wanted or APPLICATIONS)
+            found = read_bags(path, wanted or APPLICATIONS)
+            for bag in found:  # what is wrong with it is wrong in this file
+                _application(bag, 0, bag.bytes or 0.0)
+        bags += found
     if not bags:
         bags = [Bag(name, w, None, b, 0.0, 1.0, None) for name, (w, b) in KINDS.items()]
     with reading(source):
@@ -87,14 +90,7 @@ def from_platform(
     if any(bag.bytes is None for bag in chosen):
         drawn.append("bytes")
     apps = tuple(
-        Application(
-            master=m,
-            flop=bag.flop or (bag.seconds or 0.0) * CORE_FLOPS,
-            bytes=_bytes(bag, k, streams),
-            return_bytes=bag.return_bytes or 0.0,
-            weight=bag.weight,
-            name=bag.name,
-        )
+        _application(bag, m, _bytes(bag, k, streams))
         for k, (m, bag) in enumerate(zip(masters, chosen, strict=True))
     )
     links = platform.links
@@ -110,6 +106,17 @@ def from_platform(
         f"({', '.join(dict.fromkeys(a.name for a in apps))}), seed {seed}",
     }
     return BotInstance.model_validate(data)
+
+
+def _application(bag: Bag, master: int, sent: float) -> Application:
+    return Application(
+        master=master,
+        flop=bag.flop or (bag.seconds or 0.0) * CORE_FLOPS,
+        bytes=sent,
+        return_bytes=bag.return_bytes or 0.0,
+        weight=bag.weight,
+        name=bag.name,
+    )
 
 
 def _bytes(bag: Bag, k: int, streams: Streams) -> float:

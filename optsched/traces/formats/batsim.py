@@ -1,0 +1,73 @@
+"""Workloads of the simulator Batsim: JSON with jobs and the profiles that they follow.
+
+A job has `id`, `subtime` (s), `res` (machines at once) and `profile`. A profile of type `delay`
+names the running time; what others take depends on the platform, so it is not known.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, FiniteFloat, NonNegativeFloat, PositiveInt, ValidationError
+
+from optsched.files.envelope import first_error
+from optsched.problem import InputError
+from optsched.traces.lines import begins, read_bytes
+
+Table = dict[str, Any]
+
+
+class _Job(BaseModel):
+    id: str | int
+    subtime: NonNegativeFloat
+    res: PositiveInt
+    profile: str
+
+
+class _Profile(BaseModel):
+    type: str
+    delay: FiniteFloat = np.nan
+
+
+class _Workload(BaseModel):
+    jobs: list[_Job]
+    profiles: dict[str, _Profile]
+
+
+def is_workload(path: Path) -> bool:
+    """Whether ``path`` is an object in JSON, which no other list of jobs is."""
+    return begins(path) == b"{"
+
+
+def read_workload(path: Path) -> Table:
+    """Return the table of a workload.
+
+    Raises
+    ------
+    InputError
+        It is no such workload; the first wrong field is named, jobs counted from 0.
+    """
+    try:
+        said = _Workload.model_validate_json(read_bytes(path))
+    except ValidationError as err:
+        raise InputError(
+            f"{path}: is no instance file and no job log: {first_error(err)}; expected Philly's "
+            "cluster_job_log or a workload of Batsim"
+        ) from err
+    lacking = next((job for job in said.jobs if job.profile not in said.profiles), None)
+    if lacking is not None:
+        raise InputError(
+            f"{path}: job {lacking.id}: profile {lacking.profile!r} is missing, expected it in "
+            "profiles"
+        )
+    delays = [said.profiles[job.profile].delay for job in said.jobs]
+    return {
+        "name": [str(job.id) for job in said.jobs],
+        "submit_seconds": np.array([job.subtime for job in said.jobs], float),
+        "run_seconds": np.array(delays, float),
+        "tasks": np.array([job.res for job in said.jobs], float),
+        "gpu": 0.0,
+        "cpu": 1.0,
+    }

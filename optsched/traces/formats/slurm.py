@@ -1,0 +1,86 @@
+"""What Slurm's accounting prints: `sacct --parsable2` (fields separated by "|").
+
+Rows of job steps (`123.batch`) are parts of a job. A task is a GPU, of a job without GPUs a core.
+Jobs that have not ended are of unknown running time.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from optsched.numbers.arrays import Floats
+from optsched.traces.columns import TASKS, UNKNOWN, Columns
+from optsched.traces.formats.declared import Format, Table
+
+ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
+GPUS = re.compile(r"gres/gpu=(\d+)")
+MEMORY = re.compile(r"([\d.]+)([KMGT]?)([cn]?)")
+GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
+
+
+def _details(columns: Columns) -> Table:
+    cores = columns.numbers("NCPUS", TASKS)
+    told = columns.text("AllocTRES" if "AllocTRES" in columns else "ReqTRES")
+    gpus = np.array([int(m[1]) if (m := GPUS.search(text)) else 0 for text in told], float)
+    tasks = np.where(gpus > 0, gpus, cores)
+    table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
+    memory = _memory(columns, cores)
+    return (
+        table
+        | {"run_seconds": _elapsed(columns)}
+        | ({} if memory is None else {"memory_gb": memory / tasks})
+    )
+
+
+def _elapsed(columns: Columns) -> Floats:
+    found = [ELAPSED.fullmatch(text) for text in columns.text("Elapsed")]
+    columns.refuse(
+        "Elapsed", np.array([m is None for m in found], bool), "a time such as 1-02:03:04"
+    )
+    units = (86400, 3600, 60, 1)
+    run = np.array(
+        [sum(int(n or 0) * u for n, u in zip(m.groups(), units, strict=True)) for m in found if m],
+        float,
+    )
+    for name in ("Start", "End"):
+        if name in columns:
+            run[[text in UNKNOWN for text in columns.text(name)]] = np.nan
+    return run
+
+
+def _memory(columns: Columns, cores: Floats) -> Floats | None:
+    """Return the memory of whole jobs, GB; None if it is not known.
+
+    It is told per core (c), per node (n), or of the job.
+    """
+    if "ReqMem" not in columns:
+        return None
+    found = [MEMORY.fullmatch(text) for text in columns.cells["ReqMem"]]
+    if "NNodes" not in columns and any(m and m[3] == "n" for m in found):
+        return None
+    nodes = columns.numbers("NNodes", TASKS) if "NNodes" in columns else np.ones(len(columns))
+    columns.read.add("ReqMem")
+    return np.array(
+        [
+            float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]] if m else np.nan
+            for m, c, n in zip(found, cores, nodes, strict=True)
+        ],
+        float,
+    )
+
+
+FORMAT = Format(
+    "Slurm jobs",
+    needed=("JobID", "Submit", "Elapsed", "NCPUS"),
+    columns={
+        "name": "JobID",
+        "submit_seconds": "Submit",
+        "start_seconds": "Start",
+        "user": "User",
+    },
+    skip=("JobID", "."),
+    implied=("End",),
+    more=_details,
+)
