@@ -610,3 +610,59 @@ def test_help_is_wrapped_where_the_terminal_ends():
     assert "there are as many machines as give the offered load" in told
     told = CliRunner().invoke(app, ["campaign", "run", "--help"]).output
     assert "`[[instances]]`" in told
+
+
+@pytest.mark.parametrize("command", ["export", "generate", "trace"])
+def test_a_file_called_dash_is_the_output(folder, tmp_path, monkeypatch, capfdbinary, command):
+    monkeypatch.chdir(tmp_path)
+    args = {"export": [folder / "small.json"], "generate": ["oasis", "--preset", "small"]}
+    args["trace"] = ["sample", "--jobs", "5"]
+    target = tmp_path / "file"
+    for file in (target, "-"):
+        capfdbinary.readouterr()
+        with pytest.raises(SystemExit) as left:
+            main([command, *map(str, args[command]), "-o", str(file)])
+        assert not left.value.code
+    out, err = capfdbinary.readouterr()
+    assert out == target.read_bytes()
+    assert b"- written" in err
+    assert [*tmp_path.iterdir()] == [target]
+
+
+LOG = [
+    {
+        "jobid": "a",
+        "submitted_time": "2017-10-09 07:01:55",
+        "attempts": [
+            {
+                "start_time": "2017-10-09 07:02:00",
+                "end_time": "2017-10-09 09:02:00",
+                "detail": [{"ip": "m1", "gpus": ["gpu0", "gpu1"]}],
+            }
+        ],
+    }
+]
+LOAD = {
+    "profiles": {"p": {"type": "delay", "delay": 9000}},
+    "jobs": [{"id": 1, "subtime": 0, "res": 4, "profile": "p"}],
+}
+
+
+@pytest.mark.parametrize("content", [LOG, LOAD])
+@pytest.mark.parametrize("name", ["log.json", "log", "log.json.gz"])
+def test_a_trace_in_json_is_no_instance_file(call, tmp_path, content, name):
+    path, target = tmp_path / name, tmp_path / "made.json"
+    data = b"\xef\xbb\xbf" + json.dumps(content, indent=2).encode()
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    options = ("--jobs", 1, "--slots", 10)
+    assert call("trace", path, *options, "-o", target)[0] == 0
+    assert call("show", path, *options)[0] == 0
+    assert call("show", target)[0] == 0
+    refused(call("show", target, "--jobs", 1), "is an instance file")
+
+
+@pytest.mark.parametrize("text", ['{"jobs": []}', '{"format": 1}', "{}"])
+def test_json_that_is_neither_instance_nor_log(call, tmp_path, text):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    refused(call("trace", path, "-o", tmp_path / "y.json"), "is no instance file and no job log")

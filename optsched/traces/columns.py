@@ -155,7 +155,7 @@ class Columns:
         bad = dates.isna()
         if rule.may_be_empty:
             bad &= ~cells.isin(UNKNOWN)
-        self.refuse(name, bad.to_numpy(), "a date such as 2017-10-09 07:01:55")
+        self.refuse(name, bad.to_numpy(), "seconds, or a date such as 2017-10-09 07:01:55")
         return dates
 
     def tell_unread(self, kind: str, known: Sequence[str] = ()) -> None:

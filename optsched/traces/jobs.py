@@ -59,7 +59,7 @@ RULES = {
 OWN = Format(
     "own jobs",
     needed=("submit_seconds", "run_seconds", "tasks"),
-    columns={name: name for name in COLUMNS if name not in ("model", "steps")},
+    columns={name: name for name in COLUMNS},
 )
 FORMATS = (*training.FORMATS, slurm.FORMAT, OWN)
 MACHINE_HEADS = (

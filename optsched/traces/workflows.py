@@ -14,9 +14,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BaseModel, Field, NonNegativeFloat, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from optsched.files.envelope import first_error
 from optsched.problem import InputError
@@ -28,7 +27,6 @@ from optsched.traces.lines import header, read_bytes
 
 LIST = ("name", "flop", "bytes")
 AMOUNT = Number("per task", high=1e18)
-SizeOfFile = Annotated[float, Field(ge=0.0, le=AMOUNT.high)]
 
 
 @dataclass(frozen=True)
@@ -69,9 +67,11 @@ def _list(path: Path) -> list[Bag]:
     back = table.numbers("return_bytes", AMOUNT) if "return_bytes" in table else zero
     rule = Number("weight", above_low=True)
     weight = table.numbers("weight", rule) if "weight" in table else one
+    labels = table.text("name")
+    table.tell_unread("list of applications")
     return [
         Bag(name, float(flop[i]), None, float(sent[i]), float(back[i]), float(weight[i]), None)
-        for i, name in enumerate(table.text("name"))
+        for i, name in enumerate(labels)
     ]
 
 
@@ -89,7 +89,7 @@ def _users(path: Path, most: int) -> list[Bag]:
 
 class _File(BaseModel):
     id: str
-    size: SizeOfFile = Field(alias="sizeInBytes")
+    size: float = Field(alias="sizeInBytes", ge=0.0, le=AMOUNT.high)
 
 
 class _Task(BaseModel):
@@ -105,7 +105,7 @@ class _Command(BaseModel):
 
 class _Execution(BaseModel):
     id: str
-    seconds: NonNegativeFloat = Field(alias="runtimeInSeconds", le=RUN.high)
+    seconds: float = Field(alias="runtimeInSeconds", ge=0.0, le=RUN.high)
     command: _Command = _Command()
 
 

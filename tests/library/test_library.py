@@ -8,6 +8,7 @@ import lzma
 import pytest
 from typer.testing import CliRunner
 
+import optsched
 from optsched.cli.app import app
 from optsched.families.oasis.sources.presets import generate
 from optsched.library.packs import Library, Pack, open_library, result_text
@@ -262,3 +263,14 @@ def test_a_pack_is_read_line_by_line(library):
     whole = lzma.decompress(pack.path.read_bytes()).splitlines(keepends=True)
     assert [text for _, text in pack.lines(2, 2)] == whole[1:2]
     assert library.text(NAMES[2]) == whole[2]
+
+
+def test_without_a_source_tree_the_library_is_asked_for(call, tmp_path, monkeypatch):
+    monkeypatch.setattr(optsched, "__file__", str(tmp_path / "site" / "optsched" / "__init__.py"))
+    for command in (("list",), ("get", "oasis-small-drawn-0001"), ("verify",)):
+        status, out, err = call("library", *command)
+        assert (status, out) == (2, "")
+        assert err == (
+            "optsched: the library is not installed with the package, expected --library FOLDER, "
+            "the folder benchmarks/instances of a copy of the repository\n"
+        )

@@ -119,7 +119,7 @@ FORMATS = "expected as Philly jobs: timestamp, duration, num_gpus"
             "2017-10-09 06",
             "9.10.17 06",
             ", line 3, timestamp: is '9.10.17 06:13:03', "
-            "expected a date such as 2017-10-09 07:01:55",
+            "expected seconds, or a date such as 2017-10-09 07:01:55",
         ),
         ("duration", "length", f", line 1: lacks column duration, {FORMATS}"),
     ],

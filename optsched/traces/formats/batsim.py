@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, FiniteFloat, NonNegativeFloat, PositiveInt, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from optsched.files.envelope import first_error
 from optsched.problem import InputError
+from optsched.traces.columns import RUN, SUBMIT, TASKS
 from optsched.traces.lines import begins, read_bytes
 
 Table = dict[str, Any]
@@ -21,14 +22,14 @@ Table = dict[str, Any]
 
 class _Job(BaseModel):
     id: str | int
-    subtime: NonNegativeFloat
-    res: PositiveInt
+    subtime: float = Field(ge=0.0, le=SUBMIT.high)
+    res: int = Field(ge=1, le=int(TASKS.high))
     profile: str
 
 
 class _Profile(BaseModel):
     type: str
-    delay: FiniteFloat = np.nan
+    delay: float = Field(default=np.nan, ge=0.0, le=RUN.high)
 
 
 class _Workload(BaseModel):

@@ -7,6 +7,8 @@ the first is read.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from optsched.numbers.arrays import Flags
@@ -56,11 +58,36 @@ def _by_job(columns: Columns) -> Table:
 
 
 NUMBER = r"-?\d+(\.\d+)?"
-GAVEL = {
+UNNAMED = {
     **{"job_type": ".+", "command": ".*", "directory": ".*", "steps option": "--?[a-z].*"},
     **{"needs data": "[01]", "total_steps": NUMBER, "scale_factor": NUMBER},
 }
 WEIGHTS = {"priority_weight": NUMBER, "slo": NUMBER}
+GAVEL = Format(
+    "Gavel jobs",
+    needed=("job_type", "total_steps", "scale_factor", "arrival_time_s"),
+    columns={
+        "submit_seconds": "arrival_time_s",
+        "tasks": "scale_factor",
+        "user": "vc",
+        "model": "job_type",
+        "steps": "total_steps",
+    },
+    constant=ONE_GPU,
+    implied=("command", "directory", "steps option", "needs data", "working_dir"),
+    lists=("vc", "trace"),
+    headless=UNNAMED | WEIGHTS | {"arrival_time_s": NUMBER},
+)
+SHOCKWAVE = replace(
+    GAVEL,
+    name="Shockwave jobs",
+    needed=(*GAVEL.needed, "duration_s"),
+    columns={**GAVEL.columns, "run_seconds": "duration_s"},
+    headless=UNNAMED
+    | {"mode": "[a-z]+"}
+    | WEIGHTS
+    | {"duration_s": NUMBER, "arrival_time_s": NUMBER},
+)
 FORMATS = (
     Format(
         "Philly jobs",
@@ -93,35 +120,8 @@ FORMATS = (
         constant={"tasks": 1},
         more=_pods,
     ),
-    *(
-        Format(
-            name,
-            needed=(*needed, "job_type", "total_steps", "scale_factor", "arrival_time_s"),
-            columns={
-                "submit_seconds": "arrival_time_s",
-                "run_seconds": "duration_s",
-                "tasks": "scale_factor",
-                "user": "vc",
-                "model": "job_type",
-                "steps": "total_steps",
-            },
-            constant=ONE_GPU,
-            implied=("command", "directory", "steps option", "needs data", "working_dir"),
-            lists=("vc", "trace"),
-            headless=headless,
-        )
-        for name, needed, headless in (
-            ("Gavel jobs", (), GAVEL | WEIGHTS | {"arrival_time_s": NUMBER}),
-            (
-                "Shockwave jobs",
-                ("duration_s",),
-                GAVEL
-                | {"mode": "[a-z]+"}
-                | WEIGHTS
-                | {"duration_s": NUMBER, "arrival_time_s": NUMBER},
-            ),
-        )
-    ),
+    GAVEL,
+    SHOCKWAVE,
     Format(
         "Pollux jobs",
         needed=("time", "application", "num_replicas"),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -153,6 +154,110 @@ def test_a_workflow(tmp_path):
         InputError, match=r"flow.json: .*: Field required; expected a WfCommons workflow"
     ):
         read_bags(path, 5)
+
+
+def named_tasks(tasks):
+    """Return a workflow of (id, name, program, running time)."""
+    return {
+        "workflow": {
+            "specification": {
+                "tasks": [{"id": i, "name": name} for i, name, _, _ in tasks],
+                "files": [],
+            },
+            "execution": {
+                "tasks": [
+                    {"id": i, "runtimeInSeconds": seconds, "command": {"program": program}}
+                    for i, _, program, seconds in tasks
+                ]
+            },
+        }
+    }
+
+
+def script(k):
+    return f"align --sample s{k}\n cat > v.yml"
+
+
+ALIGNED = range(2, 10)
+
+
+@pytest.mark.parametrize("first", [3.0, 0.0])
+@pytest.mark.parametrize(
+    "align",
+    [
+        [(f"ALIGN_{k}", "ALIGN", script(k)) for k in ALIGNED],  # Nextflow
+        [(f"ALIGN_{k}", f"ALIGN_{k}", script(k)) for k in ALIGNED],
+        [(str(k), f"ALIGN (sample {k})", script(k)) for k in ALIGNED],
+        [(f"{k}", f"N:ALIGN__s{k}__ID{k:07}", "bash") for k in ALIGNED],
+        [(f"N:ALIGN__a__b{k}__ID{k:07}",) * 2 + ("bash",) for k in ALIGNED],
+        [(f"ALIGN_ID{k:07}",) * 2 + ("align",) for k in ALIGNED],  # Pegasus, Makeflow
+        [(f"{k}", "", "align") for k in ALIGNED],
+        [(f"task_{k}",) * 2 + ("align",) for k in ALIGNED],
+    ],
+)
+def test_tasks_of_a_workflow_are_grouped_by_their_kind(tmp_path, first, align):
+    path = tmp_path / "flow.json"
+    tasks = [(*three, 600.0 + k) for k, three in zip(ALIGNED, align, strict=True)]
+    tasks = [("CHECK_1", "CHECK", "check --in x\n cat > v.yml", first), *tasks]
+    path.write_text(json.dumps(named_tasks(tasks)))
+    (bag,) = read_bags(path, 5)
+    assert (bag.tasks, bag.seconds) == (8, 605.5)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"runtimeInSeconds": 2.0', '"runtimeInSeconds": Infinity', "runtimeInSeconds: is inf"),
+        ('"runtimeInSeconds": 2.0', '"runtimeInSeconds": NaN', "runtimeInSeconds: is nan"),
+        ('"runtimeInSeconds": 2.0', '"runtimeInSeconds": -1', "runtimeInSeconds: is -1"),
+        ('"runtimeInSeconds": 2.0', '"runtimeInSeconds": "long"', "runtimeInSeconds: is 'long'"),
+        ('"runtimeInSeconds": 2.0', '"runtimeInSeconds": 1e-300', "flop: is 5e-291"),
+        ('"sizeInBytes": 100', '"sizeInBytes": -5', "sizeInBytes: is -5"),
+        ('"sizeInBytes": 7', '"sizeInBytes": Infinity', "sizeInBytes: is inf"),
+        ('"out0"]', '"lost"]', "'lost' is not specified"),
+        ("t_ID0", "", "'t_ID0' is not specified"),
+    ],
+)
+def test_a_wrong_number_of_a_profile_is_named_with_its_file(tmp_path, old, new, message):
+    path = tmp_path / "flow.json"
+    text = json.dumps(workflow(1))
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    with pytest.raises(InputError, match=rf"^[^ ]*flow.json: .*({message})"):
+        open_trace(SAMPLES / "platform.csv", Window(profiles=(path,)))
+
+
+@pytest.mark.parametrize("name", ["grid.conf.gz", "GRID.CONF", "grid.Conf.GZ"])
+def test_an_optorsim_file_is_known_by_its_ending(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(
+        gzip.compress(OPTORSIM.encode()) if name.lower().endswith("gz") else OPTORSIM.encode()
+    )
+    assert read_platform(path).hosts == [10, 0, 5]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("10 1", "nan 1", "line 3: holds 'nan', expected numbers of at least 0"),
+        ("10 1", "inf 1", "line 3: holds 'inf'"),
+        ("10 1", "1.5 1", "line 3: has 1.5 worker nodes, expected a whole number"),
+        ("10 1", "-1 1", "line 3: holds '-1'"),
+        ("10 1", "ten 1", "line 3: holds 'ten'"),
+        ("10 1", "10 0.5", "line 3: has 0.5 storage elements, expected a whole number"),
+        ("10 1", "10 nan", "line 3: holds 'nan'"),
+        ("10 1", "10 1e300", "line 3: holds '1e300'"),
+        ("10 1", "10 1000000", "line 3: has 6 numbers, expected 1000005"),
+        ("0 8\n5", "0 inf\n5", "line 4: holds 'inf'"),
+        ("0 8\n5", "0 nan\n5", "line 4: holds 'nan'"),
+    ],
+)
+def test_wrong_numbers_of_an_optorsim_file(tmp_path, old, new, message):
+    path = tmp_path / "grid.conf"
+    assert old in OPTORSIM
+    path.write_text(OPTORSIM.replace(old, new, 1))
+    with pytest.raises(InputError, match=message):
+        read_platform(path)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,318 @@
+"""A list is known by its columns, however it is written; what is not used of it is reported."""
+
+import csv
+import gzip
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from optsched.problem import InputError
+from optsched.process import talk
+from optsched.traces import read_jobs, read_machines
+
+PAI = """job_id,num_inst,submit_time,num_cpu,num_gpu,gpu_type,duration,user
+0,20,0,6.0,1.0,T4,7200,u1
+1,1,600,12.0,2.0,V100,14400,u2
+2,50,700,6.0,0.5,MISC,3600,u1
+"""
+TIRESIAS = """job_id,num_gpu,submit_time,iterations,model_name,duration,interval,start_time
+0,1,5,606,vgg,1640,30,7
+1,8,30,133,alex,1470,23,30
+"""
+HELIOS = """job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,\
+duration,queue
+a,u,v,8,24,1,COMPLETED,2020-04-01 00:10:00,2020-04-01 00:20:00,2020-04-01 01:20:00,3600,600
+b,u,v,0,32,2,FAILED,2020-04-01 00:00:00,2020-04-01 00:00:00,2020-04-01 00:01:00,60,0
+"""
+ACME = """job_id,user,node_num,gpu_num,cpu_num,type,state,submit_time,start_time,end_time,\
+duration,queue,gpu_time
+d0,u1,1,8.0,120,Other,COMPLETED,2023-03-01 00:00:00+08:00,2023-03-01 00:10:00.5+08:00,\
+2023-03-01 01:10:00+08:00,3600.0,600.0,28800.0
+d1,u1,1,8.0,120,Other,CANCELLED,2023-03-01 00:30:00+08:00,,,,,
+"""
+SACCT = """JobID|User|Submit|Start|End|Elapsed|NCPUS|NNodes|ReqMem|AllocTRES|State
+1|ann|2024-01-01T00:00:00|2024-01-01T00:05:00|2024-01-02T01:05:00|1-01:00:00|4|1|8Gn|cpu=4|COMPLETED
+1.batch||2024-01-01T00:05:00|2024-01-01T00:05:00|2024-01-02T01:05:00|1-01:00:00|4|1|||COMPLETED
+2|bob|2024-01-01T00:10:00|2024-01-01T00:10:00|2024-01-01T00:12:30|00:02:30|16|2|2Gc|\
+cpu=16,gres/gpu=4|FAILED
+3|bob|2024-01-01T00:20:00|Unknown|Unknown|00:00:00|4|1|1000M|cpu=4|PENDING
+"""
+OWN = """submit_seconds,run_seconds,tasks,gpu,cpu,memory_gb,user,start_seconds
+0,7200.5,4,1,8,32,ann,10
+600,14400.25,2,0.5,8,,bob,
+"""
+PHILLY = """timestamp,duration,num_gpus,gpu_time,cluster
+2017-10-09 07:01:55,66.0,1,66.0,b
+2017-10-09 06:13:03,2951.0,4,11804.0,"a, b"
+"""
+PODS = """name,cpu_milli,memory_mib,num_gpu,gpu_milli,creation_time,deletion_time,scheduled_time
+p0,12000,16384,1,1000,40,100,50
+p1,6000,12288,1,460,10,90,10
+"""
+GAVEL = """job_type,total_steps,scale_factor,arrival_time_s,priority_weight
+net (batch size 8),600,1,5,1
+A3C,100,4,2,1
+"""
+TEXTS = [PAI, TIRESIAS, HELIOS, ACME, SACCT, OWN, PHILLY, PODS, GAVEL]
+UNNAMED_GAVEL = """ResNet-18 (batch size 32)\tpython3 main.py -a 0,5,5\tcifar10\t--num_steps\t1\t\
+2931\t1\t1\t-1.000000\t0
+A3C\tpython3 main.py\trl\t--max-steps\t0\t14775\t2\t1\t-1.000000\t55
+"""
+UNNAMED_SHOCKWAVE = """LM (batch size 10)\tpython3 main.py\tlm\t--steps\t1\t134583\t1\tgns\t1\t\
+-1.000000\t1418\t0
+ResNet-50 (batch size 64)\tpython3 main.py\timagenet\t-n\t1\t143450\t2\tstatic\t1\t-1.0\t3338\t55
+"""
+BATSIM = {
+    "nb_res": 4,
+    "jobs": [
+        {"id": 1, "subtime": 0, "walltime": 20, "res": 4, "profile": "p"},
+        {"id": "w!2", "subtime": 3.5, "res": 1, "profile": "p"},
+        {"id": 3, "subtime": 5, "res": 1, "profile": "q"},
+    ],
+    "profiles": {
+        "p": {"type": "delay", "delay": 10},
+        "q": {"type": "parallel_homogeneous", "cpu": 1e9, "com": 0},
+    },
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def _write(text, name="list.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return _write
+
+
+@pytest.fixture
+def remarks(monkeypatch):
+    told = []
+    monkeypatch.setattr(talk, "remark", told.append)
+    return told
+
+
+def test_instances_of_the_simulator_of_2020_are_tasks(write, remarks):
+    jobs = read_jobs(write(PAI))
+    assert jobs.attrs["format"] == "Alibaba GPU v2020 simulator jobs"
+    assert jobs["tasks"].tolist() == [20, 1, 50]
+    assert jobs["gpu"].tolist() == [1, 2, 0.5]
+    assert jobs["cpu"].tolist() == [6, 12, 6]
+    assert jobs["user"].tolist() == ["u1", "u2", "u1"]
+    assert remarks[0].endswith("columns that are not used: gpu_type")
+
+
+def test_starts_of_tiresias_are_used(write, remarks):
+    jobs = read_jobs(write(TIRESIAS))
+    assert jobs.attrs["format"] == "Tiresias jobs"
+    assert jobs["start_seconds"].tolist() == [2, 25]
+    assert not remarks
+    with pytest.raises(InputError, match="line 2, start_time: is '2', expected at least the subm"):
+        read_jobs(write(TIRESIAS.replace("30,7", "30,2")))
+
+
+def test_every_column_is_used_or_reported(write, remarks):
+    read_jobs(
+        write("timestamp,duration,num_gpus,gpu_time,status\n2017-10-09 07:01:55,66,1,66,Failed\n")
+    )
+    (line,) = remarks
+    assert line.endswith("list.csv (Philly jobs): columns that are not used: status")
+    read_machines(write("gpu,cpu,memory_gb,rack\n1,8,32,r1\n"))
+    assert remarks[1].endswith("(own machines): columns that are not used: rack")
+
+
+def test_columns_of_several_formats_are_refused(write):
+    head = "timestamp,duration,num_gpus,submit_seconds,run_seconds,tasks"
+    with pytest.raises(InputError, match=r"may be of several formats \(Philly jobs: .*; own jobs:"):
+        read_jobs(write(f"{head}\n2017-10-09 07:01:55,66,1,0,1,1\n"))
+
+
+def test_lists_without_a_header(write):
+    jobs = read_jobs(write(UNNAMED_GAVEL, "gavel.trace"))
+    assert jobs.attrs["format"] == "Gavel jobs"
+    assert jobs["model"].tolist() == ["ResNet-18 (batch size 32)", "A3C"]
+    assert jobs["steps"].tolist() == [2931, 14775]
+    assert jobs["submit_seconds"].tolist() == [0, 55]
+    jobs = read_jobs(write(gzip.compress(UNNAMED_SHOCKWAVE.encode()), "s.trace"))
+    assert jobs.attrs["format"] == "Shockwave jobs"
+    assert jobs["tasks"].tolist() == [1, 2]
+    assert jobs["run_seconds"].tolist() == [1418, 3338]
+    for text in ("M1,1,j_1,1,Terminated,87076,87083,50.0,0.2\n", "1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n"):
+        with pytest.raises(InputError, match="line 1: has no header, since it holds the number 1;"):
+            read_jobs(write(text))
+
+
+def test_helios_and_acme(write):
+    jobs = read_jobs(write(HELIOS))
+    assert jobs["tasks"].tolist() == [2, 8]
+    assert jobs["gpu"].tolist() == [0, 1]
+    assert jobs["cpu"].tolist() == [16, 3]
+    assert jobs["start_seconds"].tolist() == [0, 1200]
+    jobs = read_jobs(write(ACME))
+    assert jobs["cpu"].tolist() == [15]
+    assert jobs["start_seconds"].tolist() == [600.5]
+    assert jobs.attrs["dropped"] == 1
+    assert str(jobs.attrs["start"]) == "2023-03-01 00:00:00"
+
+
+def test_slurm(write, remarks):
+    jobs = read_jobs(write(SACCT, "sacct.txt"))
+    assert jobs["name"].tolist() == ["1", "2"]
+    assert jobs["run_seconds"].tolist() == [90000, 150]
+    assert jobs["tasks"].tolist() == [4, 4]
+    assert jobs["gpu"].tolist() == [0, 1]
+    assert jobs["cpu"].tolist() == [1, 4]
+    assert jobs["memory_gb"].tolist() == [2, 8]
+    assert jobs["start_seconds"].tolist() == [300, 600]
+    assert "columns that are not used: State" in remarks[0]
+    for old, new in (("|1-01:00:00|4|1|8", "|long|4|1|8"), ("00:02:30", "2 h")):
+        with pytest.raises(InputError, match=r"Elapsed: is .*, expected a time such as 1-02:03:04"):
+            read_jobs(write(SACCT.replace(old, new)))
+
+
+def test_memory_per_node_is_not_guessed(write, remarks):
+    rows = [line.split("|") for line in SACCT.splitlines()]
+    text = "\n".join("|".join(r[:7] + r[8:9]) for r in rows)
+    assert read_jobs(write(text))["memory_gb"].isna().all()
+    assert "columns that are not used: ReqMem" in remarks[0]
+
+
+def test_batsim(write, remarks):
+    jobs = read_jobs(write(json.dumps(BATSIM), "load.json"))
+    assert jobs["name"].tolist() == ["1", "w!2"]
+    assert jobs["run_seconds"].tolist() == [10, 10]
+    assert jobs["tasks"].tolist() == [4, 1]
+    assert "1 of 3 jobs are left out" in remarks[0]
+    for wrong, message in (
+        ({"jobs": []}, "is no instance file and no job log: profiles: Field required"),
+        ({**BATSIM, "profiles": {}}, "job 1: profile 'p' is missing"),
+        (
+            {**BATSIM, "jobs": [{"id": 1, "subtime": 0, "res": 0, "profile": "p"}]},
+            r"jobs.0.res: is 0",
+        ),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_jobs(write(json.dumps(wrong), "load.json"))
+
+
+def test_decimal_commas(write):
+    text = OWN.replace(",", ";").replace("7200.5", "7200,5").replace("14400.25", "14400,25")
+    assert read_jobs(write(text.replace("0.5", "0,5"))).equals(read_jobs(write(OWN)))
+    for field in ("7.200,5", "1.200", "7,200,5"):  # what is a point, next to commas?
+        with pytest.raises(InputError, match=f"line 2, run_seconds: is '{field}', expected a numb"):
+            read_jobs(write(text.replace("7200,5", field)))
+    with pytest.raises(InputError, match="line 2, run_seconds: is '7200,5', expected a number"):
+        read_jobs(write(OWN.replace("7200.5", '"7200,5"')))
+
+
+def test_dates_with_zones_and_fractions(write):
+    for first, second in (
+        ("2017-11-05 01:30:00+00:00", "2017-11-05 03:30:00.250+01:00"),
+        ("2017-11-05T01:30:00Z", "2017-11-05T02:30:00.25Z"),
+        ("2017-11-05T01:30:00", "2017-11-05 02:30:00.25"),
+    ):
+        jobs = read_jobs(
+            write(f"timestamp,duration,num_gpus\n{first},5,1\n{second},,1\n{second},6,1")
+        )
+        assert jobs["submit_seconds"].tolist() == [0, 3600.25]
+        assert jobs.attrs["dropped"] == 1  # no running time
+        assert str(jobs.attrs["start"]) == "2017-11-05 01:30:00"
+    for wrong in ("2017-13-05 01:30:00", "5.11.2017", "20171105", "now"):
+        with pytest.raises(
+            InputError, match=r"line 3, timestamp: is .*, expected seconds, or a da"
+        ):
+            read_jobs(write(f"timestamp,duration,num_gpus\n2017-11-05,5,1\n{wrong},5,1\n"))
+
+
+@st.composite
+def written(draw):
+    """Draw a list, and the same list written otherwise: bytes and the ending of the name."""
+    text = draw(st.sampled_from(TEXTS))
+    rows = [*csv.reader(io.StringIO(text), delimiter="|" if text is SACCT else ",")]
+    order = draw(st.permutations(range(len(rows[0]))))
+    made = io.StringIO()
+    writer = csv.writer(
+        made,
+        delimiter=draw(st.sampled_from(",;|\t")),
+        quoting=draw(st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])),
+        lineterminator=draw(st.sampled_from(["\n", "\r\n", "\r", "\n\n"])),
+    )
+    writer.writerows([row[k] for k in order] for row in rows)
+    data = draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + made.getvalue().encode()
+    ending = draw(st.sampled_from(["csv", "csv.gz", "CSV", "txt"]))
+    return text, gzip.compress(data) if ending.endswith("gz") else data, ending
+
+
+@settings(max_examples=150, deadline=None)
+@given(pair=written())
+def test_it_does_not_matter_how_a_list_is_written(tmp_path_factory, pair):
+    text, data, ending = pair
+    folder = tmp_path_factory.mktemp("lists")
+    (folder / "usual.csv").write_text(text)
+    (folder / f"other.{ending}").write_bytes(data)
+    with talk.hushed():
+        usual, other = read_jobs(folder / "usual.csv"), read_jobs(folder / f"other.{ending}")
+    unnamed = usual["name"].str.startswith("line ").all()  # numbers of lines may differ
+    columns = [c for c in usual if not (unnamed and c == "name")]
+    assert other[columns].equals(usual[columns])
+    assert other.attrs == usual.attrs
+
+
+SWF_PARTS = """; Preemption: Yes
+1 0 10 3600 4 -1 -1 4 3600 -1 1 1 1 1 1 1 -1 -1
+1 -1 10 1800 4 -1 -1 4 3600 -1 2 1 1 1 1 1 -1 -1
+1 0 600 1800 4 -1 -1 4 3600 -1 3 1 1 1 1 1 -1 -1
+2 100 0 600 2 -1 -1 2 600 -1 5 1 1 1 1 1 -1 -1
+3 100 0 600 2 -1 -1 2 600 -1 4 1 1 1 1 1 -1 -1
+"""
+SWF_HEAD = (
+    "id submit wait runtime cpus cputimeused usedmem cpusreq walltime memreq status user group "
+    "application queue partition precjob thinktime"
+)
+
+
+def test_parts_of_interrupted_jobs_do_not_count(write, remarks):
+    jobs = read_jobs(write(SWF_PARTS, "log.swf"))
+    assert jobs["name"].tolist() == ["1", "2"]
+    assert (jobs["run_seconds"] * jobs["tasks"]).tolist() == [4 * 3600, 2 * 600]
+    assert "3 lines are parts of interrupted jobs" in remarks[0]
+    assert "1 jobs have no line with their totals and are left out" in remarks[0]
+
+
+def test_preceding_jobs_are_reported(write, remarks):
+    line = "{} 20 0 1200 1 -1 -1 1 1200 -1 1 1 1 1 1 1 {} 0\n"
+    text = "".join(line.format(*pair) for pair in ((1, -1), (2, 1), (3, 0), (4, 2), (5, 5)))
+    read_jobs(write(text, "log.swf"))
+    assert remarks[0].endswith(
+        "2 of 5 jobs name a preceding job (column 17); dependencies are not modelled"
+    )
+
+
+def test_a_header_of_swf_is_no_job(write):
+    plain = read_jobs(write(SWF_PARTS, "log.swf"))
+    for head in (SWF_HEAD, f"; a comment\n\n{SWF_HEAD}"):
+        assert read_jobs(write(f"{head}\n{SWF_PARTS}", "log.swf")).equals(plain)
+    with pytest.raises(InputError, match="line 2, run time: is 'runtime', exp"):
+        read_jobs(
+            write(
+                SWF_PARTS.replace("1 0 10", f"{SWF_HEAD}\n1 0 10", 1).replace(
+                    "; Preemption: Yes", "9 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"
+                ),
+                "log.swf",
+            )
+        )
+
+
+def test_lone_carriage_returns_end_lines(write):
+    rows = "".join(f"{k},{k % 7},1\r" for k in range(40_000))  # a line end at the seam of pieces
+    jobs = read_jobs(write(f"submit_seconds,run_seconds,tasks\r{rows}"))
+    assert len(jobs) == 40_000
+    assert jobs["name"].iloc[-1] == "line 40001"
+    mixed = OWN.replace("\n", "\r\n", 1).replace("\n6", "\r6", 1)
+    assert read_jobs(write(mixed)).equals(read_jobs(write(OWN)))
+    assert math.isnan(read_jobs(write(OWN))["memory_gb"].iloc[1])
