@@ -124,9 +124,10 @@ def _optorsim(path: Path) -> Platform:
     hosts, matrix = [], []
     for line, values in rows:
         for number, what in zip(values, ("worker nodes", "storage elements"), strict=False):
-            if number != int(number):
+            if number != int(number) or number > HOSTS.high:
                 raise InputError(
-                    f"{path}, line {line}: has {number:g} {what}, expected a whole number"
+                    f"{path}, line {line}: has {number:g} {what}, expected a whole number of at "
+                    f"most {HOSTS.high:g}"
                 )
         elements = int(values[1]) if len(values) > 1 else 0
         if len(values) != 2 + elements + sites:
@@ -153,10 +154,10 @@ def _amount(path: Path, line: int, text: str) -> float:
         amount = float(text)
     except ValueError:
         amount = float("nan")
-    if not 0 <= amount <= HOSTS.high:
+    if not 0 <= amount <= BYTES.high:
         raise InputError(
             f"{path}, line {line}: holds {shown(text)}, expected numbers of at least 0 and at most "
-            f"{HOSTS.high:g}"
+            f"{BYTES.high:g}"
         )
     return amount
 

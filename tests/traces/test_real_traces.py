@@ -7,7 +7,9 @@ import pytest
 
 import optsched
 from optsched.traces import read_jobs, read_machines
+from optsched.traces.platforms import read_platform
 from optsched.traces.pods import read_arrivals
+from optsched.traces.workflows import read_bags
 
 ROOT = Path(optsched.__file__).parent.parent
 TRACES = Path(os.environ.get("OPTSCHED_TRACES", ROOT.parent / "shared" / "data"))
@@ -78,3 +80,33 @@ def test_published_counts_of_arrivals():
     table = read_arrivals(trace("helios-venus-lucid/cluster_throughput.csv.gz"))
     assert len(table) == 125214
     assert table["submit_seconds"].max() < 26064 * 600
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "links"),
+    [
+        ("g5k_tree.csv", 1528, 64),
+        ("gridpp_grid_2004.conf", 6888, 38),
+        ("lcg_sept2004_grid.conf", 14020, 127),
+    ],
+)
+def test_published_platforms(name, hosts, links):
+    platform = read_platform(trace(f"simgrid-platforms/{name}"))
+    assert sum(platform.hosts) == hosts
+    assert len(platform.links) == links
+
+
+@pytest.mark.parametrize(
+    ("name", "tasks", "seconds"),
+    [
+        ("1000genome-chameleon-10ch-100k-001", 100, 61.64),
+        ("blast-chameleon-large-001", 100, 1547.87),
+        ("bwa-chameleon-medium-001", 1000, 3.18),
+        ("seismology-chameleon-100p-001", 100, 0.55),
+        ("srasearch-chameleon-10a-001", 10, 634.3),
+    ],
+)
+def test_published_workflows(name, tasks, seconds):
+    (bag,) = read_bags(trace(f"wfinstances/{name}.json.gz"), 1)
+    assert bag.tasks == tasks
+    assert round(bag.seconds, 2) == seconds
