@@ -666,3 +666,11 @@ def test_json_that_is_neither_instance_nor_log(call, tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
     refused(call("trace", path, "-o", tmp_path / "y.json"), "is no instance file and no job log")
+
+
+@pytest.mark.parametrize("name", ["small", "small.json.gz", "small.JSON"])
+def test_an_instance_file_by_another_name(call, folder, tmp_path, name):
+    data = (folder / "small.json").read_bytes()
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    refused(call("show", path), "may be an instance file, expected its name to end in .json")

@@ -184,7 +184,13 @@ def read_columns(
     """Read a table in text whose columns are known; between semicolons, commas may be decimal.
 
     With ``skip`` (a column, a text), rows whose column holds the text are left out.
+
+    Raises
+    ------
+    InputError
+        As `read_csv`; also where two columns have one name.
     """
+    must_differ(path, names)
     rows = read_csv(path)
     if not headless:
         next(rows)
@@ -199,10 +205,29 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
+def must_differ(path: Path, names: Sequence[str]) -> None:
+    """Refuse a header in which two columns have one name."""
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise InputError(
+                f"{path}, line 1: two columns are called {name!r}, expected different names"
+            )
+
+
 def missing_columns(
     path: Path, names: Sequence[str], formats: Mapping[str, Sequence[str]]
 ) -> InputError:
-    """Return the message for a header that fits no format: what the nearest one needs."""
+    """Return the message for a header that fits no format: what the nearest one needs.
+
+    Names of columns are no numbers, and differ; if these do not, that is the message.
+    """
+    numbers = [name for name in names if is_number(name)]
+    if numbers:
+        return InputError(
+            f"{path}, line 1: has no header, since it holds the number {numbers[0]}; expected the "
+            "names of the columns"
+        )
+    must_differ(path, names)
     kind, needed = max(formats.items(), key=lambda f: len({*f[1]} & {*names}) / len(f[1]))
     lacking = [n for n in needed if n not in names]
     if len(lacking) == len(needed):

@@ -163,8 +163,8 @@ def _finished(path: Path, kind: str, table: Table, start: pd.Timestamp | None) -
         )
     if dropped:
         talk.remark(
-            f"{path}: {dropped} of {len(known)} jobs are left out, since their running time or "
-            "number of tasks is not known"
+            f"{path}: {dropped} of {len(known)} jobs are left out, since their time of "
+            "submission, running time or number of tasks is not known"
         )
     first = jobs["submit_seconds"].iloc[0]
     if start is not None:

@@ -229,30 +229,6 @@ def first_row(path: Path) -> Row:
     raise InputError(f"{path}: is empty, expected a header line and rows")
 
 
-def header(path: Path) -> tuple[str, ...]:
-    """Return the column names of a table in text.
-
-    Raises
-    ------
-    InputError
-        As `first_row`; also where there is no header, or a column is named twice.
-    """
-    first = first_row(path)
-    where, names = f"{path}, line {first.line}", tuple(first.fields)
-    numbers = [name for name in names if is_number(name)]
-    if numbers:
-        raise InputError(
-            f"{where}: has no header, since it holds the number {numbers[0]}; expected the names "
-            "of the columns"
-        )
-    doubled = [name for k, name in enumerate(names) if name in names[:k]]
-    if doubled:
-        raise InputError(
-            f"{where}: two columns are called {doubled[0]!r}, expected different names"
-        )
-    return names
-
-
 def is_number(text: str) -> bool:
     """Return whether ``text`` is a number, as in a row; names of columns are none."""
     try:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from optsched.problem import InputError
 from optsched.traces.columns import Number, missing_columns, read_columns, shown
-from optsched.traces.lines import header, read_lines
+from optsched.traces.lines import first_row, read_lines
 
 TREE = (
     "node", "parent", "hosts", "speed_flops_per_host", "host_link_bandwidth_Bps", "uplink_id",
@@ -54,7 +54,7 @@ def read_platform(path: Path) -> Platform:
 
 
 def _tree(path: Path) -> Platform:
-    names = header(path)
+    names = first_row(path).fields
     if not set(TREE) <= set(names):
         raise missing_columns(path, names, {"tree": TREE})
     table = read_columns(path, names)

@@ -29,7 +29,7 @@ import pandas as pd
 from optsched.problem import InputError
 from optsched.traces.columns import SECONDS, Columns, Number, missing_columns, read_columns
 from optsched.traces.jobs import has_columns, read_jobs
-from optsched.traces.lines import MOST_ROWS, first_row, header
+from optsched.traces.lines import MOST_ROWS, first_row
 
 PODS = (
     *("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "gpu_spec"),
@@ -57,7 +57,7 @@ def read_arrivals(path: Path | str) -> pd.DataFrame:
         if {*PODS} <= {*names}:
             return read_pods(path)
         if {*COUNTS} <= {*names}:
-            return _counted(path, read_columns(path, header(path)))
+            return _counted(path, read_columns(path, names))
     jobs = read_jobs(path)
     if jobs["submit_seconds"].isna().any():
         raise InputError(f"{path}: has no times of submission, expected a list that does")
@@ -127,7 +127,7 @@ def read_pods(path: Path | str) -> pd.DataFrame:
         be right.
     """
     path = Path(path)
-    names = header(path)
+    names = first_row(path).fields
     if not {*PODS} <= {*names}:
         raise missing_columns(path, names, {NAME: PODS})
     columns = read_columns(path, names)

@@ -20,7 +20,7 @@ import pandas as pd
 
 from optsched.problem import InputError
 from optsched.traces.columns import Number, missing_columns, read_columns
-from optsched.traces.lines import header
+from optsched.traces.lines import first_row
 
 GBIT_PER_MB = 0.008
 COLUMNS = ("model", "batch_seconds", "gradient_mb", "batches", "inner_gbps", "outer_gbps")
@@ -40,7 +40,7 @@ def read_profiles(path: Path | str) -> pd.DataFrame:
         The list is malformed, or no row is left; the message says where and what would be right.
     """
     path = Path(path)
-    names = header(path)
+    names = first_row(path).fields
     own, measured = {*COLUMNS} <= {*names}, {*MEASURED} <= {*names}
     if not own and not measured:
         raise missing_columns(path, names, {"models": COLUMNS, "DL2 models": MEASURED})

@@ -23,7 +23,7 @@ from optsched.process import talk
 from optsched.traces.columns import RUN, Number, missing_columns, read_columns, shown
 from optsched.traces.formats.swf import is_swf
 from optsched.traces.jobs import read_jobs
-from optsched.traces.lines import header, read_bytes
+from optsched.traces.lines import first_row, read_bytes
 
 LIST = ("name", "flop", "bytes")
 AMOUNT = Number("per task", high=1e18)
@@ -57,7 +57,7 @@ def read_bags(path: Path, most: int) -> list[Bag]:
 
 
 def _list(path: Path) -> list[Bag]:
-    names = header(path)
+    names = first_row(path).fields
     if not set(LIST) <= set(names):
         raise missing_columns(path, names, {"list of applications": LIST})
     table = read_columns(path, names)

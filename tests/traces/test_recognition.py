@@ -124,6 +124,10 @@ def test_every_column_is_used_or_reported(write, remarks):
     assert line.endswith("list.csv (Philly jobs): columns that are not used: status")
     read_machines(write("gpu,cpu,memory_gb,rack\n1,8,32,r1\n"))
     assert remarks[1].endswith("(own machines): columns that are not used: rack")
+    read_jobs(write("submit_seconds,run_seconds,tasks,2020\n0,1,1,7\n"))
+    assert remarks[2].endswith("(own jobs): columns that are not used: 2020")
+    with pytest.raises(InputError, match="two columns are called '2020', expected different"):
+        read_jobs(write("submit_seconds,run_seconds,tasks,2020,2020\n0,1,1,7,7\n"))
 
 
 def test_columns_of_several_formats_are_refused(write):
@@ -170,6 +174,10 @@ def test_slurm(write, remarks):
     assert jobs["memory_gb"].tolist() == [2, 8]
     assert jobs["start_seconds"].tolist() == [300, 600]
     assert "columns that are not used: State" in remarks[0]
+    for gres, gpus in (("gres/gpu:a100=4,gres/gpu=4", 4), ("gres/gpu:a=1,gres/gpu:b=3", 4)):
+        jobs = read_jobs(write(SACCT.replace("gres/gpu=4", gres).replace("2Gc", "0n")))
+        assert jobs["tasks"].tolist() == [4, gpus]
+        assert math.isnan(jobs["memory_gb"].iloc[1])  # 0: all of a machine
     for old, new in (("|1-01:00:00|4|1|8", "|long|4|1|8"), ("00:02:30", "2 h")):
         with pytest.raises(InputError, match=r"Elapsed: is .*, expected a time such as 1-02:03:04"):
             read_jobs(write(SACCT.replace(old, new)))

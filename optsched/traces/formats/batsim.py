@@ -50,9 +50,14 @@ def read_workload(path: Path) -> Table:
     InputError
         It is no such workload; the first wrong field is named, jobs counted from 0.
     """
+    text = read_bytes(path)
     try:
-        said = _Workload.model_validate_json(read_bytes(path))
+        said = _Workload.model_validate_json(text)
     except ValidationError as err:
+        if b'"kind"' in text:
+            raise InputError(
+                f"{path}: may be an instance file, expected its name to end in .json, and no gzip"
+            ) from err
         raise InputError(
             f"{path}: is no instance file and no job log: {first_error(err)}; expected Philly's "
             "cluster_job_log or a workload of Batsim"

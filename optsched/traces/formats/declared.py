@@ -15,7 +15,7 @@ from typing import Any
 
 from optsched.problem import InputError
 from optsched.traces.columns import Columns, Number, missing_columns
-from optsched.traces.lines import header
+from optsched.traces.lines import first_row
 
 Table = dict[str, Any]
 TEXTS = ("name", "user", "model")  # columns of a table that are no numbers
@@ -93,7 +93,7 @@ def recognized(path: Path, formats: Sequence[Format]) -> tuple[Format, tuple[str
     InputError
         It is of no format, or it may be of several.
     """
-    names = header(path)
+    names = tuple(first_row(path).fields)
     fitting = [f for f in formats if f.fits(names)]
     if not fitting:
         raise missing_columns(path, names, {f.name: f.needed for f in formats})

@@ -15,15 +15,15 @@ from optsched.traces.columns import TASKS, UNKNOWN, Columns
 from optsched.traces.formats.declared import Format, Table
 
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
-GPUS = re.compile(r"gres/gpu=(\d+)")
-MEMORY = re.compile(r"([\d.]+)([KMGT]?)([cn]?)")
+GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
+MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)([cn]?)")
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
 
 
 def _details(columns: Columns) -> Table:
     cores = columns.numbers("NCPUS", TASKS)
     told = columns.text("AllocTRES" if "AllocTRES" in columns else "ReqTRES")
-    gpus = np.array([int(m[1]) if (m := GPUS.search(text)) else 0 for text in told], float)
+    gpus = np.array([_gpus(text) for text in told], float)
     tasks = np.where(gpus > 0, gpus, cores)
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
     memory = _memory(columns, cores)
@@ -32,6 +32,11 @@ def _details(columns: Columns) -> Table:
         | {"run_seconds": _elapsed(columns)}
         | ({} if memory is None else {"memory_gb": memory / tasks})
     )
+
+
+def _gpus(text: str) -> int:
+    found = GPUS.findall(text)
+    return sum(int(n) for model, n in found if not model) or sum(int(n) for _, n in found)
 
 
 def _elapsed(columns: Columns) -> Floats:
@@ -64,7 +69,9 @@ def _memory(columns: Columns, cores: Floats) -> Floats | None:
     columns.read.add("ReqMem")
     return np.array(
         [
-            float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]] if m else np.nan
+            float(m[1]) * GB[m[2]] * {"c": c, "n": n, "": 1.0}[m[3]]
+            if m and float(m[1])  # 0: all of a machine
+            else np.nan
             for m, c, n in zip(found, cores, nodes, strict=True)
         ],
         float,
