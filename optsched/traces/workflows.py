@@ -134,25 +134,25 @@ NUMBERED = re.compile(r"(.+?)(?:_\d+| \(.*\))")
 def _workflow(path: Path) -> Bag:
     """Return the bag of the most frequent kind of task."""
     try:
-        said = _WfCommons.model_validate_json(read_bytes(path)).workflow
+        flow = _WfCommons.model_validate_json(read_bytes(path)).workflow
     except ValidationError as err:
         raise InputError(
             f"{path}: {first_error(err)}; expected a WfCommons workflow of schema 1.5, with "
             "workflow.specification and workflow.execution"
         ) from err
-    tasks = {t.id: t for t in said.specification.tasks}
-    sizes = {f.id: f.size for f in said.specification.files}
-    unknown = [t.id for t in said.execution.tasks if t.id not in tasks]
+    tasks = {t.id: t for t in flow.specification.tasks}
+    sizes = {f.id: f.size for f in flow.specification.files}
+    unknown = [t.id for t in flow.execution.tasks if t.id not in tasks]
     unknown += [f for t in tasks.values() for f in (*t.inputs, *t.outputs) if f not in sizes]
     if unknown:
         raise InputError(
             f"{path}: {shown(unknown[0])} is not specified, expected it among the tasks or files "
             "of workflow.specification"
         )
-    kinds = _kinds(tasks, said.execution.tasks)
+    kinds = _kinds(tasks, flow.execution.tasks)
     readers = Counter(f for t in tasks.values() for f in t.inputs)
     kind, count = Counter(kinds).most_common(1)[0]
-    mine = [t for t, name in zip(said.execution.tasks, kinds, strict=True) if name == kind]
+    mine = [t for t, name in zip(flow.execution.tasks, kinds, strict=True) if name == kind]
     seconds = statistics.median(t.seconds for t in mine)
     sent = statistics.median(
         sum(sizes[f] for f in tasks[t.id].inputs if readers[f] == 1) for t in mine

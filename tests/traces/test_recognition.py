@@ -40,6 +40,8 @@ SACCT = """JobID|User|Submit|Start|End|Elapsed|NCPUS|NNodes|ReqMem|AllocTRES|Sta
 2|bob|2024-01-01T00:10:00|2024-01-01T00:10:00|2024-01-01T00:12:30|00:02:30|16|2|2Gc|\
 cpu=16,gres/gpu=4|FAILED
 3|bob|2024-01-01T00:20:00|Unknown|Unknown|00:00:00|4|1|1000M|cpu=4|PENDING
+4|bob|2024-01-01T00:21:00|None|2024-01-01T00:22:00|00:00:00|0|0|1000M||CANCELLED by 7
+5|bob|2024-01-01T00:22:00|2024-01-01T00:22:00|Unknown|00:10:00|4|1|1000M|cpu=4|RUNNING
 """
 OWN = """submit_seconds,run_seconds,tasks,gpu,cpu,memory_gb,user,start_seconds
 0,7200.5,4,1,8,32,ann,10

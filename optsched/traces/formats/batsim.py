@@ -52,7 +52,7 @@ def read_workload(path: Path) -> Table:
     """
     text = read_bytes(path)
     try:
-        said = _Workload.model_validate_json(text)
+        workload = _Workload.model_validate_json(text)
     except ValidationError as err:
         if b'"kind"' in text:
             raise InputError(
@@ -62,18 +62,18 @@ def read_workload(path: Path) -> Table:
             f"{path}: is no instance file and no job log: {first_error(err)}; expected Philly's "
             "cluster_job_log or a workload of Batsim"
         ) from err
-    lacking = next((job for job in said.jobs if job.profile not in said.profiles), None)
+    lacking = next((job for job in workload.jobs if job.profile not in workload.profiles), None)
     if lacking is not None:
         raise InputError(
             f"{path}: job {lacking.id}: profile {lacking.profile!r} is missing, expected it in "
             "profiles"
         )
-    delays = [said.profiles[job.profile].delay for job in said.jobs]
+    delays = [workload.profiles[job.profile].delay for job in workload.jobs]
     return {
-        "name": [str(job.id) for job in said.jobs],
-        "submit_seconds": np.array([job.subtime for job in said.jobs], float),
+        "name": [str(job.id) for job in workload.jobs],
+        "submit_seconds": np.array([job.subtime for job in workload.jobs], float),
         "run_seconds": np.array(delays, float),
-        "tasks": np.array([job.res for job in said.jobs], float),
+        "tasks": np.array([job.res for job in workload.jobs], float),
         "gpu": 0.0,
         "cpu": 1.0,
     }

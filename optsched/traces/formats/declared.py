@@ -100,8 +100,8 @@ def recognized(path: Path, formats: Sequence[Format]) -> tuple[Format, tuple[str
     best = max(fitting, key=lambda f: len(f.needed))
     rivals = [f for f in fitting if not {*f.needed} <= {*best.needed}]
     if rivals:
-        told = "; ".join(f"{f.name}: {', '.join(f.needed)}" for f in (best, *rivals))
+        needed = "; ".join(f"{f.name}: {', '.join(f.needed)}" for f in (best, *rivals))
         raise InputError(
-            f"{path}, line 1: may be of several formats ({told}), expected the columns of one"
+            f"{path}, line 1: may be of several formats ({needed}), expected the columns of one"
         )
     return best, names

@@ -11,20 +11,21 @@ import re
 import numpy as np
 
 from optsched.numbers.arrays import Floats
-from optsched.traces.columns import TASKS, UNKNOWN, Columns
+from optsched.traces.columns import TASKS, UNKNOWN, Columns, Number
 from optsched.traces.formats.declared import Format, Table
 
 ELAPSED = re.compile(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)(?:\.\d+)?")
 GPUS = re.compile(r"gres/gpu(:[^=,]+)?=(\d+)")  # with a model, or all of them
 MEMORY = re.compile(r"(\d+(?:\.\d+)?)([KMGT]?)([cn]?)")
+ALLOCATED = Number("allocated", high=TASKS.high, whole=True)
 GB = {"K": 1 / 1024**2, "": 1 / 1024, "M": 1 / 1024, "G": 1.0, "T": 1024.0}
 
 
 def _details(columns: Columns) -> Table:
-    cores = columns.numbers("NCPUS", TASKS)
-    told = columns.text("AllocTRES" if "AllocTRES" in columns else "ReqTRES")
-    gpus = np.array([_gpus(text) for text in told], float)
-    tasks = np.where(gpus > 0, gpus, cores)
+    cores = columns.numbers("NCPUS", ALLOCATED)  # 0: it never ran
+    resources = columns.text("AllocTRES" if "AllocTRES" in columns else "ReqTRES")
+    gpus = np.array([_gpus(text) for text in resources], float)
+    tasks = np.where(gpus > 0, gpus, np.where(cores > 0, cores, np.nan))
     table: Table = {"tasks": tasks, "gpu": (gpus > 0) * 1.0, "cpu": cores / tasks}
     memory = _memory(columns, cores)
     return (
@@ -58,14 +59,14 @@ def _elapsed(columns: Columns) -> Floats:
 def _memory(columns: Columns, cores: Floats) -> Floats | None:
     """Return the memory of whole jobs, GB; None if it is not known.
 
-    It is told per core (c), per node (n), or of the job.
+    It is resources per core (c), per node (n), or of the job.
     """
     if "ReqMem" not in columns:
         return None
     found = [MEMORY.fullmatch(text) for text in columns.cells["ReqMem"]]
     if "NNodes" not in columns and any(m and m[3] == "n" for m in found):
         return None
-    nodes = columns.numbers("NNodes", TASKS) if "NNodes" in columns else np.ones(len(columns))
+    nodes = columns.numbers("NNodes", ALLOCATED) if "NNodes" in columns else np.ones(len(columns))
     columns.read.add("ReqMem")
     return np.array(
         [
