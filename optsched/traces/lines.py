@@ -52,11 +52,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
                 count(len(line))
                 number += 1
                 yield number, _text(path, number, line)
-            if len(rest) > LONGEST_LINE:
-                raise InputError(
-                    f"{path}, line {number + 1}: is longer than {LONGEST_LINE} bytes, expected a "
-                    "list with short lines"
-                )
+            _must_be_short(path, number + 1, rest)
         if rest:
             count(len(rest))
             number += 1
@@ -138,7 +134,16 @@ def _unpacked(raw: BinaryIO) -> IO[bytes]:
     return cast(IO[bytes], gzip.open(raw, "rb")) if packed else raw
 
 
+def _must_be_short(path: Path, number: int, line: bytes) -> None:
+    if len(line) > LONGEST_LINE:
+        raise InputError(
+            f"{path}, line {number}: is longer than {LONGEST_LINE} bytes, expected a list with "
+            "short lines"
+        )
+
+
 def _text(path: Path, number: int, line: bytes) -> str:
+    _must_be_short(path, number, line)
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as err:

@@ -89,6 +89,11 @@ def test_wrong_encoding(write):
 def test_endless_line_is_refused_without_being_read(write, monkeypatch):
     path = write(gzip.compress(b"submit_seconds" + b"x" * (64 << 20)))  # packs into 64 KB
     refused(path, ", line 1: is longer than 1048576 bytes, expected a list with short lines")
+    for end in (b"\n", b"\r"):
+        long = b"x" * lines.LONGEST_LINE + end + GOOD
+        refused(
+            write(long), ", line 1: is longer than 1048576 bytes, expected a list with short lines"
+        )
     monkeypatch.setattr(lines, "LARGEST", 40)
     refused(
         write(GOOD),
