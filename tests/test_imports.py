@@ -123,6 +123,12 @@ def test_imports_point_downwards():
     assert not wrong
 
 
+def test_tools_of_the_tests_are_not_needed():
+    tools = {"pytest", "hypothesis"}
+    wrong = [n for n, p in MODULES.items() if tools & {x.split(".")[0] for x in imported(p)}]
+    assert not wrong
+
+
 def test_solvers_are_reached_in_one_place():
     wrong = [
         f"{name} imports {', '.join(sorted(found))}"

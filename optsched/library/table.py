@@ -6,8 +6,6 @@ re-evaluating the certificate, the features from the instance.
 
 from __future__ import annotations
 
-import pytest
-
 import math
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -23,8 +21,6 @@ from optsched.files.envelope import LARGEST, instance_of
 from optsched.library.packs import NAME, Library, read_entry
 from optsched.problem import InputError, Instance, agree, family_of
 from optsched.results.result import SAME, recheck_content
-
-pytestmark = pytest.mark.slow
 
 NEARLY = 0.01  # the gap up to which an entry that is not closed counts as hard
 STATUSES = {
