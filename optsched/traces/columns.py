@@ -68,6 +68,7 @@ class Columns:
         self.path = path
         self.comma = comma  # decimal commas are allowed
         self.read: set[str] = set()
+        self.with_commas: list[str] = []
         self.line: list[int] = []
         self.cells: dict[str, list[str]] = {name: [] for name in names}
         columns = list(self.cells.values())
@@ -110,6 +111,7 @@ class Columns:
         written, both = cells, np.zeros(len(cells), dtype=np.bool_)
         if self.comma and (with_comma := cells.str.contains(",", regex=False)).any():
             both = cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)  # thousands?
+            self.with_commas.append(name)
             written = cells.where(~with_comma, cells.str.replace(",", ".", n=1, regex=False))
         numbers = pd.to_numeric(written, errors="coerce").to_numpy(dtype=np.float64)
         bad = rule.wrong(numbers) | both
@@ -159,10 +161,15 @@ class Columns:
         return dates
 
     def tell_unread(self, kind: str, known: Sequence[str] = ()) -> None:
-        """Report columns that nobody has read, but for ``known``, which say nothing new."""
+        """Report columns that nobody has read, but for ``known``, which say nothing new.
+
+        Decimal commas are reported too: 1,200 might be meant as 1200.
+        """
         unread = [name for name in self.cells if name and name not in {*self.read, *known}]
         if unread:
             talk.remark(f"{self.path} ({kind}): columns that are not used: {', '.join(unread)}")
+        if self.with_commas:
+            talk.remark(f"{self.path}: decimal commas are in {', '.join(self.with_commas)}")
 
     def refuse(self, name: str, bad: Flags, expected: str) -> None:
         """Report the first row where ``bad`` holds, if any."""
