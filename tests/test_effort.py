@@ -147,8 +147,8 @@ def test_effort_ends_constraint_programs():
     model = solvers.cp_program()
     x = [model.new_bool_var("") for _ in cost]
     for row, limit in zip(rows.astype(int).tolist(), limits.tolist(), strict=True):
-        model.add(solvers.cp_dot(zip(row, x, strict=True)) <= int(limit))
-    model.minimize(solvers.cp_dot(zip((8 * cost).astype(int).tolist(), x, strict=True)))
+        model.add(sum(int(n) * v for n, v in zip(row, x, strict=True)) <= int(limit))
+    model.minimize(sum(n * v for n, v in zip((8 * cost).astype(int).tolist(), x, strict=True)))
     seen = []
     for _ in range(2):
         solver, before = solvers.cp_solver(effort=30.0), effort.done()

@@ -274,17 +274,6 @@ def test_clarabel_says_infeasible():
     assert (found.status, found.value) == ("infeasible", None)
 
 
-def test_terms_of_coefficient_zero_are_left_out_of_sums():
-    m = cp_model.CpModel()
-    x, y = m.new_int_var(0, 3, "x"), m.new_int_var(0, 3, "y")
-    with pytest.raises(TypeError):
-        _ = 0 * x + (x + y)  # the reason: remove `cp_dot` once this works
-    m.maximize(solvers.cp_dot([(0, x), (1, x + y), (np.int64(2), y)]))
-    solver = solvers.cp_solver()
-    solvers.run_cp(solver, m)
-    assert solver.objective_value == 12
-
-
 PACKAGES = ("ortools.sat.python.cp_model", "highspy", "cvxpy")
 IMPORT = """
 import importlib, os, sys

@@ -10,7 +10,11 @@ What is known to go wrong, and what is done about it here:
   :func:`run` and :func:`row_duals` refuse maximizations. Hand over the negative.
 - A solver that a limit stops may hand back numbers that violate the constraints: every solution
   is checked again before it is returned, and dropped if it fails.
+- CP-SAT 9.15 may cut off the optimum when its presolve looks for constraints that contain others
+  (or-tools#5293): :func:`cp_solver` turns this step off.
 - CP-SAT stopped before it begins to search reports the bound 0: :func:`cp_bound` reports none.
+- HiGHS prints its version at its first use, which would spoil results on stdout: not the class that
+  :func:`highs` makes.
 - Ctrl-C does not reach code that runs inside a solver: solvers run in a thread of their own and
   are asked to stop; :class:`Interrupted` brings the best so far.
 - Clarabel ends in numerical errors on exponential cones unless its steps may get small, and its
@@ -22,7 +26,7 @@ Solvers are imported when they are needed, so that importing the package stays q
 from __future__ import annotations
 
 from optsched.solvers.common import Interrupted, Status
-from optsched.solvers.constraint import cp_bound, cp_domain, cp_dot, cp_program, cp_solver, run_cp
+from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
 from optsched.solvers.linear import (
     MipLimits,
@@ -53,7 +57,6 @@ __all__ = [
     "Written",
     "cp_bound",
     "cp_domain",
-    "cp_dot",
     "cp_program",
     "cp_solver",
     "highs",

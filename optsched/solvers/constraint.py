@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from optsched.process.effort import DETERMINISTIC_SECOND, HANDLED, spend
@@ -28,14 +28,6 @@ def cp_domain(values: Sequence[int]) -> Any:
     return cp_model.Domain.from_values([int(x) for x in values])
 
 
-def cp_dot(terms: Iterable[tuple[int, Any]]) -> Any:
-    """Return the sum of coefficient * expression; terms of coefficient 0 are left out.
-
-    OR-Tools 9.14 turns 0 * expression into a constant that it cannot add to every expression.
-    """
-    return sum(int(c) * x for c, x in terms if c)
-
-
 def cp_solver(
     *,
     time_limit: float = math.inf,
@@ -55,6 +47,7 @@ def cp_solver(
     solver.parameters.num_workers = threads
     solver.parameters.random_seed = seed
     solver.parameters.relative_gap_limit = gap
+    solver.parameters.presolve_inclusion_work_limit = 0  # 9.15: wrong optima (or-tools#5293)
     solver.parameters.catch_sigint_signal = False  # Ctrl-C is Python's: see run_cp
     if math.isfinite(time_limit):
         solver.parameters.max_time_in_seconds = time_limit

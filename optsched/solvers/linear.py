@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
@@ -76,14 +77,27 @@ def highs(
     import highspy
 
     highspy.Highs.resetGlobalScheduler(False)  # who ran before may have had other threads
-    h = highspy.Highs()
-    options: dict[str, Any] = {"output_flag": False, "threads": threads, "random_seed": seed}
+    h: highspy.Highs = _silent()()
+    options: dict[str, Any] = {"threads": threads, "random_seed": seed}
     options |= {"time_limit": time_limit, "mip_rel_gap": gap, "mip_abs_gap": 0.0}
     if mip:
         options["presolve"] = "off"
     for name, value in options.items():
         h.setOptionValue(name, value)
     return h
+
+
+@cache
+def _silent() -> Any:
+    """Return the class of HiGHS that prints nothing, not even its version at its first use."""
+    import highspy
+
+    class Silent(highspy.Highs):
+        def enableCallbacks(self) -> None:  # noqa: N802 - called by the constructor, which prints
+            self.silent()
+            super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+    return Silent
 
 
 def load(
@@ -202,7 +216,7 @@ def run(
         interruptible(work, cancelled.set, on_improve)
     finally:
         for callback in (*breaks, h.cbMipInterrupt, h.cbMipImprovingSolution):
-            callback.clear()
+            callback.clear()  # type: ignore[no-untyped-call]
         spend(looks * _price(h, MIP_LOOK) if looks else _linear(h))
     return True
 

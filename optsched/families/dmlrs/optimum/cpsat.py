@@ -24,7 +24,6 @@ from optsched.families.dmlrs.instance import (
 from optsched.numbers.resources import room
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import UtilityProgram, solve_definition
-from optsched.solvers import cp_dot
 
 
 def cpsat(
@@ -90,7 +89,7 @@ class Program(UtilityProgram):
             model.add(inside + outside <= job.chunks * ahead)
         least, inner, outer = needs.smallest(job.chunks * len(inner_total))
         done = sum(ends.values())
-        trained = cp_dot([(inner, sum(inner_total)), (outer, sum(outer_total))])
+        trained = inner * sum(inner_total) + outer * sum(outer_total)
         model.add(trained >= least * done)
 
     def _slot(self, i: int, t: int) -> tuple[Any, Any]:
@@ -175,6 +174,6 @@ class Program(UtilityProgram):
             users.setdefault((t, h), []).append((i, n, self.ps[i, t, h]))
         for (_, h), here in users.items():
             for r, limit in enumerate(a.capacity[h].tolist()):
-                workers = [(a.worker_demand[i, r], sum(n)) for i, n, _ in here]
-                servers = [(a.ps_demand[i, r], sum(m)) for i, _, m in here]
-                self.model.add(cp_dot([*workers, *servers]) <= limit)
+                workers = sum(int(a.worker_demand[i, r]) * sum(n) for i, n, _ in here)
+                servers = sum(int(a.ps_demand[i, r]) * sum(m) for i, _, m in here)
+                self.model.add(workers + servers <= limit)

@@ -19,7 +19,6 @@ from optsched.families.oasis.optimum.declared import variables
 from optsched.numbers.arrays import Ints
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import Places, UtilityProgram, solve_definition
-from optsched.solvers import cp_dot
 
 
 def cpsat(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -100,7 +99,7 @@ class Program(UtilityProgram):
             users.setdefault((t, h), []).append((i, x))
         for (_, h), here in users.items():
             for r, limit in enumerate(capacity[h].tolist()):
-                self.model.add(cp_dot((demand[i, r], x) for i, x in here) <= limit)
+                self.model.add(sum(int(demand[i, r]) * x for i, x in here) <= limit)
 
 
 def rooms(demand: Ints, capacity: Ints, most: int) -> list[int]:
