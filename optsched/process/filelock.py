@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from optsched.problem import InputError
 
@@ -24,48 +22,26 @@ def writing(path: Path) -> Iterator[None]:
     InputError
         Another process writes it, or the folder cannot be written.
     """
+    from filelock import FileLock, Timeout
+
     place = path.with_name(path.name + ".lock")
-    handle = _taken(path, place)
+    lock = FileLock(place, timeout=0.1, fallback_to_soft=False)  # its holder may be ending now
+    if not place.parent.is_dir():  # it would be made
+        raise InputError(f"{path}: cannot be written: {place.parent} is no folder")
     try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+        lock.acquire()
+    except Timeout as err:
+        who = ""
+        with suppress(OSError):  # it has ended just now
+            who = place.read_text(errors="replace")
+        raise InputError(
+            f"{path}: another run writes it ({who or 'it has just begun'}), expected one at a time"
+        ) from err
+    except OSError as err:
+        raise InputError(f"{path}: cannot be written: {place}: {err.strerror}") from err
+    try:
+        place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
         yield
     finally:
-        place.unlink(missing_ok=True)  # while it is held: nobody else can have it open as theirs
-        os.close(handle)
-
-
-def _taken(path: Path, place: Path) -> int:
-    while True:
-        try:
-            handle = os.open(place, os.O_RDWR | os.O_CREAT, 0o666)
-        except OSError as err:
-            raise InputError(f"{path}: cannot be written: {place}: {err.strerror}") from err
-        try:
-            _lock(handle)
-            if os.path.samestat(os.fstat(handle), place.stat()):
-                return handle
-        except FileNotFoundError:  # its holder has ended just now
-            pass
-        except OSError as err:
-            who = os.pread(handle, 200, 0).decode(errors="replace")
-            os.close(handle)
-            raise InputError(
-                f"{path}: another run writes it ({who or 'it has just begun'}), "
-                "expected one at a time"
-            ) from err
-        os.close(handle)
-
-
-def _lock(handle: int) -> None:
-    """Take the lock or raise OSError."""
-    if sys.platform == "win32":
-        import msvcrt
-
-        system: Any = msvcrt
-        os.lseek(handle, 1 << 30, os.SEEK_SET)  # far behind what is written there
-        system.locking(handle, system.LK_NBLCK, 1)
-        return
-    import fcntl
-
-    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        place.unlink(missing_ok=True)  # while it is held: who has it open then tries again
+        lock.release()
