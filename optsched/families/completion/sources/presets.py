@@ -28,7 +28,7 @@ from optsched.families.completion.modes import Cluster
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass
-from optsched.numbers.streams import Ahead, Streams, draw_whole
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.problem import InputError
 from optsched.scheduling.jobs import sized_by_load
 
@@ -154,7 +154,7 @@ def generate(
     settings.one_of("preset", preset, PRESETS)
     settings.one_of("architecture", architecture, ("ps", "ring"))
     settings.one_of("speeds", speeds, ("scaled", "independent"))
-    s, streams = PRESETS[preset], Ahead(seed)
+    s, streams = PRESETS[preset], Streams(seed)
     jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
     machines = s.machines if machines is None else machines
     settings.whole(0, seed=seed, jobs=jobs)

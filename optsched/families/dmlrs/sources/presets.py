@@ -23,7 +23,7 @@ from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, Needs, Pla
 from optsched.files.provenance import names_changes
 from optsched.numbers import settings
 from optsched.numbers.resources import MachineClass, spread_evenly
-from optsched.numbers.streams import Ahead, Streams, draw_whole
+from optsched.numbers.streams import Streams, draw_whole
 from optsched.numbers.utility import Inverse
 from optsched.problem import InputError
 from optsched.scheduling.jobs import sized_by_load
@@ -152,7 +152,7 @@ def generate(
         A size or option is wrong, or no job that can finish was found.
     """
     settings.one_of("preset", preset, PRESETS)
-    s, streams = PRESETS[preset], Ahead(seed)
+    s, streams = PRESETS[preset], Streams(seed)
     jobs, slots = s.jobs if jobs is None else jobs, s.slots if slots is None else slots
     machines = s.machines if machines is None else machines
     settings.whole(0, seed=seed)
