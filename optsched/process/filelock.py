@@ -27,7 +27,7 @@ def writing(path: Path) -> Iterator[None]:
     place = path.with_name(path.name + ".lock")
     lock = FileLock(place, timeout=0.1, fallback_to_soft=False)  # its holder may be ending now
     if not place.parent.is_dir():  # it would be made
-        raise InputError(f"{path}: cannot be written: {place.parent} is no folder")
+        raise InputError(f"{path}: cannot be written: there is no folder {place.parent}")
     try:
         lock.acquire()
     except Timeout as err:

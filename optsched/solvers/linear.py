@@ -70,7 +70,7 @@ def highs(
     time_limit : float
         Seconds of each run.
     mip : bool
-        Whether the program has integer variables; presolve, which makes optima wrong, is then off.
+        Whether the program has integer variables; presolve is then off.
     gap : float
         Relative gap at which an integer program counts as solved.
     """
