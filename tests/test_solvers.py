@@ -323,6 +323,7 @@ for solver in cp.CLARABEL, cp.HIGHS:
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [*itertools.permutations(SOLVE)], ids="-".join)
 def test_solvers_live_together_in_every_order(order):
     imports = (SOLVE[name].strip().partition("\n")[0] for name in order)
@@ -340,6 +341,7 @@ def test_highs_leaves_stdout_to_the_results():
     assert (done.stdout, done.stderr) == ("9.0\n", "")
 
 
+@pytest.mark.slow
 def test_results_on_stdout_are_clean(tmp_path):
     family = get_family("oasis")
     save_instance(family.generate("small", seed=0, jobs=2), tmp_path / "small.json")
