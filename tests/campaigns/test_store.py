@@ -178,6 +178,12 @@ def test_a_full_disk_loses_nothing(tmp_path, path):
     assert content(tmp_path / "store") == content(path)
 
 
+def test_no_folder_is_made_for_a_lock(tmp_path):
+    with pytest.raises(InputError, match="there is no folder"), writing(tmp_path / "no" / "store"):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
 def test_only_one_writes(tmp_path):
     path = tmp_path / "store"
     code = (
