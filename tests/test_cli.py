@@ -22,7 +22,8 @@ from optsched.cli.app import app, main
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.files.envelope import load_instance, save_instance
 from optsched.problem import families, get_family
-from optsched.results.result import load_optimum, load_run, save_schedule
+from optsched.results.result import save_schedule
+from optsched.results.reuse import load_optimum, load_run
 
 LIMIT = ["--time-limit", "2"]
 WINDOW = ["--jobs", "6", "--slots", "8", "--load", "0.4"]
