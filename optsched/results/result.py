@@ -330,8 +330,9 @@ def _wrong_status(
         return []
     if (said.value is None) != (said.status is Status.NO_SCHEDULE):
         return [f"status is {said.status}, but the value is {said.value}"]
-    if value is None or (said.certificate is not None and bound is None):
-        return []  # something else is wrong, and no gap to be told
+    refused = said.schedule is not None and value is None
+    if refused or (said.certificate is not None and bound is None):
+        return []  # that was told, and there is no gap
     found = []
 
     def apart(side: float | None) -> float | None:

@@ -180,7 +180,8 @@ function wrongStatus(family, said, { value, bound, gap }, apart) {
     return said.bound_level === "certified" && bound !== null && Number.isFinite(bound) ? [`no schedule is said to exist (certified), but the bound ${bound} is proved`] : [];
   }
   if ((said.value === null) !== (said.status === "no_schedule")) return [`status is ${said.status}, but the value is ${said.value}`];
-  if (value === null || (said.certificate !== null && bound === null)) return []; // something else is wrong, and no gap to be told
+  const isRefused = said.schedule !== null && value === null;
+  if (isRefused || (said.certificate !== null && bound === null)) return []; // that was told, and there is no gap
   const found = [];
   const near = (a, b) => agree(a, b, SAME) || Math.abs(a - b) <= SAME; // rounding may leave little of a difference
   for (const [name, side] of [["gap", said.bound], ["certified_gap", said.certified_bound]]) {
