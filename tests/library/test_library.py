@@ -194,7 +194,7 @@ def test_a_pack_that_is_too_large_is_refused_on_the_way(library, make, said):
     ended = ask(library, "verify")
     assert ended.exit_code == 1
     assert said in ended.output
-    with pytest.raises(InputError, match="entries|unpack"):  # whoever reads on to the end
+    with pytest.raises(InputError, match=r"entries|unpack"):  # whoever reads on to the end
         library.text("oasis-small-drawn-30000")
 
 

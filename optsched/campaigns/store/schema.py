@@ -21,6 +21,15 @@ CREATE TABLE cell (
     wall INTEGER NOT NULL, schedule BLOB, versions INTEGER NOT NULL, message INTEGER) WITHOUT ROWID;
 """
 
+LINKS = {  # columns that hold the number of a row of another table
+    **dict.fromkeys(("source", "reference", "policy", "versions", "message"), "word"),
+    "instance": "instance",
+}
+RANGES = {  # what numbers of a column are between
+    **{"status": (0, 2), "level": (0, 2)},
+    **dict.fromkeys(("replication", "micros", "wall", "effort"), (0, 1 << 62)),
+}
+
 VIEW = """
 SELECT c.key, s.text AS source, i.seed AS instance_seed, lower(hex(i.digest)) AS instance_sha256,
     p.text AS policy, c.replication, c.seed, r.text AS reference,
