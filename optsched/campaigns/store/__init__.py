@@ -296,10 +296,11 @@ class Store:
             "c.reference) JOIN word w ON w.id = source GROUP BY source, status"
         )
 
-    def view(self) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of the columns and all cells with their optima, by key."""
+    def view(self, keys: Sequence[bytes] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the names of the columns and all cells (or some) with their optima, by key."""
+        some = "" if keys is None else f" WHERE c.key IN ({', '.join('?' * len(keys))})"
         with self._reading():
-            cursor = self._db.execute(VIEW + " ORDER BY c.key")
+            cursor = self._db.execute(f"{VIEW}{some} ORDER BY c.key", keys or ())
             return [column[0] for column in cursor.description], cursor.fetchall()
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> list[Any]:
