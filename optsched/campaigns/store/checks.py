@@ -134,9 +134,13 @@ def _words(path: Path, db: sqlite3.Connection) -> None:
     def source(text: str) -> None:
         get_family(source_of(text)[0])
 
+    def policy(text: str) -> None:
+        if not (isinstance(json.loads(text)["policy"], str) and contender_of(text)):
+            raise TypeError("a name is no text")
+
     kinds: dict[str, Callable[[str], object]] = {
         "SELECT source FROM instance": source,
-        "SELECT policy FROM cell": contender_of,
+        "SELECT policy FROM cell": policy,
         "SELECT reference FROM cell UNION SELECT reference FROM optimum": _reference,
         "SELECT versions FROM cell UNION SELECT versions FROM optimum": _versions,
     }
