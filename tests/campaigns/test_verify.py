@@ -120,7 +120,8 @@ WRONG = {
     "no JSON": "UPDATE word SET text = '{' WHERE id IN (SELECT reference FROM cell)",
     "deep JSON": "UPDATE word SET text = printf('%.99999c', '[') "
     "WHERE id IN (SELECT reference FROM cell)",
-    "a policy": "UPDATE word SET text = '{\"policy\": 3}' WHERE id = (SELECT min(policy) FROM cell)",
+    "a policy": "UPDATE word SET text = '{\"policy\": 3}' "
+    "WHERE id = (SELECT min(policy) FROM cell)",
     "versions": "UPDATE word SET text = '[1]' WHERE id IN (SELECT versions FROM cell)",
     "how many": "UPDATE fact SET value = 'many' WHERE name = 'cells'",
 }
