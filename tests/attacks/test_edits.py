@@ -6,6 +6,8 @@ import pytest
 from edits_of_files import KINDS, attack, good_files
 from sweeps import sweep
 
+pytestmark = pytest.mark.slow
+
 EDITS = 20  # of each kind
 
 
