@@ -36,7 +36,8 @@ from optsched.files.envelope import load_instance, save_instance
 from optsched.optimum import solve
 from optsched.problem import get_family
 from optsched.process import clock
-from optsched.results.result import load_run, save_result
+from optsched.results.result import save_result
+from optsched.results.reuse import load_run
 
 PATIENCE = 5.0  # times its limit and two minutes, after which a run is stopped
 DRAWN = ("jobs", "slots", "machines", "load", "speeds")  # what `generate` is told

@@ -33,7 +33,8 @@ from optsched.hunts.hunt import hunt, notes_beside
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum
 from optsched.problem import Instance, family_of, get_family
-from optsched.results.result import load_optimum, part_of
+from optsched.results.result import part_of
+from optsched.results.reuse import load_optimum
 from optsched.simulation import Run
 
 FOLDER = RESULTS / "hunts"

@@ -22,7 +22,8 @@ from optsched.papers.oasis import fig5
 from optsched.problem import Level, Status
 from optsched.process import lastwords
 from optsched.results.journal import Journal
-from optsched.results.result import load_optimum, save_result
+from optsched.results.result import save_result
+from optsched.results.reuse import load_optimum
 
 
 @pytest.fixture(scope="module", params=["claimed", "cross-checked"])

@@ -10,7 +10,8 @@ from terminal import piped
 import optsched
 from optsched.problem import families, get_family
 from optsched.process import talk
-from optsched.results.result import load_schedule, save_schedule
+from optsched.results.result import save_schedule
+from optsched.results.reuse import load_schedule
 
 pytestmark = pytest.mark.slow
 

@@ -133,6 +133,7 @@ def test_a_bound_without_a_certificate_is_named_as_not_checked(name, solved, tmp
         bound=run.value,
         gap=0.0,
         certified_bound=None,
+        certified_gap=None,
         bound_level="cross-checked",
         status="claimed optimal",
         certificate=None,

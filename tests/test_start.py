@@ -19,14 +19,8 @@ from optsched.families.oasis.verify import verify
 from optsched.optimum import known
 from optsched.process import lastwords
 from optsched.results.journal import Journal
-from optsched.results.result import (
-    load_optimum,
-    recheck,
-    save_result,
-    save_run,
-    save_schedule,
-)
-from optsched.results.reuse import load_start
+from optsched.results.result import recheck, save_result, save_run, save_schedule
+from optsched.results.reuse import load_optimum, load_start
 
 SEEDS = {"oasis": 1, "dmlrs": 1, "completion": 4, "bipartite": 1, "bot": 1}
 

@@ -22,6 +22,10 @@ from optsched.process.filelock import writing
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+AS_STORED = (
+    "values, bounds and levels are those of the store; `optsched campaign verify` runs cells again "
+    "and checks certificates"
+)
 MESSAGES = 5  # reasons of errors that are told
 
 

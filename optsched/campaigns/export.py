@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.campaigns.axes import Reference, canonical
-from optsched.campaigns.campaign import Campaign
+from optsched.campaigns.campaign import AS_STORED, Campaign
 from optsched.campaigns.ratings import Cell, contender_of, rated, source_of
 from optsched.campaigns.statistics import Statistics, ecdf
 from optsched.campaigns.store import LEVELS, State, Store
@@ -101,7 +101,7 @@ def save_latex(path: Path, target: Path) -> None:
     found = Campaign(path)
     claimed = found.status().claimed
     said = f"% {claimed} optima are only claimed: no certificate proves them\n" if claimed else ""
-    write_whole(target, latex(found.statistics()) + said)
+    write_whole(target, f"{latex(found.statistics())}{said}% {AS_STORED}\n")
 
 
 def latex(found: Statistics) -> str:
@@ -160,7 +160,9 @@ def save_worst(path: Path, folder: Path) -> list[Path]:
     sources = {canonical(case.source.content): case.source for case in plan.cases()}
     made = []
     for k, s in enumerate(found.statistics().summaries):
-        source = sources[by_digest[s.worst_sha256]]
+        source = sources.get(by_digest.get(s.worst_sha256, ""))
+        if source is None:
+            raise InputError(f"{path}: the plan has no source of the instance {s.worst_sha256!r}")
         instance = source.make(s.worst_seed)
         if instance.digest() != s.worst_sha256:
             raise InputError(

@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -42,6 +43,8 @@ def _seeds(value: Any) -> Any:
     if isinstance(value, bool):
         raise ValueError(f"is {value}, expected how many, 'first..last', or a list")
     if isinstance(value, int):
+        if value > MOST:
+            raise ValueError(f"is {value}, expected at most {MOST} seeds")
         return tuple(range(value))
     if isinstance(value, str):
         ends = re.fullmatch(r"(\d{1,15})\.\.(\d{1,15})", value.replace(" ", ""))
@@ -206,6 +209,16 @@ class Plan(Frozen):
     folder: str = Field(default=".", description="where files are looked for")
     digests: dict[str, str] = Field(default={}, description="SHA-256 of files, by name")
 
+    @model_validator(mode="after")
+    def _few_enough(self) -> Self:
+        """Refuse grids that nobody could go through; `settled` counts what is left of them."""
+        for blocks in (self.instances, self.policies):
+            if sum(prod(map(len, block.grid.values())) for block in blocks) > MOST:
+                raise ValueError(f"a grid has more than {MOST} points, expected fewer")
+        if self.replications > MOST:
+            raise ValueError(f"replications is {self.replications}, expected at most {MOST}")
+        return self
+
     def content(self) -> JsonTable:
         """Return what decides about the cells: neither the limits nor the folder."""
         return self.model_dump(mode="json", exclude={"limits", "folder", "name"})
@@ -347,7 +360,7 @@ def stored_plan(said: str, path: Path) -> Plan:
     """
     try:
         content = json.loads(said)
-    except ValueError as err:
+    except (ValueError, RecursionError) as err:
         raise InputError(f"{path}: holds no plan: {err}") from err
     return checked(Plan, content, f"{path}: plan")
 

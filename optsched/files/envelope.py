@@ -30,6 +30,7 @@ Record = TypeVar("Record", bound=Frozen)
 FORMAT = 1
 LARGEST = 1 << 28  # bytes of a file that is read
 REPEATED = 4096  # whole numbers of a file, of which each is one object in memory
+NUMBERS = frozenset((int, float, type(None)))
 UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, marks that turn the direction of a line, and halves of characters."""
 SUSPECT = re.compile(rb"\\[bfnrtu]|\x7f|[\xc2\xe2]")
@@ -96,7 +97,7 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
         raise InputError(f"{path}: {err}") from err
     if not isinstance(content, dict) or "kind" not in content:
         raise InputError(f'{path}: expected an object with "format", "kind" and "family"')
-    if content.get("format") != FORMAT:
+    if content.get("format") != FORMAT or isinstance(content["format"], bool):
         raise InputError(f'{path}: "format" is {short(content.get("format"))}, expected {FORMAT}')
     if content["kind"] not in kinds:
         raise InputError(
@@ -201,7 +202,48 @@ def family_in(content: Mapping[str, Any], path: Path) -> Family:
 def checked(kind: type[Record], content: Any, place: str) -> Record:
     """Return ``content`` as a record; where it is none, ``place`` and the first complaint."""
     with valid(place):
-        return kind.model_validate(content)
+        made = kind.model_validate(content)
+    wrong = _taken_for(content, made)
+    if wrong is not None:
+        raise InputError(f"{place}: {wrong}")
+    return made
+
+
+def _taken_for(content: Any, made: Any) -> str | None:
+    """Return where a text or a truth value was taken for a number, or a number for a truth value.
+
+    Numbers are what the file means them to be: other programs that check it do not guess.
+    """
+    if isinstance(content, dict):
+        pairs = (
+            (k, x, made.get(k) if isinstance(made, Mapping) else getattr(made, str(k), None))
+            for k, x in content.items()
+        )
+    elif isinstance(content, list) and isinstance(made, list | tuple):
+        if NUMBERS.issuperset(map(type, content)) and bool not in map(type, made):
+            return None
+        pairs = ((k, *both) for k, both in enumerate(zip(content, made, strict=False)))
+    else:
+        return _guessed(content, made)
+    for key, inner, there in pairs:
+        found = _taken_for(inner, there)
+        if found is not None:
+            between = "" if found.startswith(":") else "."
+            return f"{key}{between}{found}"
+    return None
+
+
+def _guessed(content: Any, made: Any) -> str | None:
+    number, flag = isinstance(made, int | float), isinstance(made, bool)
+    if isinstance(content, bool):
+        wrong = number and not flag
+    elif isinstance(content, str):
+        wrong = number and not (content in ("inf", "-inf") and math.isinf(made))
+    else:
+        wrong = flag
+    if not wrong:
+        return None
+    return f": is {short(content)}, expected {'true or false' if flag else 'a number'}"
 
 
 @contextmanager

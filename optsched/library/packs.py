@@ -9,13 +9,15 @@ The entry on line 17 of this pack is named ``oasis-small-drawn-0017``.
 
 from __future__ import annotations
 
+import io
 import lzma
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import optsched
 from optsched.files.disk import open_file, write_whole
@@ -27,6 +29,10 @@ from optsched.results.result import result_content
 SUFFIX = ".jsonl.xz"
 NAME = re.compile(r"([a-z]+)-([a-z]+-[a-z]+)-(\d{4,})")
 SMALLEST = lzma.PRESET_EXTREME | 9
+MEMORY = 1 << 27  # bytes that unpacking may take; `SMALLEST` needs half of them
+MOST_UNPACKED = 100  # bytes of text in one byte of a pack; results have up to 25
+UNSUSPECTED = 1 << 20  # bytes of text that no limit of that kind is put on
+MOST_ENTRIES = 20_000  # of a pack
 
 
 @dataclass(frozen=True)
@@ -55,24 +61,56 @@ class Pack:
         Raises
         ------
         InputError
-            The file cannot be read or unpacked, or a line has no end within the largest file.
+            The file cannot be read or unpacked, or is too large: its text as a whole, its text
+            beside its size, or the number of its entries.
         """
         with open_file(self.path) as raw:
+            unpacked = io.BufferedReader(_Unpacked(self.path, raw))
             try:
-                with lzma.open(raw) as unpacked:
-                    texts = iter(lambda: unpacked.readline(LARGEST + 1), b"")
-                    for number, text in islice(enumerate(texts, start=1), first - 1, last):
-                        if len(text) > LARGEST:
-                            raise InputError(
-                                f"{self.path}, line {number}: above {LARGEST} bytes, expected less"
-                            )
-                        yield self.entry(number), text
+                texts = enumerate(iter(unpacked.readline, b""), start=1)
+                for number, text in islice(texts, first - 1, last):
+                    if number > MOST_ENTRIES:
+                        raise InputError(
+                            f"{self.path}: more than {MOST_ENTRIES} entries, expected at most that"
+                        )
+                    yield self.entry(number), text
             except (lzma.LZMAError, EOFError) as err:
                 raise InputError(f"{self.path}: cannot be unpacked: {err}") from err
 
     def write(self, texts: Sequence[bytes]) -> None:
         """Write the pack anew, whole or not at all."""
         write_whole(self.path, lzma.compress(b"".join(texts), preset=SMALLEST))
+
+
+class _Unpacked(io.RawIOBase):
+    """The text of a pack, unpacked piece by piece: what is too large is refused on the way."""
+
+    def __init__(self, path: Path, packed: BinaryIO) -> None:
+        self._path, self._packed = path, packed
+        self._unpack = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MEMORY)
+        size = os.fstat(packed.fileno()).st_size
+        self._left = min(LARGEST, max(UNSUSPECTED, MOST_UNPACKED * size))
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        piece = b""
+        while not piece and not self._unpack.eof:
+            more = self._packed.read(len(buffer)) if self._unpack.needs_input else b""
+            if self._unpack.needs_input and not more:
+                raise EOFError("it ends in the middle")
+            piece = self._unpack.decompress(more, len(buffer))
+        if not piece and (self._unpack.unused_data or self._packed.read(1)):
+            raise EOFError("there is more behind its end")
+        self._left -= len(piece)
+        if self._left < 0:
+            raise InputError(
+                f"{self._path}: unpacks to more than {MOST_UNPACKED} times its size, or to more "
+                f"than {LARGEST} bytes, expected at most that"
+            )
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 @dataclass(frozen=True)

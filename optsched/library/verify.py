@@ -15,6 +15,7 @@ from optsched.problem import InputError
 
 AT_ONCE = {"small": 200}  # entries that a process takes; of others:
 FEW = 4
+MOST_PARTS = 100  # of a pack: each is read from its beginning
 
 
 @dataclass
@@ -104,7 +105,8 @@ def verify(
         except InputError as err:
             found.complain(f"{pack.family}-{pack.kind}", str(err))
             continue
-        size = AT_ONCE.get(pack.kind.split("-")[0], FEW) * sample
+        at_once = AT_ONCE.get(pack.kind.split("-")[0], FEW)
+        size = max(at_once, -(-there // (MOST_PARTS * sample))) * sample
         for first in range(1, there + 1, size):
             last = min(first + size - 1, there)
             cell = {"pack": str(pack.path), "first": first, "last": last, "sample": sample}

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from optsched.campaigns.axes import canonical, digest_of
-from optsched.campaigns.campaign import Campaign, Status
+from optsched.campaigns.campaign import AS_STORED, Campaign, Status
 from optsched.campaigns.crews.queue import duration
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import Sample, contender_of, group_of
@@ -105,7 +105,7 @@ def page_of_store(
         title=found.plan.name,
         subtitle=f"A campaign: {found.status.head}",
         answer=words.of_campaign(found.statistics, families),
-        remarks=[*found.statistics.flags(), *found.status.remarks()],
+        remarks=[*found.statistics.flags(), *found.status.remarks(), f"Not verified: {AS_STORED}."],
         sections=sections,
     )
 
@@ -343,6 +343,7 @@ def _provenance(store: Store, found: Reading) -> list[Section]:
         ("store", f"{found.path.name}, SHA-256 {digest_of(found.path)}"),
         ("plan, SHA-256", hashlib.sha256(canonical(plan.content()).encode()).hexdigest()),
         ("cells", found.status.head),
+        ("verified", f"nothing but what is drawn: {AS_STORED}"),
         ("work", f"{duration(wall / 1e6)} of one process"),
         *((f"versions {k + 1}" if k else "versions", text) for k, text in enumerate(listed)),
         (

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from pydantic import Field
 
 from optsched.engine.progress import CLOSED
-from optsched.files.envelope import checked, family_in, instance_of, read_json, short, write_json
+from optsched.files.envelope import checked, instance_of, read_json, short, write_json
 from optsched.numbers.infinite import Extended, Signed
 from optsched.optimum import Optimum, refuted, shown_gap
 from optsched.problem import (
@@ -28,7 +28,6 @@ from optsched.problem import (
     Status,
     Verdict,
     agree,
-    family_of,
     get_family,
 )
 from optsched.simulation import Run
@@ -90,56 +89,6 @@ def _save(path: Path, kind: str, instance: Instance, content: Mapping[str, Any])
             **content,
         },
     )
-
-
-def load_optimum(path: Path) -> Optimum:
-    """Read the optimum of a result file."""
-    content = read_json(path, "result")
-    return part_of(Optimum, content, "optimum", path, family_in(content, path).name)
-
-
-def load_run(path: Path) -> Run:
-    """Read the run of a run file."""
-    content = read_json(path, "run")
-    return part_of(Run, content, "run", path, family_in(content, path).name)
-
-
-def load_schedule(path: Path, instance: Instance) -> Schedule:
-    """Read a schedule for ``instance``: from a schedule file, a run or a result.
-
-    Raises
-    ------
-    InputError
-        The file is malformed, or belongs to another instance or family.
-    """
-    return schedule_in(read_json(path, "schedule", "run", "result"), instance, path)
-
-
-def schedule_in(content: Mapping[str, Any], instance: Instance, path: Path) -> Schedule:
-    """Return the schedule of a file that was read."""
-    must_be_of(instance, content, path)
-    inside = {"run": "run", "result": "optimum"}.get(content["kind"])
-    holder = content if inside is None else content.get(inside)
-    if not isinstance(holder, dict) or holder.get("schedule") is None:
-        raise InputError(f"{path}: lacks a schedule")
-    return part_of(family_of(instance).schedule, holder, "schedule", path)
-
-
-def must_be_of(instance: Instance, content: Mapping[str, Any], path: Path) -> None:
-    """Refuse a file that belongs to another instance, as far as it names one.
-
-    Raises
-    ------
-    InputError
-        It names another family or digest.
-    """
-    if content.get("family") != instance.family:
-        raise InputError(
-            f'{path}: "family" is {short(content.get("family"))}, expected {instance.family!r}'
-        )
-    digest = content.get("instance_sha256")
-    if digest is not None and digest != instance.digest():
-        raise InputError(f"{path}: belongs to another instance, expected {instance.digest()}")
 
 
 def part_of(
@@ -323,23 +272,18 @@ def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: st
     if bound is not None and refuted(family, instance, value, bound):
         complaints.append(f"value {value} is beyond the bound {bound}: one of the judges is wrong")
     gap = family.gap(instance, value, bound, said.schedule, said.certificate)
-    unchecked = []
-    if said.status is Status.INFEASIBLE:
-        if value is not None or family.empty is not None:
-            complaints.append("it is said that no schedule exists, but there is one")
-        if bound is None or not math.isinf(bound):
-            unchecked.append(f"no schedule exists ({said.bound_level})")
     closed = gap is not None and gap <= CLOSED
+    complaints += _wrong_levels(family, said)
+    complaints += _wrong_status(family, instance, said, (value, bound, gap))
+    unchecked = []
+    if said.status is Status.INFEASIBLE and not (bound is not None and math.isinf(bound)):
+        unchecked.append(f"no schedule exists ({said.bound_level})")
     if said.bound is not None and said.bound_level is not Level.CERTIFIED:
         if refuted(family, instance, value, said.bound):
             complaints.append(f"value {value} is beyond the bound {said.bound}")
         unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
     if said.status.closed and not closed:
-        if said.status is Status.OPTIMAL:
-            far = "unknown" if gap is None else f"{gap:.3g}"
-            complaints.append(f"status is optimal (certified), but the gap is {far}")
-        else:
-            unchecked.append(f"status {said.status}")
+        unchecked.append(f"status {said.status}")
     best = f"best {said.scope} schedule" if said.scope else "optimum"
     return Recheck(
         family=family.name,
@@ -352,6 +296,66 @@ def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: st
         unchecked=(*unchecked, f"that it was found by {said.method} in {said.seconds:.1f} s"),
         complaints=tuple(complaints),
     )
+
+
+def _wrong_levels(family: Family, said: Optimum) -> list[str]:
+    """Return levels that belong to nothing, and what lacks one."""
+    found = []
+    if said.sense != family.sense:
+        found.append(f"sense is {said.sense}, expected {family.sense}")
+    if said.value is None and said.value_level is not None:
+        found.append(f"the value is said to be {said.value_level}, but there is none")
+    if said.bound is None and said.bound_level and said.status is not Status.INFEASIBLE:
+        found.append(f"the bound is said to be {said.bound_level}, but there is none")
+    if said.bound is not None and said.bound_level is None:
+        found.append(f"bound {said.bound} has no level, expected one of: {', '.join(Level)}")
+    return found
+
+
+def _wrong_status(
+    family: Family,
+    instance: Instance,
+    said: Optimum,
+    derived: tuple[float | None, float | None, float | None],
+) -> list[str]:
+    """Return where status and gaps do not follow from value, bound and gap as derived."""
+    value, bound, gap = derived
+    if said.status is Status.INFEASIBLE:
+        if value is not None or family.empty is not None:
+            return ["it is said that no schedule exists, but there is one"]
+        if said.bound_level is None:
+            return ["it is said that no schedule exists, without a level"]
+        if said.bound_level is Level.CERTIFIED and bound is not None and not math.isinf(bound):
+            return [f"no schedule is said to exist (certified), but the bound {bound} is proved"]
+        return []
+    if (said.value is None) != (said.status is Status.NO_SCHEDULE):
+        return [f"status is {said.status}, but the value is {said.value}"]
+    refused = said.schedule is not None and value is None
+    if refused or (said.certificate is not None and bound is None):
+        return []  # that was told, and there is no gap
+    found = []
+
+    def apart(side: float | None) -> float | None:
+        return family.gap(instance, value, side, said.schedule, said.certificate)
+
+    for name, side in (("gap", said.bound), ("certified_gap", said.certified_bound)):
+        is_gap, stated = apart(side), getattr(said, name)
+        if stated is not None and (is_gap is None or not _near(stated, is_gap)):
+            found.append(f"{name} is {is_gap}, the file says {stated}")
+    if gap is not None and gap <= CLOSED:
+        return found
+    if said.status is Status.OPTIMAL:
+        far = "unknown" if gap is None else f"{gap:.3g}"
+        found.append(f"status is optimal (certified), but the gap is {far}")
+    claim = apart(said.bound)
+    if said.status is Status.CLAIMED and (claim is None or claim > CLOSED):
+        found.append(f"status is {said.status}, but the claimed gap is {claim}")
+    return found
+
+
+def _near(a: float, b: float) -> bool:
+    """Return whether two gaps agree; they are differences, of which rounding may leave little."""
+    return agree(a, b, SAME) or abs(a - b) <= SAME
 
 
 def _foreign(family: Family, instance: Instance, name: str, digest: str) -> list[str]:
@@ -413,6 +417,8 @@ def _proved(
     except ValueError as err:
         complaints.append(f"the certificate proves nothing: {err}")
         return None
+    if proved == family.sign * math.inf:
+        return None  # that says nothing
     complaints += [
         f"the certificate proves the bound {proved}, the file says {better}"
         for better in dict.fromkeys(certified)

@@ -6,29 +6,98 @@ says of a solver's agreement with another counts as claimed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.engine.known import Known
 from optsched.engine.progress import CLOSED
-from optsched.files.envelope import read_json
+from optsched.files.envelope import instance_of, read_json, short
 from optsched.optimum import Optimum, Start, known
-from optsched.problem import Family, InputError, Instance, Level, Status, family_of
+from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
 from optsched.ratios import rate
 from optsched.reports import RatioReport
 from optsched.results.result import (
     Recheck,
-    must_be_of,
     part_of,
     recheck_optimum,
     recheck_outside,
     recheck_run,
     references_in,
     runs_in,
-    schedule_in,
     schedules_in,
 )
+from optsched.simulation import Run
+
+
+def load_optimum(path: Path) -> Optimum:
+    """Read the optimum of a result file, of whatever scope; status and levels are derived again.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or says what is not true.
+    """
+    content = read_json(path, "result")
+    instance = instance_of(content, path)
+    family = family_of(instance)
+    said = part_of(Optimum, content, "optimum", path, family.name)
+    return _sound(family, instance, said, "", path)
+
+
+def load_run(path: Path) -> Run:
+    """Read the run of a run file; its schedule is judged again.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or says what is not true.
+    """
+    content = read_json(path, "run")
+    instance = instance_of(content, path)
+    family = family_of(instance)
+    run = part_of(Run, content, "run", path, family.name)
+    _must_hold(recheck_run(family, instance, run), path)
+    return run
+
+
+def load_schedule(path: Path, instance: Instance) -> Schedule:
+    """Read a schedule for ``instance``: from a schedule file, a run or a result.
+
+    Raises
+    ------
+    InputError
+        The file is malformed, or belongs to another instance or family.
+    """
+    return schedule_in(read_json(path, "schedule", "run", "result"), instance, path)
+
+
+def schedule_in(content: Mapping[str, Any], instance: Instance, path: Path) -> Schedule:
+    """Return the schedule of a file that was read."""
+    must_be_of(instance, content, path)
+    inside = {"run": "run", "result": "optimum"}.get(content["kind"])
+    holder = content if inside is None else content.get(inside)
+    if not isinstance(holder, dict) or holder.get("schedule") is None:
+        raise InputError(f"{path}: lacks a schedule")
+    return part_of(family_of(instance).schedule, holder, "schedule", path)
+
+
+def must_be_of(instance: Instance, content: Mapping[str, Any], path: Path) -> None:
+    """Refuse a file that belongs to another instance, as far as it names one.
+
+    Raises
+    ------
+    InputError
+        It names another family or digest.
+    """
+    if content.get("family") != instance.family:
+        raise InputError(
+            f'{path}: "family" is {short(content.get("family"))}, expected {instance.family!r}'
+        )
+    digest = content.get("instance_sha256")
+    if digest is not None and digest != instance.digest():
+        raise InputError(f"{path}: belongs to another instance, expected {instance.digest()}")
 
 
 def load_known(path: Path, instance: Instance) -> tuple[Optimum, dict[str, Optimum]]:
@@ -122,7 +191,13 @@ def _known(
 
 
 def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: Path) -> Optimum:
-    """Return an optimum with nothing in it but what holds, or what is marked as a claim."""
+    """Return an optimum with status and levels as derived; what is not proved is a claim.
+
+    Raises
+    ------
+    InputError
+        It says what is not true.
+    """
     found = recheck_optimum(family, instance, said, scope)
     _must_hold(found, path)
     level = said.bound_level
@@ -132,12 +207,17 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
     def apart(bound: float | None) -> float | None:
         return family.gap(instance, said.value, bound, said.schedule, said.certificate)
 
-    gap, status = apart(said.bound), said.status
+    gap = apart(said.bound)
     if said.value is not None:
         status = Status.of(gap, CLOSED, level)
+    elif found.bound is not None and math.isinf(found.bound):
+        status, level = Status.INFEASIBLE, Level.CERTIFIED
+    else:
+        status = said.status  # no schedule, or the claim that there is none
     certificate = said.certificate
     return said.model_copy(
         update={
+            "value_level": found.value_level,
             "bound_level": level,
             "gap": gap,
             "certified_gap": apart(said.certified_bound),
@@ -150,6 +230,13 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
 
 
 def _must_hold(found: Recheck, path: Path) -> None:
+    """Refuse what was rejected.
+
+    Raises
+    ------
+    InputError
+        Names the first complaint.
+    """
     if found.complaints:
         why = found.complaints[0]
         raise InputError(f"{path}: {found.what}: rejected: {why}")

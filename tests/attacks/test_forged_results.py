@@ -9,8 +9,10 @@ from forging import look, refused_or_right, worse
 from soundness_cases import AXES, case
 
 from optsched import simulate, solve
-from optsched.problem import family_of, get_family
+from optsched.pages.page import report
+from optsched.problem import InputError, family_of, get_family
 from optsched.results.result import save_result
+from optsched.results.reuse import load_known, load_optimum
 
 
 class Solved:
@@ -120,6 +122,77 @@ def test_an_infeasible_instance_of_words(mine, tmp_path):
         nothing = dict.fromkeys(names) | {"status": "infeasible", "bound_level": level}
         found = mine.right(path, content | {"optimum": content["optimum"] | nothing})
         assert found is None or not found.accepted
+
+
+CLAIMS = {
+    "infeasible, certified": {"status": "infeasible", "bound_level": "certified"},
+    "infeasible, without a level": {"status": "infeasible", "bound_level": None},
+    "certified without a bound": {"status": "no_schedule", "bound_level": "certified"},
+    "a level of no value": {"status": "no_schedule", "value_level": "certified"},
+    "feasible without a schedule": {"status": "feasible"},
+    "claimed optimal without a schedule": {"status": "claimed optimal"},
+    "optimal without a schedule": {"status": "optimal"},
+}
+NONE = ("value", "bound", "gap", "certified_bound", "certified_gap", "value_level", "bound_level")
+
+
+@pytest.mark.parametrize("claim", CLAIMS)
+def test_claims_beside_a_certificate_that_proves_something_else(mine, claim, tmp_path):
+    path, content = mine.written(tmp_path)
+    content["optimum"] |= dict.fromkeys((*NONE, "schedule")) | CLAIMS[claim]
+    assert not mine.right(path, content).accepted
+    with pytest.raises(InputError, match="rejected"):
+        load_optimum(path)
+    with pytest.raises(InputError, match="rejected"):
+        load_known(path, mine.here.instance)
+    with pytest.raises(InputError, match="rejected"):
+        report(path, tmp_path / "page.html")
+
+
+def test_a_claim_is_called_one(mine, tmp_path):
+    """What no certificate can prove is not called certified, whoever reads the file."""
+    path, content = mine.written(tmp_path)
+    content["optimum"] |= dict.fromkeys((*NONE, "schedule"))
+    content["optimum"] |= {"status": "infeasible", "bound_level": "cross-checked"}
+    path.write_text(json.dumps(content))
+    if mine.family == "completion":  # doing nothing is a schedule of all others
+        assert load_optimum(path).bound_level == "claimed"
+    else:
+        with pytest.raises(InputError, match="there is one"):
+            load_optimum(path)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"gap": 0.5},
+        {"certified_gap": 0.25},
+        {"status": "claimed optimal", "bound_level": "claimed", "certified_bound": None},
+        {"bound_level": None},
+        {"sense": "other"},
+    ],
+)
+def test_numbers_and_words_that_contradict_each_other(mine, edit, tmp_path):
+    path, content = mine.written(tmp_path)
+    best = content["optimum"]
+    best |= {"sense": "min" if best["sense"] == "max" else "max"} if "sense" in edit else edit
+    if edit.get("bound_level") == "claimed":
+        best["bound"] += (1 if best["sense"] == "max" else -1) * (1 + abs(best["bound"]))
+        best |= {"gap": None, "certified_gap": None, "certificate": None}
+    assert not mine.right(path, content).accepted
+
+
+def test_show_does_not_repeat_what_was_refused(call, mine, tmp_path):
+    path, content = mine.written(tmp_path)
+    content["optimum"] |= dict.fromkeys((*NONE, "schedule"))
+    content["optimum"] |= CLAIMS["infeasible, certified"]
+    path.write_text(json.dumps(content))
+    status, out, _ = call("show", path)
+    assert status == 0
+    assert "not to be relied on" in out
+    assert "no schedule exists (certified)" not in out
+    said = json.loads(call("show", path, "--json")[1])
+    assert (said["found"], said["comparison"]) == (None, None)
 
 
 def test_a_policy_as_its_own_bound(mine, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -10,19 +11,20 @@ import subprocess
 import sys
 
 import pytest
+from stores import REFERENCE, VERSIONS
 
 from optsched.campaigns.store import Best, Row, State, Store
 from optsched.problem import InputError, Level
 from optsched.process.filelock import writing
 
-SOURCE, POLICY, REFERENCE = {"family": "bot", "parameters": {}}, {"policy": "fifo"}, {"a": 1}
+SOURCE, POLICY = {"family": "bot", "parameters": {}}, {"policy": "fifo"}
 BEST = Best(b"d" * 32, State.LIMIT, -1.5, -1.25, Level.CERTIFIED, -1.25, None, 2.5, 3.0)
 
 
 def add(store, key=b"c" * 16, instance=b"i" * 16, digest=b"d" * 32, **more):
     with store.batch():
         number = store.instance(instance, SOURCE, 3, digest)
-        store.add_best(instance, BEST, reference=REFERENCE, versions="v")
+        store.add_best(instance, BEST, reference=REFERENCE, versions=VERSIONS)
         row = Row(digest, **{"status": State.DONE, "value": -2.0, "low": 1.5} | more)
         store.add_row(
             key,
@@ -32,7 +34,7 @@ def add(store, key=b"c" * 16, instance=b"i" * 16, digest=b"d" * 32, **more):
             policy=POLICY,
             replication=0,
             seed=4,
-            versions="v",
+            versions=VERSIONS,
         )
 
 
@@ -56,7 +58,7 @@ def test_what_is_added_is_there(path):
     assert (cell["instance_seed"], cell["instance_sha256"]) == (3, "64" * 32)
     with Store.open(path) as store:
         ((key, _, reference, best),) = store.optima()
-    assert (key, reference, best) == (b"i" * 16, '{"a":1}', BEST)
+    assert (key, json.loads(reference), best) == (b"i" * 16, REFERENCE, BEST)
 
 
 def test_the_same_cell_a_second_time_changes_nothing(path):
@@ -85,7 +87,7 @@ def test_a_failed_optimum_is_known_by_the_instance_once_that_is(tmp_path):
         with store.batch():
             store.instance(b"i" * 16, SOURCE, 3, None)
             failed = Best(None, State.ERROR, message="gone")
-            store.add_best(b"i" * 16, failed, reference=REFERENCE, versions="v")
+            store.add_best(b"i" * 16, failed, reference=REFERENCE, versions=VERSIONS)
         add(store)
         assert [best.message for *_, best in store.optima()] == ["gone"]
     assert [cell["status"] for cell in content(path)] == [State.ERROR]

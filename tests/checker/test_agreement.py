@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from damages import damaged
+from damages import NAMES, damaged
 from second_checker import NODE, RESULTS, answers, differences, solved
 from sweeps import sweep
 
@@ -29,3 +31,45 @@ def test_whole_and_damaged_results(results, number, tmp_path):
     ]
     assert all(part.accepted for path in results for part in recheck(path))
     assert differences(files, answers(files, tmp_path)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("where", ["", "instance", "optimum", "certificate", "schedule"])
+def test_unknown_names(results, name, where, tmp_path):
+    """A name that all objects of JavaScript have is as unknown as any other."""
+    content = json.loads(results[0].read_text())
+    inside = content if where in ("", "instance", "optimum") else content["optimum"]
+    (inside[where] if where else inside)[name] = 1
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(content))
+    (part,) = answers([path], tmp_path)[str(path)]
+    assert part["accepted"] == (where == "")  # an envelope may have more
+    assert differences([path], {str(path): [part]}) == []
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"family": ["oasis"]},
+        {"format": True},
+        {"runs": None},
+        {"references": None},
+        {"schedules": None},
+        {"optimum.value": "1"},
+        {"optimum.seconds": True},
+        {"optimum.effort": "3"},
+        {"optimum.bound": "inf"},
+        {"optimum.scope": "constructor"},
+        {"optimum.status": "toString"},
+    ],
+)
+def test_what_only_one_of_them_used_to_refuse(results, edit, tmp_path):
+    content = json.loads(results[0].read_text())
+    for place, value in edit.items():
+        holder, _, name = place.rpartition(".")
+        (content[holder] if holder else content)[name] = value
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps(content))
+    found = answers([path], tmp_path)
+    assert not any(part["accepted"] for part in found[str(path)])
+    assert differences([path], found) == []

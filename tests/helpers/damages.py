@@ -15,6 +15,44 @@ from optsched.results.result import Recheck, recheck
 Place = tuple[Any, ...]
 
 PARTS = ("schedule", "schedule", "certificate", "certificate", "certificate", "numbers", "instance")
+PARTS += ("words", "kind", "kind", "name")
+WORDS = {  # of an optimum: what is said of it, and what else could be said
+    "status": ("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule", "toString"),
+    "bound_level": (None, "claimed", "cross-checked", "certified", "constructor"),
+    "value_level": (None, "claimed", "cross-checked", "certified"),
+    "sense": ("max", "min", "valueOf"),
+    "scope": ("", "stationary", "toString", "__proto__"),
+    "gap": (None, 0.0, 0.5, 1e-7, "inf", "-inf", -1.0),
+    "certified_gap": (None, 0.0, 0.5, "inf", True),
+    "value": (None, "inf", 0.0, "1"),
+    "bound": (None, "inf", "-inf", 0.0),
+    "certified_bound": (None, "inf", 0.0, 1),
+    "schedule": (None,),
+    "certificate": (None,),
+    "family": ("toString", ["oasis"], None),
+    "history": (None, [], [{}], [1]),
+    "shadow_prices": ([], [1], [{"x": 1}], None),
+}
+NAMES = ("toString", "constructor", "__proto__", "valueOf", "hasOwnProperty", "x", "")
+KINDS = (
+    None,
+    True,
+    False,
+    0,
+    1,
+    1.0,
+    0.5,
+    "1",
+    "0.5",
+    "true",
+    "inf",
+    "",
+    "x",
+    [],
+    {},
+    [1],
+    {"x": 1},
+)
 DIGESTS = (
     ("instance_sha256",),
     ("optimum", "instance_sha256"),
@@ -77,15 +115,21 @@ def redigested(content: dict[str, Any]) -> bool:
         return False
     for place in DIGESTS:
         holder = at(content, place[:-1])
-        if holder is not None:
+        if isinstance(holder, dict):
             holder[place[-1]] = instance.digest()
     return True
 
 
 def damage(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any], str]:
-    """Return a copy in which one thing is changed, and what it is."""
+    """Return a copy in which one thing is changed (or some words), and what it is."""
     other = copy.deepcopy(content)
     part = draw.choice((*PARTS, "digest"))
+    if part == "words":
+        names = draw.sample(sorted(WORDS), draw.choice((1, 1, 2, 3)))
+        other["optimum"] |= {name: copy.deepcopy(draw.choice(WORDS[name])) for name in names}
+        return other, " ".join(names)
+    if part in ("kind", "name"):
+        return other, anything(other, part, draw)
     inside: Place = ("instance",) if part == "instance" else ("optimum", part)
     if part == "digest":
         place = draw.choice([p for p in DIGESTS if at(content, p[:-1]) is not None])
@@ -101,6 +145,23 @@ def damage(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any]
     if part == "instance" and draw.random() < 0.9:
         redigested(other)
     return other, ".".join(map(str, place))
+
+
+def anything(content: dict[str, Any], how: str, draw: random.Random) -> str:
+    """Put something of another kind anywhere, or a name that nobody knows; return where."""
+    there = list(places(content))
+    if how == "name":
+        inside = [(), *(p for p in there if isinstance(at(content, p), dict))]
+        place = (*draw.choice(inside), draw.choice((*NAMES, "references", "runs", "schedules")))
+        value = draw.choice(({}, 1, None, [], "x"))
+    else:
+        short = [p for p in there if len(p) < 4]
+        place = draw.choice(short if draw.random() < 0.5 else there)
+        value = draw.choice(KINDS)
+    at(content, place[:-1])[place[-1]] = copy.deepcopy(value)
+    if place[0] == "instance" and draw.random() < 0.9:
+        redigested(content)
+    return ".".join(map(str, place))
 
 
 def said(path: Path) -> list[Recheck] | None:

@@ -160,6 +160,44 @@ def test_a_pack_that_is_cut_off_is_named(library):
     assert "cannot be unpacked" in found.damaged["oasis-small-drawn"][0]
 
 
+def packed(size, piece=b"0" * (1 << 20)):
+    """Return what unpacks to ``size`` bytes, and is some hundred kilobytes at most."""
+    packer = lzma.LZMACompressor(preset=0)
+    parts = [packer.compress(piece) for _ in range(size // len(piece))]
+    return b"".join([*parts, packer.flush()])
+
+
+def endless_header():
+    """Return a pack that asks for a dictionary of 1.5 GB."""
+    large = [{"id": lzma.FILTER_LZMA2, "preset": 0, "dict_size": 3 << 29}]
+    return lzma.compress(b"{}\n", filters=large)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: packed(1 << 30), "unpacks to more than 100 times its size"),
+        (lambda: packed(1 << 28, b"0" * 65_535 + b"\n"), "unpacks to more than 100 times its size"),
+        (lambda: lzma.compress(b"{}\n" * 20_001), "more than 20000 entries"),
+        (endless_header, "cannot be unpacked: Memory usage limit exceeded"),
+        (lambda: lzma.compress(b"{}\n") + b"more", "there is more behind its end"),
+        (lambda: b"", "it ends in the middle"),
+        (lambda: b"PK", "it ends in the middle"),
+        (lambda: b"none" * 10, "cannot be unpacked"),
+    ],
+    ids=["zeros", "lines", "entries", "dictionary", "more", "empty", "short", "none"],
+)
+def test_a_pack_that_is_too_large_is_refused_on_the_way(library, make, said):
+    (pack,) = library.packs
+    pack.path.write_bytes(make())
+    assert pack.path.stat().st_size < 1 << 18
+    ended = ask(library, "verify")
+    assert ended.exit_code == 1
+    assert said in ended.output
+    with pytest.raises(InputError, match=r"entries|unpack"):  # whoever reads on to the end
+        library.text("oasis-small-drawn-30000")
+
+
 def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, tmp_path):
     best, first = solve(INSTANCES[2], effort=300), solved[2]
     assert best.status == "optimal"
@@ -168,7 +206,8 @@ def test_a_better_schedule_and_bound_are_taken_from_two_files(library, solved, t
     bare = {"certificate": None, "bound": None, "bound_level": None, "certified_bound": None}
     bare |= {"status": Status.FEASIBLE, "gap": None, "certified_gap": None}
     save_result(one, INSTANCES[2], best.model_copy(update=bare))
-    bare = {"schedule": None, "value": None, "value_level": None, "status": Status.FEASIBLE}
+    bare = {"schedule": None, "value": None, "value_level": None, "status": Status.NO_SCHEDULE}
+    bare |= {"gap": None, "certified_gap": None}
     save_result(other, INSTANCES[2], best.model_copy(update=bare))
     assert submit(library, one).better == ("value",)
     taken = submit(library, other)

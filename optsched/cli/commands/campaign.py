@@ -92,12 +92,17 @@ def resume(
 
     Example:  optsched campaign resume plan.sqlite
     """
+    current = _resolved(store)
+    how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
+    _run(current, store, how, as_json=as_json)
+
+
+def _resolved(store: Path) -> "Plan":
+    """Return the plan of a store with its names looked up here: a trace may have been changed."""
     from optsched.campaigns.campaign import Campaign
 
     plan = Campaign(store).plan()
-    current = plan.settled(Path(plan.folder))  # a trace or a policy may have been changed
-    how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
-    _run(current, store, how, as_json=as_json)
+    return plan.settled(Path(plan.folder))
 
 
 def _run(
@@ -135,6 +140,7 @@ def status(store: StoreFile, as_json: Json = False) -> None:
 
     Example:  optsched campaign status plan.sqlite
     """
+    from optsched.campaigns.campaign import AS_STORED
     from optsched.campaigns.campaign import status as look
 
     found = look(store)
@@ -144,8 +150,37 @@ def status(store: StoreFile, as_json: Json = False) -> None:
         for name, by in found.by_source.items():
             said = ", ".join(f"{n} {state.name.lower()}" for state, n in by.items())
             print(talk.printable(f"  {name}: {said}"))
-        for remark in found.remarks():
+        for remark in [*found.remarks(), AS_STORED]:
             print(talk.printable(remark))
+
+
+@talks
+def verify(
+    store: StoreFile,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 1,
+    sample: Annotated[int, typer.Option(min=1, help="Look at every N-th instance.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """Run the cells of a store again, and check the certificates of its optima.
+
+    Nothing in a store proves itself: it holds numbers, and digests of schedules and certificates.
+    So optima are solved again, their certificates evaluated, and policies run again; all must be as
+    the store says. Where versions differ, or a limit of time has ended the search, a row is only
+    wrong if it contradicts what was found. Exit status 1: something is wrong.
+
+    Example:  optsched campaign verify plan.sqlite --sample 10
+    """
+    from optsched.campaigns.verify import verify as look
+    from optsched.cli.ticker import Ticker
+
+    plan = _resolved(store)
+    with ending_well(), Ticker(f"verifying {store}") as ticker:
+        found = look(store, plan, sample=sample, workers=workers, tell=ticker.say)
+    report(found.summary(), None, as_json)
+    if not as_json:
+        for line in found.lines():
+            print(talk.printable(line))
+    raise typer.Exit(0 if found.accepted else 1)
 
 
 @talks
@@ -183,7 +218,7 @@ def export(
     Example:  optsched campaign export plan.sqlite --csv cells.csv --latex table.tex
     """
     from optsched.campaigns import export as files
-    from optsched.campaigns.campaign import Campaign
+    from optsched.campaigns.campaign import AS_STORED, Campaign
 
     for target, save in (
         (csv, files.save_csv),
@@ -198,9 +233,10 @@ def export(
         for path in files.save_worst(store, writable_folder(worst)):
             talk.remark(f"{path} written")
     _show(Campaign(store), as_json)
+    talk.remark(AS_STORED)
 
 
-for command in (run, resume, status, merge, export):
+for command in (run, resume, status, verify, merge, export):
     commands.command(help=paragraphs(command))(command)
 
 

@@ -217,8 +217,8 @@ def ratio(
     from optsched.ratios import compare, name_of, turns
     from optsched.results import kept
     from optsched.results.journal import Journal
-    from optsched.results.result import load_schedule, save_result
-    from optsched.results.reuse import load_known
+    from optsched.results.result import save_result
+    from optsched.results.reuse import load_known, load_schedule
 
     if optimum is not None and start_from is not None:
         raise InputError("--start-from is about the search, expected it without --optimum")

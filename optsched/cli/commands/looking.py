@@ -8,12 +8,13 @@ import typer
 from optsched.cli.commands.ending import report, report_pictures
 from optsched.cli.options import Json, Output, Pictures, takes_input, talks
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import InputError, family_of
+from optsched.problem import InputError, Level, family_of
 from optsched.process import talk
 
 if TYPE_CHECKING:
     from optsched.optimum import Optimum
     from optsched.problem import Instance, Schedule
+    from optsched.reports import RatioReport
     from optsched.simulation import Run
 
 
@@ -32,30 +33,24 @@ def show(
     Example:  optsched show result.json --plot pictures
     """
     from optsched.cli.console import facts_table, out, show_ratios
-    from optsched.cli.ticker import Ticker
     from optsched.files.envelope import read_json
     from optsched.inputs import is_instance
-    from optsched.results.result import load_optimum, load_run
-    from optsched.results.reuse import load_report
 
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
     is_file = is_instance(source)
     kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
-    optimum = load_optimum(source) if kind == "result" else None
-    run = load_run(source) if kind == "run" else None
-    compared = None
     with talk.aloud(f"looking at {source}"):
         warnings = list(family.warnings(instance))
-    if optimum is not None:
-        try:
-            with Ticker(f"checking {source}"):
-                compared = load_report(source, instance)
-        except InputError as err:
-            warnings.append(f"not to be relied on: {err}")
+    compared, found = None, None
+    try:
+        compared, found = _checked(source, kind, instance)
+    except InputError as err:
+        warnings.append(f"not to be relied on: {err}")
+    if getattr(found, "bound_level", None) is Level.CLAIMED:
+        warnings.append("not checked: what is called claimed; only a certificate could prove it")
     with talk.aloud(f"looking at {source}"):
         facts = family.describe(instance)
-    found = compared.optimum if compared is not None else optimum or run
     said = {"file": str(source), "kind": kind, "family": family.name, "facts": facts}
     said |= {"warnings": warnings, "found": None if found is None else found.summary()}
     said |= {"comparison": None if compared is None else compared.summary()}
@@ -67,7 +62,7 @@ def show(
         if compared is not None:
             show_ratios(console, compared)
         elif found is not None:
-            console.print(f"the file says: {found}", markup=False)
+            console.print(f"checked again: {found}", markup=False)
     if folder is not None:
         from optsched.cli import plots
 
@@ -78,6 +73,22 @@ def show(
         if not made:
             talk.remark(f"family {family.name} draws no pictures")
         report_pictures(made)
+
+
+def _checked(
+    source: Path, kind: str, instance: "Instance"
+) -> "tuple[RatioReport | None, Optimum | Run | None]":
+    """Return the comparison and what was found, as derived again from what is in a file."""
+    from optsched.cli.ticker import Ticker
+    from optsched.results.reuse import load_optimum, load_report, load_run
+
+    if kind not in ("run", "result"):
+        return None, None
+    with Ticker(f"checking {source}"):
+        if kind == "run":
+            return None, load_run(source)
+        compared = load_report(source, instance)
+        return compared, load_optimum(source) if compared is None else compared.optimum
 
 
 def _schedules(found: "Optimum | Run | None") -> dict[str, "Schedule"]:
@@ -111,7 +122,8 @@ def verify(
     """
     from optsched.cli.ticker import Ticker
     from optsched.files.envelope import load_instance, read_json
-    from optsched.results.result import load_schedule, recheck
+    from optsched.results.result import recheck
+    from optsched.results.reuse import load_schedule
 
     if output is not None:
         writable(output)  # or else nobody need begin

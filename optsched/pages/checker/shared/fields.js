@@ -8,6 +8,9 @@ const refuse = (place, v, expected) => {
   throw new Refused(`${place}: is ${shown(v)}, expected ${expected}`);
 };
 
+// Whether a text names something: a list of one text would be taken for that text, and any object has a "toString".
+const hasName = (known, name) => typeof name === "string" && Object.hasOwn(known, name);
+
 const whole = (least = null, most = null) => ({
   read(v, place) {
     const is = typeof v === "bigint" || (typeof v === "number" && Number.isInteger(v));
@@ -45,6 +48,11 @@ const extended = {
   },
 };
 
+// The size of a gap, which may be "inf".
+const gapSize = {
+  read: (v, place) => (v === "inf" ? Infinity : number({ least: 0 }).read(v, place)),
+};
+
 // An amount of a resource, read to nine decimals (half to even).
 const amount = {
   read(v, place) {
@@ -68,6 +76,7 @@ const flag = {
   write: String,
 };
 const anything = { read: (v) => v };
+const anyObject = { read: (v, place) => (v instanceof Map ? v : refuse(place, v, "an object")) };
 const oneOf = (...words) => ({
   read: (v, place) => (words.includes(v) ? v : refuse(place, v, words.map(shown).join(" or "))),
   write: (v) => (typeof v === "string" ? textText(v) : String(v)),
@@ -96,7 +105,7 @@ const row = (...kinds) => ({
 const record = (fields) => ({
   read(v, place) {
     if (!(v instanceof Map)) refuse(place, v, "an object");
-    for (const name of v.keys()) if (!(name in fields)) throw new Refused(`${place}: "${name}" is not known`);
+    for (const name of v.keys()) if (!Object.hasOwn(fields, name)) throw new Refused(`${place}: "${name}" is not known`);
     const found = {};
     for (const [name, field] of Object.entries(fields)) {
       const [kind, standard] = Array.isArray(field) ? field : [field];
@@ -114,9 +123,9 @@ const record = (fields) => ({
 const tagged = (tag, kinds) => ({
   read(v, place) {
     if (!(v instanceof Map)) refuse(place, v, "an object");
-    const kind = kinds[v.get(tag)];
-    if (!Object.hasOwn(kinds, v.get(tag))) refuse(`${place}.${tag}`, v.get(tag), Object.keys(kinds).join(" or "));
-    return kind.read(v, place);
+    const name = v.get(tag);
+    if (!hasName(kinds, name)) refuse(`${place}.${tag}`, name, Object.keys(kinds).join(" or "));
+    return kinds[name].read(v, place);
   },
   write: (v) => kinds[v[tag]].write(v),
 });

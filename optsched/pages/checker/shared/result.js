@@ -6,7 +6,8 @@ const CLOSED = 1e-6; // so does a bound that closes the gap
 const LARGEST_CERTIFICATE = 20000000; // characters
 
 const level = orNull(oneOf("claimed", "cross-checked", "certified"));
-const extendedOrNull = orNull(extended);
+const numberOrNull = orNull(number());
+const gapOrNull = orNull(gapSize);
 const optimumKind = (family) =>
   record({
     family: text,
@@ -14,20 +15,20 @@ const optimumKind = (family) =>
     instance_sha256: text,
     method: text,
     status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule"),
-    value: extendedOrNull,
-    bound: extendedOrNull,
-    gap: [extendedOrNull, null],
+    value: numberOrNull,
+    bound: numberOrNull,
+    gap: [gapOrNull, null],
     value_level: level,
     bound_level: level,
-    certified_bound: [extendedOrNull, null],
-    certified_gap: [extendedOrNull, null],
+    certified_bound: [numberOrNull, null],
+    certified_gap: [gapOrNull, null],
     scope: [text, ""],
     schedule: orNull(family.schedule),
     certificate: orNull(family.certificate),
     seconds: number(),
     effort: [orNull(number({ least: 0 })), null],
-    history: [list(record({ seconds: number(), value: extendedOrNull, bound: extendedOrNull })), []],
-    shadow_prices: [list(anything), []],
+    history: [list(record({ seconds: number(), value: numberOrNull, bound: numberOrNull })), []],
+    shadow_prices: [list(anyObject), []],
   });
 const runKind = (family) =>
   record({
@@ -40,7 +41,7 @@ const runKind = (family) =>
     value: extended,
     obeys: [flag, true],
     completion: [list(orNull(whole())), []],
-    prior: anything,
+    prior: anyObject,
     sealed: [flag, false],
     guards: [list(text), []],
     guarantee: orNull(number()),
@@ -56,7 +57,7 @@ function openFile(text) {
   const kind = content.get("kind");
   need(["instance", "schedule", "run", "result"].includes(kind), `holds ${shown(kind)}, expected an instance, a schedule, a run or a result`);
   const name = content.get("family");
-  need(Object.hasOwn(FAMILIES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(FAMILIES).join(", ")}`);
+  need(hasName(FAMILIES, name), `"family" is ${shown(name)}, expected one of: ${Object.keys(FAMILIES).join(", ")}`);
   const family = FAMILIES[name];
   const found = { kind, family, content, said: content.get("instance_sha256") ?? null, size: text.length };
   if (kind !== "schedule") {
@@ -81,10 +82,10 @@ function checkFile({ kind, family, content, instance, said, digest, size }) {
   if (kind === "run") parts.push(["run", runKind(family), content.get("run"), ""]);
   else {
     parts.push(["optimum", optimumKind(family), content.get("optimum"), ""]);
-    const others = content.get("references") ?? new Map();
+    const others = content.has("references") ? content.get("references") : new Map();
     need(others instanceof Map, '"references" is no object');
     for (const [name, other] of others) parts.push([`references.${name}`, optimumKind(family), other, name]);
-    const runs = content.get("runs") ?? [];
+    const runs = content.has("runs") ? content.get("runs") : [];
     need(Array.isArray(runs), '"runs" is no list');
     runs.forEach((run, i) => parts.push([`runs[${i}]`, runKind(family), run, null]));
   }
@@ -95,7 +96,7 @@ function checkFile({ kind, family, content, instance, said, digest, size }) {
     return [place, Object.assign(kindOf.read(raw, place), { length }), scope];
   });
   const found = read.map(([place, part, scope]) => ("policy" in part ? checkRun(family, instance, part, place) : checkOptimum(family, instance, part, place, scope)));
-  const outside = content.get("schedules") ?? new Map();
+  const outside = content.has("schedules") ? content.get("schedules") : new Map();
   need(outside instanceof Map, '"schedules" is no object');
   for (const [name, raw] of outside) {
     const schedule = family.schedule.read(raw, `schedules.${name}`);
@@ -134,8 +135,8 @@ function checkRun(family, instance, run, place) {
 function checkOptimum(family, instance, said, place, scope) {
   const complaints = foreign(instance, said);
   const scopes = family.scopes ?? {};
-  if (scope in scopes && said.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${said.scope}"`);
-  if (said.scope && !(said.scope in scopes)) complaints.push(`the scope is "${said.scope}"`);
+  if (hasName(scopes, scope) && said.scope !== scope) complaints.push(`it is the reference ${scope}, but its scope is "${said.scope}"`);
+  if (said.scope && !hasName(scopes, said.scope)) complaints.push(`the scope is "${said.scope}"`);
   else {
     if (said.scope && said.schedule && !scopes[said.scope](instance, said.schedule)) complaints.push(`the schedule is not ${said.scope}`);
     const proved = said.certificate && family.scope ? family.scope(said.certificate) : "";
@@ -154,11 +155,44 @@ function checkOptimum(family, instance, said, place, scope) {
   const same = family.same ?? ((_, a, b) => relative(a, b) <= CLOSED);
   const refutes = (b) => value !== null && sign * (value - b) > 0 && !same(instance, value, b);
   if (bound !== null && refutes(bound)) complaints.push(`value ${value} is beyond the bound ${bound}`);
-  const gap = value === null || bound === null ? null : family.gap ? family.gap(instance, value, bound, said.schedule, said.certificate) : relative(value, bound);
-  if (said.status === "infeasible" && (value !== null || family.empty)) complaints.push("it is said that no schedule exists, but there is one");
+  const apart = (a, b) => (a === null || b === null ? null : family.gap ? family.gap(instance, a, b, said.schedule, said.certificate) : relative(a, b));
+  const gap = apart(value, bound);
   if (said.bound !== null && said.bound_level !== "certified" && refutes(said.bound)) complaints.push(`value ${value} is beyond the bound ${said.bound}`);
-  if (said.status === "optimal" && !(gap !== null && gap <= CLOSED)) complaints.push(`status is optimal (certified), but the gap is ${gap}`);
+  complaints.push(...wrongLevels(family, said), ...wrongStatus(family, said, { value, bound, gap }, (b) => apart(value, b)));
   return { place, what: said.scope ? `best ${said.scope} schedule` : "optimum", value, bound, gap, complaints, schedule: said.schedule };
+}
+
+// Levels that belong to nothing, and what lacks one.
+function wrongLevels(family, said) {
+  const found = [];
+  if (said.sense !== family.sense) found.push(`sense is ${said.sense}, expected ${family.sense}`);
+  if (said.value === null && said.value_level !== null) found.push("a level of a value that is not there");
+  if (said.bound === null && said.bound_level !== null && said.status !== "infeasible") found.push("a level of a bound that is not there");
+  if (said.bound !== null && said.bound_level === null) found.push("a bound without a level");
+  return found;
+}
+
+// Where status and gaps do not follow from what was derived.
+function wrongStatus(family, said, { value, bound, gap }, apart) {
+  if (said.status === "infeasible") {
+    if (value !== null || family.empty) return ["it is said that no schedule exists, but there is one"];
+    if (said.bound_level === null) return ["it is said that no schedule exists, without a level"];
+    return said.bound_level === "certified" && bound !== null && Number.isFinite(bound) ? [`no schedule is said to exist (certified), but the bound ${bound} is proved`] : [];
+  }
+  if ((said.value === null) !== (said.status === "no_schedule")) return [`status is ${said.status}, but the value is ${said.value}`];
+  const isRefused = said.schedule !== null && value === null;
+  if (isRefused || (said.certificate !== null && bound === null)) return []; // that was told, and there is no gap
+  const found = [];
+  const near = (a, b) => agree(a, b, SAME) || Math.abs(a - b) <= SAME; // rounding may leave little of a difference
+  for (const [name, side] of [["gap", said.bound], ["certified_gap", said.certified_bound]]) {
+    const is = apart(side);
+    if (said[name] !== null && (is === null || !near(said[name], is))) found.push(`${name} is ${is}, the file says ${said[name]}`);
+  }
+  if (gap !== null && gap <= CLOSED) return found;
+  if (said.status === "optimal") found.push(`status is optimal (certified), but the gap is ${gap}`);
+  const claim = apart(said.bound);
+  if (said.status === "claimed optimal" && !(claim !== null && claim <= CLOSED)) found.push(`status is claimed optimal, but the claimed gap is ${claim}`);
+  return found;
 }
 
 function proveBound(family, instance, said, complaints) {
@@ -178,6 +212,7 @@ function proveBound(family, instance, said, complaints) {
     return null;
   }
   const sign = family.sense === "max" ? 1 : -1;
+  if (proved === sign * Infinity) return null; // that says nothing
   for (const better of new Set(certified)) {
     if (sign * (proved - better) > 0 && !agree(proved, better, SAME)) complaints.push(`the certificate proves the bound ${proved}, the file says ${better}`);
   }

@@ -37,7 +37,7 @@ function readJson(text) {
         found += String.fromCharCode(parseInt(code, 16));
         at += 6;
       } else {
-        if (!(e in ESCAPES)) wrong("a wrong escape");
+        if (!Object.hasOwn(ESCAPES, e)) wrong("a wrong escape");
         found += ESCAPES[e];
         at += 2;
       }

@@ -188,13 +188,15 @@ FAMILIES.bot = (() => {
   };
 
   function gap(inst, value, bound, schedule, cert) {
+    const levels = cert === null ? [] : levelsOf(inst, cert);
     if (inst.alpha === "inf") {
       if (!Number.isFinite(value) || !Number.isFinite(bound)) return value === bound ? 0 : Infinity;
-      return levelGap(inst, totals(inst, schedule), levelsOf(inst, cert), bitwise(bound));
+      return levelGap(inst, totals(inst, schedule), levels, bitwise(bound));
     }
-    const proved = logMean(inst, levelsOf(inst, cert)[0]);
+    const [proved = null] = levels.map((level) => logMean(inst, level));
     const said = logOf(inst, bound, true);
-    return apart(attained(inst, totals(inst, schedule)), said === null || compare(proved, said) < 0 ? proved : said);
+    const isProved = said === null || (proved !== null && compare(proved, said) < 0);
+    return apart(attained(inst, totals(inst, schedule)), isProved ? proved : said);
   }
 
   // Whether two utilities are so near that a gap between them counts as closed.

@@ -21,11 +21,20 @@ CREATE TABLE cell (
     wall INTEGER NOT NULL, schedule BLOB, versions INTEGER NOT NULL, message INTEGER) WITHOUT ROWID;
 """
 
+LINKS = {  # columns that hold the number of a row of another table
+    **dict.fromkeys(("source", "reference", "policy", "versions", "message"), "word"),
+    "instance": "instance",
+}
+RANGES = {  # what numbers of a column are between
+    **{"status": (0, 2), "level": (0, 2)},
+    **dict.fromkeys(("replication", "micros", "wall", "effort"), (0, 1 << 62)),
+}
+
 VIEW = """
 SELECT c.key, s.text AS source, i.seed AS instance_seed, lower(hex(i.digest)) AS instance_sha256,
     p.text AS policy, c.replication, c.seed, r.text AS reference,
     CASE WHEN c.status = 2 OR o.status = 2 THEN 2 ELSE max(c.status, coalesce(o.status, 1)) END
-        AS status,
+        AS status, c.status AS cell_status, o.status AS optimum_status,
     c.value, c.known, c.low, c.high, o.value AS optimum, o.bound, o.level AS bound_level,
     o.certified AS certified_bound, o.effort, o.micros AS optimum_micros, c.micros,
     lower(hex(c.schedule)) AS schedule, lower(hex(o.schedule)) AS optimum_schedule,

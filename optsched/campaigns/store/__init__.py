@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from optsched.campaigns.axes import canonical
-from optsched.campaigns.schema import APPLICATION, FORMAT, MERGE, TABLES, VIEW
+from optsched.campaigns.store import checks
+from optsched.campaigns.store.schema import APPLICATION, FORMAT, MERGE, TABLES, VIEW
 from optsched.problem import InputError, Level
 
 WAIT = 20.0  # seconds that another program may hold the file
@@ -76,23 +77,26 @@ class Store:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.path, self._db = path, connection
+        self._patience = checks.Patience(path)
+        connection.set_progress_handler(self._patience, checks.STEPS)
         self._words: dict[str, int] = {}
         self._instances: dict[bytes, int] = {}
         self._digests: dict[bytes, bytes | None] = {}
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open a store that is there, to read it or to add rows.
+        """Open a store that is there, to read it.
 
         Raises
         ------
         InputError
-            There is none, it is none, or another version made it.
+            There is none, it is none, another version made it, or what is in it cannot be.
         """
         if not path.is_file():
             raise InputError(f"{path}: there is no such store, expected one of `campaign run`")
+        checks.begins_well(path)
         with _explained(path):
-            return cls(path, _checked(path, _connected(path, "rw")))
+            return cls(path, _connected(path, "rw"))._checked(reading=True)
 
     @classmethod
     def create(cls, path: Path) -> Self:
@@ -101,8 +105,10 @@ class Store:
         Raises
         ------
         InputError
-            It cannot be written, or is another file.
+            It cannot be written, is another file, or what is in it cannot be.
         """
+        if path.is_file():
+            checks.begins_well(path)
         with _explained(path):
             db = _connected(path, "rwc")
             if db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
@@ -113,7 +119,24 @@ class Store:
                 db.execute(f"PRAGMA application_id = {APPLICATION}")
                 db.execute(f"PRAGMA user_version = {FORMAT}")
                 db.execute("COMMIT")
-            return cls(path, _checked(path, db))
+            return cls(path, db)._checked(reading=False)
+
+    def _checked(self, *, reading: bool) -> Self:
+        try:
+            with self._patience.limited():
+                checks.check(self.path, self._db)
+            if reading:
+                self._db.execute("PRAGMA query_only = ON")
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Limit the time of a query, and turn what SQLite says into one line."""
+        with _explained(self.path), self._patience.limited():
+            yield
 
     def close(self) -> None:
         """Close the file."""
@@ -149,7 +172,7 @@ class Store:
 
     def facts(self) -> dict[str, str]:
         """Return what is said of the campaign as a whole."""
-        with _explained(self.path):
+        with self._reading():
             return dict(self._db.execute("SELECT name, value FROM fact"))
 
     def state(self, **facts: str) -> None:
@@ -273,15 +296,16 @@ class Store:
             "c.reference) JOIN word w ON w.id = source GROUP BY source, status"
         )
 
-    def view(self) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Return the names of the columns and all cells with their optima, by key."""
-        with _explained(self.path):
-            cursor = self._db.execute(VIEW + " ORDER BY c.key")
+    def view(self, keys: Sequence[bytes] | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+        """Return the names of the columns and all cells (or some) with their optima, by key."""
+        some = "" if keys is None else f" WHERE c.key IN ({', '.join('?' * len(keys))})"
+        with self._reading():
+            cursor = self._db.execute(f"{VIEW}{some} ORDER BY c.key", keys or ())
             return [column[0] for column in cursor.description], cursor.fetchall()
 
     def rows(self, query: str, given: Sequence[Any] = ()) -> list[Any]:
         """Return what a query finds."""
-        with _explained(self.path):
+        with self._reading():
             return self._db.execute(query, given).fetchall()
 
     def take(self, other: Path) -> None:
@@ -332,18 +356,9 @@ def _connected(path: Path, mode: str) -> sqlite3.Connection:
     db = sqlite3.connect(
         f"{path.resolve().as_uri()}?mode={mode}", uri=True, timeout=WAIT, isolation_level=None
     )
+    db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, checks.LARGEST)
     db.execute("PRAGMA synchronous = FULL")
-    return db
-
-
-def _checked(path: Path, db: sqlite3.Connection) -> sqlite3.Connection:
-    names = ("application_id", "user_version")
-    found = tuple(db.execute(f"PRAGMA {name}").fetchone()[0] for name in names)
-    if found != (APPLICATION, FORMAT):
-        db.close()
-        raise InputError(
-            f"{path}: is no store of a campaign of format {FORMAT}, expected one of `campaign run`"
-        )
+    db.execute("PRAGMA trusted_schema = OFF")
     return db
 
 
@@ -363,6 +378,7 @@ def _reason(said: str) -> str:
         ("locked", "cannot be written: another program holds it, expected it to be free"),
         ("full", "cannot be written: the disk is full; what was stored before is kept"),
         ("disk I/O", "cannot be written: the disk refuses; what was stored before is kept"),
+        ("interrupted", f"takes too long to be read, and is damaged, {checks.STORE}"),
         ("not a database", "is no store of a campaign, expected one of `campaign run`"),
         ("malformed", "is damaged, expected a store of `campaign run`"),
         ("unable to open", "cannot be opened, expected a file in a folder that can be written"),

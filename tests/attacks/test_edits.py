@@ -1,0 +1,27 @@
+"""Edited stores, results and packs: an answer in a line, no traceback, in time."""
+
+from __future__ import annotations
+
+import pytest
+from edits_of_files import KINDS, attack, good_files
+from sweeps import sweep
+
+pytestmark = pytest.mark.slow
+
+EDITS = 20  # of each kind
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory):
+    return good_files(tmp_path_factory.mktemp("good"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("first", sweep([0, EDITS, 2 * EDITS], quick=1))
+def test_edits(good, kind, first, tmp_path):
+    found = [
+        wrong
+        for seed in range(first, first + EDITS)
+        for wrong in attack(kind, good, tmp_path / "edited", seed)
+    ]
+    assert found == []
