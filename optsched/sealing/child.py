@@ -54,8 +54,9 @@ def main() -> None:
     sys.dont_write_bytecode = True
     sys.path += [p for p in config["path"] if p not in sys.path]
     from optsched.problem import get_family
-    from optsched.sealing.lock import lock
+    from optsched.sealing.lock import enclose, lock
 
+    apart = enclose()
     family = get_family(config["family"])
     beside = Beside(config["folders"])
     plugged = importlib.util.find_spec(config["plugged"]) if config["plugged"] else None
@@ -64,7 +65,7 @@ def main() -> None:
     sys.meta_path.insert(sys.meta_path.index(PathFinder), beside)
     _compile_without_saving(config["writable"][0])
     places = [*config["readable"], *beside.places()]
-    guards = lock(places, config["writable"], config["hidden"])
+    guards = lock(places, config["writable"], config["hidden"], apart=apart)
     _say({"guards": guards})
     try:
         _play(family, config["policy"])
@@ -99,9 +100,11 @@ def _say(content: dict[str, Any]) -> None:
 
 def _play(family: Any, name: str) -> None:
     from optsched.numbers.streams import Streams
-    from optsched.policies.plugins import checked_policy, get_policy
+    from optsched.policies.plugins import get_policy
+    from optsched.process import talk
 
-    policy = checked_policy(get_policy(family, name), name)
+    talk.settle(quiet=True, verbose=False)
+    policy = get_policy(family, name)
     wire, public = family.wire, None
     for line in sys.stdin:
         ((kind, content),) = json.loads(line).items()
