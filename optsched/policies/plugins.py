@@ -177,7 +177,7 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
     _complain([m for m in MEMBERS if not hasattr(policy, m)], name)
     if not isinstance(policy.name, str) or not _shown(policy.name, LONGEST_NAME):
         raise InputError(
-            f"policy {name!r}: its name is {ascii(policy.name):.80}, expected 1 to "
+            f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
             f"{LONGEST_NAME} characters that can be printed"
         )
     taken = {_folded(own) for own in family.policies}
@@ -197,7 +197,7 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
         raise InputError(f"policy {name!r}: knows is {names!r:.80}, expected a tuple of names")
     wrong = [n for n in names if not _shown(n, LONGEST_KNOWN)]
     if wrong or len(names) > MOST_KNOWN or len({*names}) < len(names):
-        said = f"has {ascii(wrong[0]):.80}" if wrong else f"has {len(names)} names"
+        said = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
         raise InputError(
             f"policy {name!r}: knows {said}, expected at most {MOST_KNOWN} different names of 1 "
             f"to {LONGEST_KNOWN} characters that can be printed"

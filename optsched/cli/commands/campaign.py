@@ -32,6 +32,11 @@ Dask = Annotated[
 Shard = Annotated[
     str | None, typer.Option(metavar="K/N", help="Only part K of N, from 1; see `merge`.")
 ]
+Policy = Annotated[
+    list[str] | None,
+    typer.Option("--policy", help="Run this policy from outside that is named; may be repeated."),
+]
+Trust = Annotated[bool, typer.Option("--trust", help="Run all policies from outside.")]
 Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
 
 
@@ -49,6 +54,8 @@ def run(
         bool, typer.Option("--dry-run", help="Only say how many cells there are, and how long.")
     ] = False,
     retry_errors: Again = False,
+    policy: Policy = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Compute the cells of a plan that the store does not hold yet.
@@ -59,6 +66,9 @@ def run(
     Ctrl-C ends after the cells in flight, and a killed run loses nothing but them: the same command
     goes on. More seeds or policies in the plan run the new cells alone. Exit status 1: a cell
     failed.
+
+    Policies from outside (MODULE:CLASS, exec:COMMAND) are code: they run only with `--policy` or
+    `--trust`.
 
     Example:  optsched campaign run plan.toml
     """
@@ -75,6 +85,7 @@ def run(
         if not as_json:
             print(found)
         return
+    asked.refuse_code(trust or policy or False)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
     _run(asked, store, how, as_json=as_json)
 
@@ -86,15 +97,20 @@ def resume(
     dask: Dask = None,
     shard: Shard = None,
     retry_errors: Again = False,
+    policy: Policy = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Go on with a campaign: its store holds its plan.
+
+    Policies from outside run only with `--policy` or `--trust`, as in `run`.
 
     Example:  optsched campaign resume plan.sqlite
     """
     from optsched.campaigns.campaign import Campaign
 
     plan = Campaign(store).plan()
+    plan.refuse_code(trust or policy or False)
     current = plan.settled(Path(plan.folder))  # a trace or a policy may have been changed
     how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
     _run(current, store, how, as_json=as_json)
@@ -119,7 +135,8 @@ def _run(
             made = campaign(plan, store, tell=tell, **how)
     number = interrupts.asked()
     if number is not None:
-        further = f"; `optsched campaign resume {store}` goes on" if kept else ""
+        trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
+        further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
         talk.say(f"ended: {made.progress}{further}")
         lastwords.leave_word(said=True)
         raise typer.Exit(128 + number)
