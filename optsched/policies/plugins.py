@@ -8,6 +8,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args
@@ -103,7 +104,7 @@ def import_beside(module: str, what: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    if module not in sys.modules:
+    if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
         talk.remark(f"{what}: importing module {module}")
     with _explained(what), talk.diverted():
         try:
