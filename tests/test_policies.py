@@ -358,7 +358,9 @@ def test_theorems_are_about_the_familys_own_policies_only():
     class Variant(AOnline):
         """Somebody's variant."""
 
-        name = "a_online'"
+        def __init__(self):
+            super().__init__()
+            self.name = "variant"
 
     own, other = simulate(inst, AOnline()), simulate(inst, Variant())
     assert own.prior == other.prior
