@@ -201,7 +201,7 @@ def test_no_message_reaches_another_run(inst, program, tmp_path, capfd):
     free = home / "open"
     free.write_text("x")
     libc = ctypes.CDLL(None, use_errno=True)
-    held = [Path("/usr/bin/env").open("rb"), free.open("rb")]
+    held = [path.open("rb") for path in (Path("/usr/bin/env"), free)]
     ears = [socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)]
     ears.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
     memory = libc.shmget(key, 64, 0o1666)

@@ -66,7 +66,7 @@ def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
     """
     if not isinstance(found, type):
         raise InputError(f"policy {name!r} is a {type(found).__name__}, expected a class")
-    declared = {n for kind in found.__mro__ for n in vars(kind).get("__annotations__", ())}
+    declared = {n for kind in found.__mro__ for n in inspect.get_annotations(kind)}
     there = {n for kind in found.__mro__ for n in vars(kind)} | declared - {"start", "step"}
     _complain([n for n in MEMBERS if n not in there], name)
     return found

@@ -112,7 +112,16 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     plan = PLAN.replace('"fifo"', '"poison:Counts"').replace("seeds = 8", "seeds = 400")
     (tmp_path / "plan.toml").write_text(plan)
     process = subprocess.Popen(
-        [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--workers=1", "--trust"],
+        [
+            sys.executable,
+            "-m",
+            "optsched",
+            "campaign",
+            "run",
+            "plan.toml",
+            "--workers=1",
+            "--trust",
+        ],
         env=os.environ | {"PYTHONPATH": str(HELPERS)},
         stderr=subprocess.PIPE,
         text=True,
