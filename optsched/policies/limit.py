@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -47,13 +48,15 @@ def limited(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    before = signal.signal(signal.SIGALRM, _stop)
+    before, until = signal.signal(signal.SIGALRM, _stop), time.monotonic() + seconds
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
         try:
             yield
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
+        if time.monotonic() > until:
+            raise LateError
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)

@@ -95,7 +95,7 @@ def test_a_plan_runs_no_code_that_only_it_names(call, folder, name):
     assert not (folder / "plan.sqlite").exists()
     status, _, _ = call("campaign", "run", "plan.toml", "--dry-run")
     assert status == 0
-    with pytest.raises(InputError, match=r"names code that would be run: .*expected it to be named"):
+    with pytest.raises(InputError, match="names code that would be run"):
         campaign(folder / "plan.toml", folder / "store")
     assert not (folder / "imported").exists()
 
