@@ -180,6 +180,7 @@ def simulate(
     """
     family = family_of(instance)
     original = Original(instance)
+    family.playable(instance)
     sealed = sealed or is_program(policy)
     checked_limit(decision_limit, sealed=sealed)
     with ExitStack() as stack:

@@ -194,8 +194,9 @@ def _mount(libc: Any, writable: Iterable[str]) -> bool:
         libc.mount(None, b"/", None, PRIVATE, None) == 0
         and libc.mount(b"proc", b"/proc", b"proc", plain | NO_EXECUTION, None) == 0
     )
-    with contextlib.suppress(OSError):  # before Linux 6.14 it is not one of the namespace
-        Path("/proc/sys/kernel/pid_max").write_text(str(FIRST_PIDS + PROCESSES))
+    if done and _own_pid_max():
+        with contextlib.suppress(OSError):
+            Path("/proc/sys/kernel/pid_max").write_text(str(FIRST_PIDS + PROCESSES))
     if done and libc.syscall(SET_MOUNT, -1, b"/", RECURSIVE, read_only, len(read_only)) == 0:
         for folder in writable:
             done &= libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", plain, b"mode=777") == 0
@@ -204,10 +205,19 @@ def _mount(libc: Any, writable: Iterable[str]) -> bool:
     return False
 
 
+def _own_pid_max() -> bool:
+    """Whether the kernel has a limit on process numbers per namespace, not one of the machine."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int("".join(filter(str.isdigit, minor)) or 0)) >= (6, 14)
+
+
 def _limit_processes() -> bool:
     """Limit the number of processes and threads; return whether for root, too."""
     resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
-    return int(Path("/proc/sys/kernel/pid_max").read_text()) == FIRST_PIDS + PROCESSES
+    return (
+        _own_pid_max()
+        and int(Path("/proc/sys/kernel/pid_max").read_text()) == FIRST_PIDS + PROCESSES
+    )
 
 
 def _filter(libc: Any) -> bool:
