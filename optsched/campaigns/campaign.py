@@ -73,7 +73,7 @@ def campaign(
     """
     if isinstance(plan, Path | str):
         asked = read_plan(Path(plan))
-        asked.refuse_code(trust)
+        asked.refuse_code(trust, plan)
     else:
         asked = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
     how = run(

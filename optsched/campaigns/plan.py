@@ -210,13 +210,15 @@ class Plan(Frozen):
     folder: str = Field(default=".", description="where files are looked for")
     digests: dict[str, str] = Field(default={}, description="SHA-256 of files, by name")
 
-    def refuse_code(self, trust: bool | Collection[str]) -> None:
+    def refuse_code(self, trust: bool | Collection[str], place: Path | str) -> None:
         """Refuse policies from outside that nobody but the plan names.
 
         Parameters
         ----------
         trust : bool or collection of str
             The names that may be run; True: all.
+        place : Path or str
+            Where the plan is, for the message.
 
         Raises
         ------
@@ -227,11 +229,11 @@ class Plan(Frozen):
         named = code if isinstance(trust, bool) else trust
         unknown = [name for name in named if name not in code]
         if unknown:
-            raise InputError(f"the plan has no policy {unknown[0]!r} from outside, expected one")
+            raise InputError(f"{place}: has no policy {unknown[0]!r} from outside, expected one")
         refused = [name for name in code if trust is False or name not in named]
         if refused:
             raise InputError(
-                f"the plan names code that would be run: {', '.join(map(repr, refused))}; "
+                f"{place}: names code that would be run: {', '.join(map(repr, refused))}; "
                 "expected it to be named by --policy, or --trust"
             )
 

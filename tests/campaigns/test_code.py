@@ -112,7 +112,7 @@ def test_a_store_runs_no_code_that_only_it_names(call, folder, name):
         store.execute("UPDATE fact SET value = ? WHERE name = 'plan'", (json.dumps(plan),))
     status, out, err = call("campaign", "resume", "other.sqlite")
     assert (status, out) == (2, "")
-    assert "names code that would be run" in err
+    assert "optsched: other.sqlite: names code that would be run" in err
     assert name in err
     assert err.count("\n") == 1
     call("campaign", "status", "other.sqlite")
@@ -131,7 +131,7 @@ def test_code_that_is_named_runs(call, folder, how):
     assert Campaign(folder / "plan.sqlite").status().done == 2
     status, _, err = call("campaign", "resume", "plan.sqlite", "--policy", "os:system")
     assert status == 2
-    assert "the plan has no policy 'os:system' from outside" in err
+    assert "has no policy 'os:system' from outside" in err
 
 
 def test_what_the_caller_names_needs_no_second_word(folder):
@@ -139,9 +139,9 @@ def test_what_the_caller_names_needs_no_second_word(folder):
     plan = make_plan(content, folder)
     assert campaign(plan, folder / "store", workers=1).progress.errors == 0
     with pytest.raises(InputError, match="'code_mine:Mine'; expected"):
-        plan.refuse_code(trust=False)
-    plan.refuse_code(["code_mine:Mine"])
-    plan.refuse_code(trust=True)
+        plan.refuse_code(trust=False, place="plan")
+    plan.refuse_code(["code_mine:Mine"], "plan")
+    plan.refuse_code(trust=True, place="plan")
 
 
 @pytest.mark.parametrize(

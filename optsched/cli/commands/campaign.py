@@ -85,7 +85,7 @@ def run(
         if not as_json:
             print(found)
         return
-    asked.refuse_code(trust or policy or False)
+    asked.refuse_code(trust or policy or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
     _run(asked, store, how, as_json=as_json)
 
@@ -110,7 +110,7 @@ def resume(
     from optsched.campaigns.campaign import Campaign
 
     plan = Campaign(store).plan()
-    plan.refuse_code(trust or policy or False)
+    plan.refuse_code(trust or policy or False, store)
     current = plan.settled(Path(plan.folder))  # a trace or a policy may have been changed
     how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
     _run(current, store, how, as_json=as_json)
