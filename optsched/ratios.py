@@ -11,6 +11,7 @@ from typing import Any, Unpack
 from optsched.engine.known import judged
 from optsched.engine.progress import CLOSED, improves
 from optsched.optimum import Optimum, Search, known, refuted, solve, within
+from optsched.policies.limit import checked_limit
 from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
     Family,
@@ -74,6 +75,7 @@ def compare(
     schedule: Schedule | Mapping[str, Schedule] | None = None,
     seed: int = 0,
     sealed: bool = False,
+    decision_limit: float | None = None,
     tell: Callable[[Run | Failed | Optimum], None] | None = None,
     **search: Unpack[Search],
 ) -> RatioReport:
@@ -96,6 +98,8 @@ def compare(
         Of the policies and of the search.
     sealed : bool
         Run every policy in a process of its own, as in :func:`optsched.simulate`.
+    decision_limit : float, optional
+        Seconds for each decision, as in :func:`optsched.simulate`.
     tell : callable, optional
         Called with what is known for good: every run or failure, and the optimum. Policies run in
         the order of :func:`optsched.ratios.turns`.
@@ -133,6 +137,7 @@ def compare(
     start = known(instance, search.pop("start", ()))
     if optimum is not None and (start.schedules or start.bounds):
         raise InputError("the optimum is known, expected nothing to start a search from")
+    checked_limit(decision_limit, sealed=sealed)
     original = Original(instance)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
     outside = [_outside(family, instance, name, made) for name, made in given.items()]
@@ -140,11 +145,20 @@ def compare(
     order = turns(family, policies)
     done: dict[int, Run] = {}  # by their places in the table, or behind it
     failed: dict[int, Failed] = {}
+    taken = {*given}  # names of rows
     stopped = False
     try:
         for place, policy in order:
             try:
-                done[place] = simulate(instance, policy, seed=seed, sealed=sealed)
+                how: dict[str, Any] = {"sealed": sealed, "decision_limit": decision_limit}
+                run = simulate(instance, policy, seed=seed, **how)
+                if run.policy in taken:
+                    raise PolicyError(
+                        f"policy {name_of(policy)}: another row of the comparison has the name "
+                        f"{run.policy!r}, expected a name of its own"
+                    )
+                taken.add(run.policy)
+                done[place] = run
             except PolicyError as err:
                 original.must_be_unchanged(name_of(policy))
                 failed[place] = Failed(name=name_of(policy), why=str(err))

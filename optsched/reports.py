@@ -43,6 +43,9 @@ class Judged(Frozen):
     seal: str = Field(
         default="unknown", description="whether it was kept from everything else: 'sealed', ..."
     )
+    decision_limit: float | None = Field(
+        default=None, description="seconds that each decision was allowed; None: no limit"
+    )
     value: Signed
     obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
     completed: int | None = Field(description="jobs that were completed; None: none do")
@@ -209,6 +212,7 @@ class Scale:
             information=run.information,
             own=run.own,
             seal=run.seal,
+            decision_limit=run.decision_limit,
             value=run.value,
             obeys=run.obeys,
             completed=_completed(run.completion),

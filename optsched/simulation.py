@@ -17,7 +17,8 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.numbers.infinite import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.plugins import checked_policy, get_policy
+from optsched.policies.limit import LateError, checked_limit, limited
+from optsched.policies.plugins import checked_policy, get_policy, is_own
 from optsched.policies.trouble import explain
 from optsched.problem import (
     Family,
@@ -35,8 +36,8 @@ from optsched.problem import (
     family_of,
     get_family,
 )
-from optsched.process import clock, interrupts
-from optsched.sealing.process import ANSWER_LIMIT, SEAL, SealedPolicy, is_program
+from optsched.process import clock, interrupts, talk
+from optsched.sealing.process import SEAL, SealedPolicy, is_program
 
 MOST = 3  # broken equations that are told of a policy
 
@@ -64,6 +65,9 @@ class Run(Frozen):
     sealed: bool = Field(default=False, description="it ran in a process of its own")
     guards: tuple[str, ...] = Field(
         default=(), description="what the sealed process was kept from: files, memory, ..."
+    )
+    decision_limit: float | None = Field(
+        default=None, description="seconds that each decision was allowed; None: no limit"
     )
     guarantee: float | None = Field(description="the theory's bound on the ratio for this instance")
     seconds: float = Field(description="time that the policy took for all decisions")
@@ -106,10 +110,10 @@ class Run(Frozen):
     @property
     def seal(self) -> str:
         """Whether it was sealed, in words; what it was not kept from is said."""
-        open_to = [guard for guard in SEAL if guard not in self.guards]
+        missing = [guard for guard in SEAL if guard not in self.guards]
         if not self.sealed:
             return "not sealed"
-        return f"sealed but for {' and '.join(open_to)}" if open_to else "sealed"
+        return f"sealed: partial, without {', '.join(missing)}" if missing else "sealed"
 
 
 class _Collector:
@@ -135,7 +139,7 @@ def simulate(
     seed: int = 0,
     prior: Prior | None = None,
     sealed: bool = False,
-    answer_limit: float = ANSWER_LIMIT,
+    decision_limit: float | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Run:
     """Run ``policy`` online on ``instance``.
@@ -153,8 +157,10 @@ def simulate(
     sealed : bool
         Run the policy in a process of its own, which is told events and nothing else. Takes the
         name of a policy; a program is always sealed.
-    answer_limit : float
-        Seconds that a sealed policy has for each answer.
+    decision_limit : float, optional
+        Seconds for each decision, and for the start. By default 600 for a sealed policy, and no
+        limit for one in this process, which can be interrupted in the main thread only, and only
+        where it runs Python. What a policy in this process prints goes to stderr.
     progress : callable, optional
         Called with the number of events done.
 
@@ -175,16 +181,20 @@ def simulate(
     family = family_of(instance)
     original = Original(instance)
     family.playable(instance)
+    sealed = sealed or is_program(policy)
+    checked_limit(decision_limit, sealed=sealed)
     with ExitStack() as stack:
-        if sealed or is_program(policy):
+        stack.enter_context(talk.diverted())
+        if sealed:
             chosen: Policy = stack.enter_context(
-                SealedPolicy(family, policy, answer_limit=answer_limit)
+                SealedPolicy(family, policy, decision_limit=decision_limit)
             )
         elif isinstance(policy, str):
             chosen = get_policy(family, policy)
         else:
-            chosen = checked_policy(policy, getattr(policy, "name", type(policy).__name__))
-        return _run(family, original, chosen, seed, prior, progress)
+            called = str(getattr(policy, "name", type(policy).__name__))
+            chosen = checked_policy(family, policy, called, own=is_own(family, policy))
+        return _run(family, original, chosen, seed, prior, progress, decision_limit)
 
 
 class Original:
@@ -217,17 +227,20 @@ def _run(
     seed: int,
     prior: Prior | None,
     progress: Callable[[int], None] | None,
+    decision_limit: float | None,
 ) -> Run:
     name, information = str(policy.name), policy.information
-    ours, sealed = _is_ours(family, policy), isinstance(policy, SealedPolicy)
+    sealed = isinstance(policy, SealedPolicy)
+    ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
+    limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
     if prior is None:
-        with _explained(ours, f"policy {name}: what it knows", InputError):
+        with _explained(f"policy {name}: what it knows", InputError):
             known = compute(family, policy.knows, original.copy, name)
     else:
         known = checked_prior(prior, policy.knows, name)
     shown, judged = original.copy(), original.copy()
-    passed = InputError if sealed else PolicyError  # what is a message already
-    with _explained(ours, f"policy {name}: start", passed):
+    passed = InputError if sealed or ours else PolicyError  # what is a message already
+    with _explained(f"policy {name}: start", passed, limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
     record: Recorder = (
         _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
@@ -237,7 +250,7 @@ def _run(
     for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
         interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
-        with _explained(ours, place, passed):
+        with _explained(place, passed, limit), limited(limit):
             began = clock.now()
             decision = policy.step(event)
             took = clock.now() - began
@@ -246,13 +259,13 @@ def _run(
             taken = decision if sealed else family.wire.take(decision)
         except (ValueError, TypeError) as err:
             raise PolicyError(f"{place}: the decision {err}") from err
-        with _explained(ours, f"{place}: its decision", passed):
+        with _explained(f"{place}: its decision", passed):
             record.take(true_event, taken)
         if progress is not None:
             progress(done + 1)
     original.must_be_unchanged(name)
     try:
-        with _explained(ours, f"policy {name}: its decisions", ValueError):
+        with _explained(f"policy {name}: its decisions", ValueError):
             schedule, verdict = record.finish()
     except ValueError as err:
         if isinstance(err, PolicyError):
@@ -273,17 +286,11 @@ def _run(
         prior=known,
         sealed=sealed,
         guards=getattr(policy, "guards", ()) if sealed else (),
+        decision_limit=getattr(policy, "limit", None) if sealed else limit,
         guarantee=family.guarantee(judged, name, known) if ours and prior is None else None,
         seconds=seconds,
         slowest=slowest,
     )
-
-
-def _is_ours(family: Family, policy: Policy) -> bool:
-    """Whether a policy is one of the family's own: theorems are about these only."""
-    if isinstance(policy, SealedPolicy):
-        return policy.called in family.policies
-    return type(policy) in {type(make()) for make in family.policies.values()}
 
 
 def _first_of(verdict: Verdict) -> str:
@@ -294,8 +301,8 @@ def _first_of(verdict: Verdict) -> str:
 
 
 @contextmanager
-def _explained(ours: bool, place: str, passed: type[Exception]) -> Iterator[None]:
-    """Turn what goes wrong in a policy from outside into one message, with its own lines.
+def _explained(place: str, passed: type[Exception], limit: float | None = None) -> Iterator[None]:
+    """Turn what goes wrong in a policy into one message, with its own lines.
 
     What is ``passed`` is a message already.
     """
@@ -303,7 +310,7 @@ def _explained(ours: bool, place: str, passed: type[Exception]) -> Iterator[None
         yield
     except passed:
         raise
+    except LateError as err:
+        raise PolicyError(f"{place}: has not answered within {limit:g} s") from err
     except (Exception, SystemExit) as err:
-        if ours:
-            raise  # a defect of this package keeps its traceback
         raise PolicyError(f"{place}: {explain(err)}") from err

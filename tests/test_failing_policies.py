@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from terminal import piped
 
-from optsched.files.envelope import save_instance
-from optsched.problem import get_family
+import optsched
+from optsched.files.envelope import load_instance, save_instance
+from optsched.problem import InputError, get_family
 from optsched.process import talk
+from optsched.simulation import simulate
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo
@@ -135,3 +140,212 @@ def test_where_all_fail_nothing_is_solved(folder):
     found = piped("ratio", "small.json", "-p", "mine:Bug", "--time-limit", 10**6, folder=folder)
     assert (found.status, found.out) == (1, "")
     assert found.err.splitlines()[-3:] == FAILURES["mine:Bug"]
+
+
+# --- decisions that take too long ---
+
+ENDLESS = """
+import time
+from optsched.families.oasis.policies import Fifo
+
+
+class Hangs(Fifo):
+    name = "hangs"
+
+    def step(self, event):
+        while True:
+            pass
+
+
+class Catches(Fifo):
+    name = "catches"
+
+    def step(self, event):
+        while True:
+            try:
+                time.sleep(60)
+            except Exception:
+                pass
+
+
+class Begins(Fifo):
+    name = "begins"
+
+    def start(self, public, prior, streams):
+        time.sleep(60)
+
+
+class Imports(Fifo):
+    name = "imports"
+
+    def step(self, event):
+        import slow_module
+
+        assert slow_module.DONE
+        return super().step(event)
+"""
+
+
+@pytest.fixture
+def endless(folder):
+    (folder / "endless.py").write_text(ENDLESS)
+    (folder / "slow_module.py").write_text("import time\n\ntime.sleep(1)\nDONE = True\n")
+    yield folder
+    for name in ("endless", "slow_module"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "place"), [("Hangs", "event 0"), ("Catches", "event 0"), ("Begins", "start")]
+)
+@pytest.mark.usefixtures("endless")
+def test_a_decision_that_takes_too_long_is_an_error(call, name, place, sealed):
+    words = ("run", "small.json", "-p", f"endless:{name}", "--decision-limit", 4, "-q")
+    status, out, err = call(*words, *(["--sealed"] if sealed else []))
+    assert (status, out) == (1, "")
+    assert err.splitlines() == [
+        f"optsched: policy {name.lower()}: {place}: has not answered within 4 s"
+    ]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert signal.getsignal(signal.SIGALRM) == signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("endless")
+def test_an_import_is_not_broken_off(call):
+    words = ("run", "small.json", "-p", "endless:Imports", "--decision-limit", 0.2, "-q")
+    status, _, err = call(*words)
+    assert status == 1
+    assert "policy imports: event 0: has not answered within 0.2 s" in err
+    assert sys.modules["slow_module"].DONE
+
+
+@pytest.mark.usefixtures("endless")
+def test_the_table_shows_the_limit(call):
+    words = ("ratio", "small.json", "-p", "endless:Hangs", "-p", "fifo", "--decision-limit", 2)
+    status, out, _ = call(*words, "-q")
+    assert status == 1
+    assert "endless:Hangs has no row: policy hangs: event 0: has not answered within 2 s" in out
+    assert "; decision limit 2 s\n" in out
+    _, out, _ = call("ratio", "small.json", "-p", "fifo", "-q")
+    assert "decision limit" not in out
+    _, out, _ = call("ratio", "small.json", "-p", "fifo", "-q", "--sealed")
+    assert "; decision limit 600 s\n" in out
+    for wrong in ("0", "nan", "inf", "-1"):
+        status, _, err = call("run", "small.json", "-p", "fifo", f"--decision-limit={wrong}")
+        assert status == 2
+        assert f"decision limit {wrong}: expected seconds above 0" in err
+
+
+def test_a_limit_in_a_thread_needs_a_process(folder):
+    inst = load_instance(folder / "small.json")
+    with ThreadPoolExecutor(1) as executor:
+        done = executor.submit(simulate, inst, "fifo", decision_limit=1)
+        with pytest.raises(InputError, match="only the main thread"):
+            done.result()
+        run = executor.submit(simulate, inst, "fifo", decision_limit=60, sealed=True).result()
+    assert run.decision_limit == 60
+
+
+# --- own policies, families from outside ---
+
+BROKEN_FAMILY = """
+import sys
+from optsched.cli.app import main
+from optsched.families import oasis
+from optsched.families.oasis.policies import Fifo
+
+
+def broken(self, *given):
+    return {}["missing"]
+
+
+setattr(*{what})
+main(sys.argv[1:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "lines"),
+    [
+        ("(Fifo, 'step', broken)", ["optsched: policy fifo: event 0: KeyError: 'missing'"]),
+        ("(Fifo, 'start', broken)", ["optsched: policy fifo: start: KeyError: 'missing'"]),
+        (
+            "(oasis.FAMILY.instance, 'digest', broken)",
+            ["optsched: KeyError: 'missing'", "  a defect of optsched or of a plug-in"],
+        ),
+    ],
+)
+def test_a_defect_of_a_family_is_told_like_one_of_a_policy_file(folder, what, lines):
+    (folder / "broken_family.py").write_text(BROKEN_FAMILY.replace("{what}", what))
+    command = [sys.executable, "broken_family.py", "run", "small.json", "-p", "fifo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    said = [line for line in done.stderr.splitlines() if ".py, line" not in line]
+    assert all(map(str.startswith, said, lines)), said
+    assert len(said) == len(lines)
+    assert "Traceback" not in done.stderr
+    done = subprocess.run([*command, "-v"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+
+
+# --- what policies print ---
+
+LOUD = """
+import os, subprocess, sys
+print("at import")
+from optsched.families.oasis.policies import Fifo
+
+
+class Loud(Fifo):
+    name = "loud"
+
+    def __init__(self):
+        print("when made")
+        super().__init__()
+
+    def step(self, event):
+        print("by print")
+        sys.__stdout__.write("by the stream\\n")
+        sys.__stdout__.flush()
+        os.write(1, b"by the system\\n")
+        subprocess.run([sys.executable, "-S", "-c", "print('by a program')"])
+        return super().step(event)
+"""
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_what_a_policy_prints_goes_to_stderr(folder, sealed):
+    (folder / "loud.py").write_text(LOUD)
+    more = ["--sealed"] if sealed else []
+    for words in (("run", "small.json"), ("ratio", "small.json", "--time-limit", "20")):
+        command = [sys.executable, "-m", "optsched", *words, "-p", "loud:Loud", "--json", *more]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert isinstance(json.loads(done.stdout), dict)
+        for way in ("at import", "when made", "by print", "by the stream", "by the system"):
+            assert way in done.stderr
+        assert "by a program" in done.stderr
+
+
+def test_what_policies_print_at_the_same_time_changes_no_stream(folder):
+    (folder / "loud.py").write_text(LOUD)
+    inst = load_instance(folder / "small.json")
+    before = sys.stdout
+    with ThreadPoolExecutor(3) as executor:
+        assert len({run.value for run in executor.map(simulate, [inst] * 6, ["fifo"] * 6)}) == 1
+    assert sys.stdout is before
+
+
+@pytest.mark.parametrize("value", ["\x1b[31m", {"a\u202e": 1}, "x" * (1 << 20), [[[]]] * 3])
+def test_a_statistic_that_no_file_can_hold_is_refused(folder, value):
+    for _ in range(100 if isinstance(value, list) else 0):
+        value = [value]
+    inst = load_instance(folder / "small.json")
+    policy = get_family("oasis").policies["fifo"]()
+    policy.knows = ("own:odd",)
+    optsched.statistic("oasis", "odd")(lambda _: value)
+    with pytest.raises(InputError, match="own:odd is no data that JSON can hold") as caught:
+        simulate(inst, policy)
+    assert len(str(caught.value)) < 300

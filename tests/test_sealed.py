@@ -188,7 +188,7 @@ def test_six_cheats_gain_nothing(inst, folder, capsys, monkeypatch):
         assert run.seal == "sealed"
     else:
         assert found <= {"file", "folder", "samples", "signal"}
-        assert run.seal.startswith("sealed but for files")
+        assert run.seal.startswith("sealed: partial, without files")
 
 
 @linux
@@ -214,7 +214,7 @@ def test_sealed_policies_decide_the_same(family):
     name = next(iter(get_family(family).policies))
     here, there = simulate(inst, name), simulate(inst, name, sealed=True)
     changes = {"sealed": True, "guards": there.guards}
-    changes |= {"seconds": there.seconds, "slowest": there.slowest}
+    changes |= {"seconds": there.seconds, "slowest": there.slowest, "decision_limit": 600}
     assert there == here.model_copy(update=changes)
 
 
@@ -321,7 +321,7 @@ def test_a_program_that_does_nothing(inst, program):
 def test_a_program_that_misbehaves_is_named(inst, program, step, message):
     command = program(step)
     with pytest.raises(PolicyError, match=message):
-        simulate(inst, command, answer_limit=1.5 if "sleep" in step else 60)
+        simulate(inst, command, decision_limit=1.5 if "sleep" in step else 60)
 
 
 def test_what_a_program_says_on_stderr_passes_through(inst, program, capsys):
@@ -351,8 +351,8 @@ def test_wrong_names_are_refused(inst, folder):
         simulate(inst, "lifo", sealed=True)
     with pytest.raises(InputError, match=r"expected its name \(MODULE:CLASS\), not a Fifo"):
         simulate(inst, get_family("oasis").policies["fifo"](), sealed=True)
-    with pytest.raises(InputError, match="answer_limit is 0"):
-        simulate(inst, "fifo", sealed=True, answer_limit=0)
+    with pytest.raises(InputError, match="decision limit 0: expected seconds above 0"):
+        simulate(inst, "fifo", sealed=True, decision_limit=0)
     (folder / "broken.py").write_text("1 / 0\n")
     with pytest.raises(PolicyError, match=r"ZeroDivisionError.*\n.*broken.py, line 1"):
         simulate(inst, "broken:Policy", sealed=True)

@@ -244,6 +244,16 @@ def test_a_worker_dies_with_its_supervisor(folder):
     until(lambda: not is_running(worker))
 
 
+def at_home(folder):
+    """Return the processes whose home is in a folder: those of sealed policies."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"\0HOME={folder}/".encode() in b"\0" + (place / "environ").read_bytes():
+                found.append(place.name)
+    return found
+
+
 @linux
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_sealed_policy_ends_too(folder, tmp_path_factory, times):
@@ -252,11 +262,12 @@ def test_a_sealed_policy_ends_too(folder, tmp_path_factory, times):
     process = start(
         folder, "run", "small.json", "-p", "bad:Stuck", "--sealed", env={"TMPDIR": str(home)}
     )
-    policy = announced(process)
+    announced(process)
+    assert at_home(home)
     for _ in range(times):  # the second kills whoever is watched
         process.send_signal(signal.SIGTERM)
     ends(process, 143)
-    until(lambda: not is_running(policy))
+    until(lambda: not at_home(home))
     assert os.listdir(home) == []
 
 

@@ -7,13 +7,13 @@ alone: not on the order of a plan, the folder, the machine, or the other cells.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from importlib.machinery import PathFinder
 from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
@@ -243,6 +243,7 @@ class Contender:
     parameters: Content
     sealed: bool = False
     digest: str | None = None  # of the file of a policy from outside
+    decision_limit: float | None = None  # seconds
 
     @cached_property
     def content(self) -> Content:
@@ -254,6 +255,8 @@ class Contender:
             said["sealed"] = True
         if self.digest is not None:
             said["file_sha256"] = self.digest
+        if self.decision_limit is not None:
+            said["decision_limit"] = self.decision_limit
         return said
 
     @cached_property
@@ -276,7 +279,8 @@ class Contender:
         chosen: Policy | str = self.name
         if self.parameters:
             chosen = get_policy(family_of(instance), self.name, **self.parameters)
-        return simulate(instance, chosen, seed=seed, sealed=self.sealed)
+        how: dict[str, Any] = {"sealed": self.sealed, "decision_limit": self.decision_limit}
+        return simulate(instance, chosen, seed=seed, **how)
 
     def serves(self, family: Family) -> bool:
         """Whether the family has a policy of this name, or it comes from outside."""
@@ -286,18 +290,15 @@ class Contender:
 def file_of_policy(name: str, folder: Path) -> Path | None:
     """Return the file in which MODULE:CLASS is written, None where there is none to read.
 
-    ``folder`` is looked into first, as when a command is run there.
+    ``folder`` is looked into first, as when a command is run there. Nothing is imported.
     """
     if ":" not in name or name.startswith("exec:"):
         return None
-    module = name.partition(":")[0]
-    sys.path.insert(0, str(folder))
-    try:
-        found = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    finally:
-        sys.path.remove(str(folder))
+    places, module, found = [str(folder), *sys.path], "", None
+    for part in name.partition(":")[0].split("."):  # `importlib.util` would import packages
+        module = f"{module}.{part}" if module else part
+        found = PathFinder.find_spec(module, places)
+        places = [] if found is None else [*(found.submodule_search_locations or ())]
     if found is None or found.origin is None or not Path(found.origin).is_file():
         return None
     return Path(found.origin)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,6 +38,7 @@ def campaign(
     dask: str | None = None,
     shard: tuple[int, int] | None = None,
     retry_errors: bool = False,
+    trust: bool | Collection[str] = False,
     tell: Callable[[Progress], None] | None = None,
 ) -> Campaign:
     """Run the cells of a plan that the store does not hold yet.
@@ -58,6 +59,9 @@ def campaign(
         Run part k of n only, from 1; `merge` puts the parts together.
     retry_errors : bool
         Run cells again that ended in an error.
+    trust : bool or collection of str
+        Which policies from outside (``MODULE:CLASS``, ``exec:COMMAND``) a plan file may run; True:
+        all that it names. What is no file comes from the caller, and is trusted.
     tell : callable, optional
         Called twice a second.
 
@@ -73,6 +77,7 @@ def campaign(
     """
     if isinstance(plan, Path | str):
         asked = read_plan(Path(plan))
+        asked.refuse_code(trust, plan)
     else:
         asked = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())
     how = run(

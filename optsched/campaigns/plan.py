@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -171,6 +171,9 @@ class Policies(Frozen):
     parameters: JsonTable = Field(default={})
     grid: Axes = Field(default={})
     sealed: bool = False
+    decision_limit: float | None = Field(
+        default=None, gt=0, description="seconds for each decision; else 600 where sealed"
+    )
 
     @model_validator(mode="after")
     def _made_here(self) -> Self:
@@ -183,7 +186,8 @@ class Policies(Frozen):
         """Yield a policy for every point of the grid."""
         for point in grid(self.grid):
             given = {**self.parameters, **point}
-            yield Contender(self.name, given, self.sealed, digests.get(self.name))
+            digest, limit = digests.get(self.name), self.decision_limit
+            yield Contender(self.name, given, self.sealed, digest, limit)
 
 
 class Limits(Frozen):
@@ -218,6 +222,33 @@ class Plan(Frozen):
         if self.replications > MOST:
             raise ValueError(f"replications is {self.replications}, expected at most {MOST}")
         return self
+
+    def refuse_code(self, trust: bool | Collection[str], place: Path | str) -> None:
+        """Refuse policies from outside that nobody but the plan names.
+
+        Parameters
+        ----------
+        trust : bool or collection of str
+            The names that may be run; True: all.
+        place : Path or str
+            Where the plan is, for the message.
+
+        Raises
+        ------
+        InputError
+            Names the policies that would be run.
+        """
+        code = dict.fromkeys(block.name for block in self.policies if ":" in block.name)
+        named = code if isinstance(trust, bool) else trust
+        unknown = [name for name in named if name not in code]
+        if unknown:
+            raise InputError(f"{place}: has no policy {unknown[0]!r} from outside, expected one")
+        refused = [name for name in code if trust is False or name not in named]
+        if refused:
+            raise InputError(
+                f"{place}: names code that would be run: {', '.join(map(repr, refused))}; "
+                "expected it to be named by --policy, or --trust"
+            )
 
     def content(self) -> JsonTable:
         """Return what decides about the cells: neither the limits nor the folder."""

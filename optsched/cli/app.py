@@ -10,10 +10,11 @@ What a command needs is imported when it runs: `optsched --help` is quick.
 import errno
 import os
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 from typer.main import get_command
@@ -29,7 +30,9 @@ from optsched.cli.commands import (
     weighing,
 )
 from optsched.cli.options import paragraphs
+from optsched.policies.trouble import explain
 from optsched.problem import InputError, PolicyError
+from optsched.process import talk
 from optsched.process.talk import say
 
 REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
@@ -43,7 +46,7 @@ app = typer.Typer(
     "Start with:  optsched ratio sample",
     no_args_is_help=True,
     add_completion=False,
-    pretty_exceptions_enable=False,  # wrong input is one line; a bug keeps its plain traceback
+    pretty_exceptions_enable=False,  # `main` says what went wrong
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -85,7 +88,7 @@ def _whole() -> Callable[..., object]:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run a command: wrong input, and what the system refuses, is one line; a bug a traceback."""
+    """Run a command: what goes wrong is one line; with -v, a defect has its traceback, too."""
     if sys.stdout is None:  # the command was started with its output closed
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:  # else what is meant for it would be printed on stdout
@@ -96,6 +99,7 @@ def main(args: Sequence[str] | None = None) -> None:
         finally:
             sys.stdout.flush()
     except PolicyError as err:
+        _trace(err)
         say(str(err), shown="\n")  # with the policy's own lines
         sys.exit(1)
     except InputError as err:
@@ -106,11 +110,26 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(1)
     except OSError as err:
         if err.errno not in REFUSALS:
-            raise
+            _end_by_defect(err)
         _print_no_more()
         if err.errno != errno.EPIPE:  # who closes a pipe wants no more words
             say(f"{err.filename or 'output'}: cannot be written: {err.strerror}")
         sys.exit(1)
+    except Exception as err:
+        _end_by_defect(err)
+
+
+def _trace(err: Exception) -> None:
+    if talk.verbose:
+        traceback.print_exception(err)
+
+
+def _end_by_defect(err: Exception) -> NoReturn:
+    """Say what went wrong in this package, or in a family from outside, and end."""
+    _trace(err)
+    hint = "" if talk.verbose else "\n  a defect of optsched or of a plug-in: -v shows where"
+    say(explain(err) + hint, shown="\n")
+    sys.exit(1)
 
 
 def _print_no_more() -> None:

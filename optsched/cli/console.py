@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from optsched.reports import Judged, RatioReport  # statistics take a second to import
 
 LEFT = ("policy", "information", "sealed")  # columns of words
-SAME = ("guarantee", "information", "sealed")  # a sentence, where all policies have the same
+SAME = ("guarantee", "information", "sealed", "decision limit")  # a sentence if all are the same
+SEALED = {"sealed": "yes", "not sealed": "no"}
 LONGEST = 40  # cells of a policy's name in one line
 PRICES = 3  # shadow prices that are shown
 
@@ -146,10 +147,13 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
         cells["jobs done"] = done
     cells["ratio"] = row.ratio.ends
     cells |= {f"regret to {name}": str(found) for name, found in row.regret.items()}
-    return cells | {
+    limited = any(other.decision_limit for other in report.policies)
+    limit = "none" if row.decision_limit is None else f"{row.decision_limit:g} s"
+    cells |= {
         "guarantee": "none" if promised is None else f"{promised:.4g}",
         "all decisions": "-" if row.seconds is None else f"{row.seconds:.3f} s",
         "slowest": "-" if row.slowest is None else f"{row.slowest * 1000:.1f} ms",
         "information": ", ".join([row.information, *row.own]),
-        "sealed": {"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal),
+        "sealed": SEALED.get(row.seal, row.seal.removeprefix("sealed: ")),
     }
+    return cells | ({"decision limit": limit} if limited else {})

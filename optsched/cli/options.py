@@ -64,6 +64,13 @@ Sealed = Annotated[
     bool,
     typer.Option("--sealed", help="Run it in a process that is told events and nothing else."),
 ]
+DecisionLimit = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds for each decision of a policy.",
+        show_default="600 for a sealed policy, else none",
+    ),
+]
 Statistics = Annotated[
     list[str] | None,
     typer.Option(

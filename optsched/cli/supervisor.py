@@ -152,7 +152,9 @@ def _end_sealed(word: dict[str, Any]) -> None:
         import shutil
 
         with suppress(ProcessLookupError):
-            os.killpg(word["sealed"], signal.SIGKILL)
+            # on Linux this is who watches over it, and ends all that it has started
+            linux = sys.platform.startswith("linux")
+            os.killpg(word["sealed"], signal.SIGTERM if linux else signal.SIGKILL)
         shutil.rmtree(word["home"], ignore_errors=True)
 
 

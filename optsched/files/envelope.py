@@ -86,7 +86,7 @@ def parse_json(data: bytes, path: Path, *kinds: str) -> dict[str, Any]:
             object_pairs_hook=_unique,
         )
         if SUSPECT.search(data):
-            _printable(content)
+            must_be_printable(content)
     except (UnicodeDecodeError, RecursionError) as err:
         raise InputError(f"{path}: is no JSON text: {err}") from err
     except json.JSONDecodeError as err:
@@ -134,8 +134,8 @@ def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _printable(content: Any) -> None:
-    """Raise ValueError if a text in ``content`` cannot be shown as it is."""
+def must_be_printable(content: Any) -> None:
+    """Raise ValueError if a text in ``content`` cannot be shown as it is: no file may hold it."""
     for text in _texts(content):
         if UNPRINTABLE.search(text):
             raise ValueError(

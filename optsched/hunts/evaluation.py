@@ -34,6 +34,9 @@ class Terms(Frozen):
     parameters: dict[str, Any] = Field(default={}, description="of the policy")
     policy_sha256: str | None = Field(default=None, description="of the file of an own policy")
     sealed: bool = False
+    decision_limit: float | None = Field(
+        default=None, gt=0, description="seconds for each decision; else 600 where sealed"
+    )
     share: float = Field(
         default=SHARE,
         ge=0,
@@ -51,7 +54,8 @@ class Terms(Frozen):
     @property
     def contender(self) -> Contender:
         """The policy."""
-        return Contender(self.policy, self.parameters, self.sealed, self.policy_sha256)
+        digest, limit = self.policy_sha256, self.decision_limit
+        return Contender(self.policy, self.parameters, self.sealed, digest, limit)
 
 
 class Evaluation(Frozen):

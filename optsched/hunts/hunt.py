@@ -231,7 +231,12 @@ def _finished(
         if terms.parameters:
             chosen = get_policy(family, terms.policy, **terms.parameters)
         report = compare(
-            best.instance, [chosen], start=best.optimum, sealed=terms.sealed, time_limit=time_limit
+            best.instance,
+            [chosen],
+            start=best.optimum,
+            sealed=terms.sealed,
+            decision_limit=terms.decision_limit,
+            time_limit=time_limit,
         )
         if target is not None:
             save_result(target, best.instance, report.optimum, report.runs, report.references)

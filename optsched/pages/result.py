@@ -98,6 +98,7 @@ def _policies(report: RatioReport) -> Table:
         *(Column("all decisions, s"), Column("slowest, ms")),
         Column("information", "what it knew when it decided"),
         Column("sealed", "run in a process that is told events and nothing else"),
+        Column("decision limit, s", "seconds that each decision was allowed"),
         Column("keeps to the model", "else its ratio may be below 1"),
     ]
     return Table(
@@ -119,6 +120,7 @@ def _row(row: Judged, regrets: Sequence[str], *, jobs: bool) -> list[Cell]:
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
         Cell(", ".join([row.information, *row.own])),
         Cell({"sealed": "yes", "not sealed": "no"}.get(row.seal, row.seal)),
+        number(row.decision_limit, "g"),
         Cell("yes" if row.obeys else "no"),
     ]
 

@@ -178,7 +178,8 @@ def _source(plan: Plan, content: str) -> Source:
 
 def _run(instance: Instance, cell: dict[str, Any], *, asked: bool) -> Schedule:
     said = json.loads(cell["policy"])
-    contender = Contender(said["policy"], said.get("parameters", {}), bool(said.get("sealed")))
+    sealed, limit = bool(said.get("sealed")), said.get("decision_limit")
+    contender = Contender(said["policy"], said.get("parameters", {}), sealed, None, limit)
     if ":" in contender.name and not asked:
         raise NotDrawnError(
             f"{contender.label} is a program from outside, which is run only if "

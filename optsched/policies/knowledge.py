@@ -14,10 +14,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from optsched.files.envelope import plain
+from optsched.files.envelope import must_be_printable, plain
 from optsched.problem import Family, InputError, Instance, get_family
 
 OWN = "own:"
+LONGEST, DEEPEST = 1 << 20, 100  # characters of a value, and lists within lists
 ASKED = re.compile(r"(?P<name>[\w-]+)(?:\((?P<options>[^()]*)\))?")
 
 Statistic: TypeAlias = Callable[[Any], Any]
@@ -106,12 +107,20 @@ def as_data(value: Any, what: str) -> Any:
     Raises
     ------
     InputError
-        It holds something else, such as an object that leads to an instance.
+        It holds something else, such as an object that leads to an instance, or what could not be
+        read from a file again.
     """
     try:
-        return json.loads(json.dumps(plain(value), allow_nan=False, default=_listed))
+        text = json.dumps(plain(value), allow_nan=False, default=_listed)
+        if len(text) > LONGEST:
+            raise ValueError(f"{len(text)} characters, expected at most {LONGEST}")
+        made = json.loads(text)
+        must_be_printable(made)
+        if _nesting(made) > DEEPEST:
+            raise ValueError(f"lists and objects are nested more than {DEEPEST} deep")
     except (TypeError, ValueError, RecursionError) as err:
         raise InputError(f"{what} is no data that JSON can hold: {err}") from err
+    return made
 
 
 def checked_prior(prior: Mapping[str, Any], names: Iterable[str], policy: str) -> dict[str, Any]:
@@ -123,6 +132,11 @@ def checked_prior(prior: Mapping[str, Any], names: Iterable[str], policy: str) -
             f"expected {', '.join(names) or 'nothing'}"
         )
     return {name: as_data(prior[name], f"policy {policy}: {name}") for name in names}
+
+
+def _nesting(value: Any) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_nesting, inner), default=0)
 
 
 def _listed(value: Any) -> Any:

@@ -5,25 +5,33 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args
 
 from optsched.policies.trouble import explain
 from optsched.problem import Family, Information, InputError, Policy, PolicyError
+from optsched.process import talk
+
+MEMBERS = ("name", "information", "knows", "start", "step")
+LONGEST_NAME = 100  # characters of a policy's name
+LONGEST_KNOWN, MOST_KNOWN = 200, 100  # characters of a piece of knowledge, and pieces
 
 
 def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     """Return a new policy: one of the family's own, an entry point, or ``module:Class``.
 
-    It is made with the ``parameters``.
+    It is made with the ``parameters``. The class of a module has to implement the protocol, which
+    is checked before it is called.
 
     Raises
     ------
     InputError
-        No such policy, or its module cannot be imported.
+        No such policy, its module cannot be imported, or it is no class of a policy.
     PolicyError
         Its own code fails.
     """
@@ -32,16 +40,36 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
-        with _explained(f"policy {name!r}"):
+        with _explained(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
-        return _made(factory, name, parameters)
+        return _made(family, factory, name, parameters)
     module, _, attribute = name.partition(":")
+    if not attribute.isidentifier():
+        raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
     found = import_beside(module, f"policy {name!r}")
     if not hasattr(found, attribute):
         raise InputError(
             f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
         )
-    return _made(getattr(found, attribute), name, parameters)
+    return _made(family, _class_of_policy(getattr(found, attribute), name), name, parameters)
+
+
+def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
+    """Return ``found`` if it is a class that has all members of the protocol; nothing is called.
+
+    Data may also be declared only, for ``__init__`` to set.
+
+    Raises
+    ------
+    InputError
+        It is something else.
+    """
+    if not isinstance(found, type):
+        raise InputError(f"policy {name!r} is a {type(found).__name__}, expected a class")
+    declared = {n for kind in found.__mro__ for n in inspect.get_annotations(kind)}
+    there = {n for kind in found.__mro__ for n in vars(kind)} | declared - {"start", "step"}
+    _complain([n for n in MEMBERS if n not in there], name)
+    return found
 
 
 def known_or_refused(family: Family, policy: Policy | str) -> None:
@@ -76,7 +104,9 @@ def import_beside(module: str, what: str) -> Any:
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    with _explained(what):
+    if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
+        talk.remark(f"{what}: importing module {module}")
+    with _explained(what), talk.diverted():
         try:
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
@@ -103,27 +133,59 @@ def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, An
     return factory(**parameters)
 
 
-def _made(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
+def _made(
+    family: Family, factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]
+) -> Policy:
     if not callable(factory):
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
-    with _explained(f"policy {name!r}"):
-        return checked_policy(_with(factory, name, parameters), name)
+    with _explained(f"policy {name!r}"), talk.diverted():
+        policy = _with(factory, name, parameters)
+        return checked_policy(family, policy, name, own=is_own(family, policy))
 
 
-def checked_policy(policy: Any, name: str) -> Policy:
-    """Return ``policy`` if it has all that the protocol asks for.
+def _complain(missing: Sequence[str], name: str) -> None:
+    if missing:
+        raise InputError(
+            f"policy {name!r} lacks {', '.join(missing)}, expected the protocol optsched.Policy"
+        )
+
+
+def is_own(family: Family, policy: Any) -> bool:
+    """Whether a policy is one of the family's own: theorems are about these only."""
+    return type(policy) in {type(make()) for make in family.policies.values()}
+
+
+def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Policy:
+    """Return ``policy`` if it has all that the protocol requires.
+
+    Parameters
+    ----------
+    family : Family
+        The names of its own policies are taken.
+    policy : object
+    called : str
+        The name by which the policy was asked for.
+    own : bool
+        Whether it is one of the family's own.
 
     Raises
     ------
     InputError
-        Something is missing, or is no knowledge or information.
+        Something is missing, is no knowledge or information, or cannot be shown in a table.
     """
-    missing = [
-        m for m in ("name", "information", "knows", "start", "step") if not hasattr(policy, m)
-    ]
-    if missing:
+    name = called if called.isprintable() else ascii(called)[1:-1]
+    name = name[:LONGEST_NAME]
+    _complain([m for m in MEMBERS if not hasattr(policy, m)], name)
+    if not isinstance(policy.name, str) or not _shown(policy.name, LONGEST_NAME):
         raise InputError(
-            f"policy {name!r} lacks {', '.join(missing)}, expected the protocol optsched.Policy"
+            f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
+            f"{LONGEST_NAME} characters that can be printed"
+        )
+    taken = {_folded(own) for own in family.policies}
+    if _folded(policy.name) in taken and not own:
+        raise InputError(
+            f"policy {name!r}: its name {policy.name!r} is that of a policy of family "
+            f"{family.name}, expected another one"
         )
     known = get_args(Information)
     if policy.information not in known:
@@ -133,6 +195,23 @@ def checked_policy(policy: Any, name: str) -> Policy:
         )
     names = policy.knows
     if isinstance(names, str) or not all(isinstance(n, str) for n in names):
-        raise InputError(f"policy {name!r}: knows is {names!r}, expected a tuple of names")
+        raise InputError(f"policy {name!r}: knows is {names!r:.80}, expected a tuple of names")
+    wrong = [n for n in names if not _shown(n, LONGEST_KNOWN)]
+    if wrong or len(names) > MOST_KNOWN or len({*names}) < len(names):
+        said = f"has {wrong[0]!a:.80}" if wrong else f"has {len(names)} names"
+        raise InputError(
+            f"policy {name!r}: knows {said}, expected at most {MOST_KNOWN} different names of 1 "
+            f"to {LONGEST_KNOWN} characters that can be printed"
+        )
     made: Policy = policy
     return made
+
+
+def _shown(name: str, longest: int) -> bool:
+    """Whether a name can stand in tables and files as it is."""
+    return 0 < len(name) <= longest and name.isprintable() and name == name.strip()
+
+
+def _folded(name: str) -> str:
+    """Return what different spellings of a name have in common."""
+    return unicodedata.normalize("NFKC", name).casefold().strip()

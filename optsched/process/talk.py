@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 quiet = False  # nothing but the result, and what went wrong
@@ -27,6 +28,44 @@ def hushed() -> Iterator[None]:
         yield
     finally:
         settle(quiet=before, verbose=verbose)
+
+
+_lock = threading.Lock()
+_diverted: list[Any] = []  # stdout, and a copy of its descriptor; then None per further caller
+
+
+@contextmanager
+def diverted() -> Iterator[None]:
+    """Send to stderr what code from outside prints inside, and programs that it starts."""
+    with _lock:
+        _diverted.append(None if _diverted else _divert())
+    try:
+        yield
+    finally:
+        with _lock:
+            if len(_diverted) == 1:
+                _restore(*_diverted[0])
+            _diverted.pop()
+
+
+def _divert() -> tuple[Any, int | None]:
+    before, copy = sys.stdout, None
+    with suppress(OSError, ValueError, AttributeError):  # it is no stream of the system
+        before.flush()
+        if before.fileno() == 1:
+            copy = os.dup(1)
+            os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return before, copy
+
+
+def _restore(before: Any, copy: int | None) -> None:
+    with suppress(OSError, ValueError, AttributeError):
+        sys.stderr.flush()
+    sys.stdout = before
+    if copy is not None:
+        os.dup2(copy, 1)
+        os.close(copy)
 
 
 PATIENCE = 2.0  # seconds of silence before it is said what is done

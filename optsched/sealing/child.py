@@ -9,12 +9,14 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import json
+import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import IO, Any
 
 
 class Beside:
@@ -51,11 +53,14 @@ def main() -> None:
     """Load and lock, then play the policy."""
     config = json.loads(sys.argv[1])
     sys.argv[1:] = []
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what the policy prints
     sys.dont_write_bytecode = True
     sys.path += [p for p in config["path"] if p not in sys.path]
     from optsched.problem import get_family
-    from optsched.sealing.lock import lock
+    from optsched.sealing.lock import enclose, lock
 
+    apart = enclose()
     family = get_family(config["family"])
     beside = Beside(config["folders"])
     plugged = importlib.util.find_spec(config["plugged"]) if config["plugged"] else None
@@ -64,15 +69,16 @@ def main() -> None:
     sys.meta_path.insert(sys.meta_path.index(PathFinder), beside)
     _compile_without_saving(config["writable"][0])
     places = [*config["readable"], *beside.places()]
-    guards = lock(places, config["writable"], config["hidden"])
-    _say({"guards": guards})
+    guards = lock(places, config["writable"], config["hidden"], apart=apart)
+    say = partial(_say, answers)
+    say({"guards": guards})
     try:
-        _play(family, config["policy"])
+        _play(family, config["policy"], say)
     except Exception as err:
         from optsched.policies.trouble import explain
         from optsched.problem import InputError
 
-        _say({"error": str(err) if isinstance(err, InputError) else explain(err)})
+        say({"error": str(err) if isinstance(err, InputError) else explain(err)})
         sys.exit(1)
 
 
@@ -90,31 +96,33 @@ def _compile_without_saving(folder: str) -> None:
     setattr(numba_config, "CACHE_DIR", folder)  # noqa: B010  (of what the policy compiles itself)
 
 
-def _say(content: dict[str, Any]) -> None:
+def _say(answers: IO[bytes], content: dict[str, Any]) -> None:
     from pydantic_core import to_json  # found only once the path is set
 
-    sys.stdout.buffer.write(to_json(content) + b"\n")
-    sys.stdout.flush()
+    answers.write(to_json(content) + b"\n")
+    answers.flush()
 
 
-def _play(family: Any, name: str) -> None:
+def _play(family: Any, name: str, say: Callable[[dict[str, Any]], None]) -> None:
     from optsched.numbers.streams import Streams
-    from optsched.policies.plugins import checked_policy, get_policy
+    from optsched.policies.plugins import get_policy
+    from optsched.process import talk
 
-    policy = checked_policy(get_policy(family, name), name)
+    talk.settle(quiet=True, verbose=False)
+    policy = get_policy(family, name)
     wire, public = family.wire, None
     for line in sys.stdin:
         ((kind, content),) = json.loads(line).items()
         if kind == "hello":
             said = {"name": policy.name, "information": policy.information}
-            _say({"policy": said | {"knows": list(policy.knows)}})
+            say({"policy": said | {"knows": list(policy.knows)}})
         elif kind == "start":
             public = wire.public.model_validate(content["public"])
             policy.start(public, content["prior"], Streams(content["seed"]))
-            _say({"ready": True})
+            say({"ready": True})
         else:
             decision = policy.step(wire.read_event(public, content))
-            _say({"decision": wire.decision(decision)})
+            say({"decision": wire.decision(decision)})
 
 
 if __name__ == "__main__":

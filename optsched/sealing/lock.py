@@ -6,6 +6,9 @@ Guards, each of which holds or does not, whatever the system lacks:
     memory       no other process can be looked into (Landlock, or another user)
     network      no network (a network namespace of its own, or Landlock for TCP)
     privileges   no capabilities, and none to be gained by starting programs
+    processes    a PID namespace: all processes of the policy end with it, and are limited in number
+    runs         nothing stays behind for a later run, and no channel leads to a concurrent one
+                 (read-only mounts, own /proc, own folder, IPC namespace, seccomp)
 
 As a program it locks itself and becomes another program: ``lock.py CONFIG``, where CONFIG is JSON:
 "readable", "writable", "hidden" (paths) and "command".
@@ -15,8 +18,12 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import json
 import os
+import resource
+import signal
+import socket
 import stat
 import struct
 import sys
@@ -31,9 +38,29 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 <
 REFER, IOCTL = 1 << 13, 1 << 15
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
 READ = EXECUTE | READ_FILE | READ_DIR
-NO_NEW_PRIVILEGES, PARENT_DEATH_SIGNAL, DROP_BOUND = 38, 1, 24
+NO_NEW_PRIVILEGES, PARENT_DEATH_SIGNAL, DROP_BOUND, SUBREAPER, SECCOMP = 38, 1, 24, 36, 22
 NEW_USER, NEW_IPC, NEW_NETWORK = 0x10000000, 0x08000000, 0x40000000
+NEW_PID, NEW_MOUNTS = 0x20000000, 0x00020000
 CAPABILITIES = 0x20080522  # version of the structure
+SET_MOUNT, RECURSIVE, READ_ONLY = 442, 0x8000, 1
+PRIVATE, NO_SET_UID, NO_DEVICES, NO_EXECUTION = (1 << 18) | (1 << 14), 2, 4, 8
+PROCESSES = 256  # and threads
+FIRST_PIDS = 300  # which the kernel does not use again
+ENDS = {signal.SIGTERM, signal.SIGCHLD}
+
+CALLS = {  # by machine: its number, fcntl, socketpair, and calls that are refused: flock, inotify,
+    # fanotify, socket, System V and POSIX IPC, keys, syslog, the page cache (mincore, preadv2,
+    # cachestat), perf, bpf, userfaultfd, io_uring
+    "x86_64": (
+        *(0xC000003E, 72, 53, 73, 253, 294, 300, 41, 29, 64, 68, 240, 248, 249, 250, 103),
+        *(27, 327, 451, 298, 321, 323, 425),
+    ),
+    "aarch64": (
+        *(0xC00000B7, 25, 199, 32, 26, 262, 198, 194, 190, 186, 180, 217, 218, 219, 116),
+        *(232, 286, 451, 241, 280, 282, 425),
+    ),
+}
+CONTROLS = (*range(5), *range(1030, 1035))  # of fcntl: neither locks, leases, notices nor hints
 
 SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"),
@@ -45,7 +72,80 @@ SYSTEM = (
 """What programs and their libraries read."""
 
 
-def lock(readable: Iterable[str], writable: Iterable[str], hidden: Iterable[str]) -> list[str]:
+def enclose() -> bool:
+    """Go on in a new process, in namespaces of its own; return whether the kernel permits these.
+
+    This process, which must have one thread, watches over it. At SIGTERM, or when the process that
+    has started it dies, it ends the new one and all its descendants.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+    libc.prctl(SUBREAPER, 1, 0, 0, 0)
+    apart = _separate(libc)
+    _fork(init=False)
+    if apart:  # this is the init process of the namespace, whose end ends all the others
+        libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+        _fork(init=True)
+    os.setsid()  # signals to its group reach nobody else
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+    return apart
+
+
+def _separate(libc: Any) -> bool:
+    """Enter new namespaces, as root or in a user namespace; return whether the kernel permits."""
+    apart, user, group = NEW_PID | NEW_MOUNTS | NEW_IPC | NEW_NETWORK, os.getuid(), os.getgid()
+    if libc.unshare(apart) == 0:
+        return True
+    if libc.unshare(apart | NEW_USER) != 0:
+        return False
+    try:
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+    except OSError:
+        return False
+    return True
+
+
+def _fork(*, init: bool) -> None:
+    """Return in a new process; the old one waits for its end, and ends in the same way."""
+    child = os.fork()
+    if not child:
+        return
+    for stream in range(3):
+        os.close(stream)  # their ends are those of the policy's
+    status = None
+    while status is None and signal.sigwait(ENDS) != signal.SIGTERM:
+        while (found := os.waitpid(-1, os.WNOHANG))[0] not in (0, child):
+            pass  # a process whose parent is dead
+        status = found[1] if found[0] else None
+    code = 0 if status is None else os.waitstatus_to_exitcode(status)
+    code = code if code >= 0 else 128 - code
+    if init:  # the kernel kills the others
+        os._exit(code)
+    _end_children()
+    if code > 128:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        os.kill(os.getpid(), code - 128)
+    os._exit(code)
+
+
+def _end_children() -> None:
+    """Kill all descendants: those of a killed child become children of this process."""
+    with contextlib.suppress(OSError):  # none is left
+        while True:
+            for child in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+                os.kill(int(child), signal.SIGKILL)
+            os.waitpid(-1, 0)
+
+
+def lock(
+    readable: Iterable[str], writable: Iterable[str], hidden: Iterable[str], *, apart: bool
+) -> list[str]:
     """Lock this process, which must have one thread, for good; return the guards that hold.
 
     Parameters
@@ -54,28 +154,93 @@ def lock(readable: Iterable[str], writable: Iterable[str], hidden: Iterable[str]
         Files, and folders with all that they hold.
     hidden : iterable of str
         Folders that stay closed though they lie in a readable one.
+    apart : bool
+        Whether this process is in namespaces of its own, see `enclose`.
     """
-    readable = [*SYSTEM, *readable]
+    readable, writable = [*SYSTEM, *readable], [*writable]
     if not sys.platform.startswith("linux"):
         return []
     libc = ctypes.CDLL(None, use_errno=True)
     guards = []
     root = os.getuid() == 0
+    mounted = apart and _mount(libc, writable)
+    counted = mounted and _limit_processes()
     rules = _ruleset(libc, readable, writable, hidden)
-    apart = NEW_IPC | NEW_NETWORK | (0 if root else NEW_USER)
-    alone = libc.unshare(apart) == 0
-    if alone or rules is not None:
-        guards.append("network")
-    if root:
-        _drop_root(libc, stay=rules is not None and not all(map(_open_to_all, readable)))
+    stay = rules is not None and not all(map(_open_to_all, readable))
+    other = root and _drop_root(libc, stay=stay)
     if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0 and _drop_capabilities(libc):
         guards.append("privileges")
-    if rules is not None and libc.syscall(RESTRICT_SELF, rules, 0) == 0:
-        guards += ["files", "memory"]
-    elif root:
-        guards.append("memory")  # another user now
-    libc.prctl(PARENT_DEATH_SIGNAL, 9, 0, 0, 0)
+    landlocked = rules is not None and libc.syscall(RESTRICT_SELF, rules, 0) == 0
+    filtered = _filter(libc)
+    if landlocked:
+        guards.append("files")
+    if landlocked or other or mounted:  # mounted: no other process is seen
+        guards.append("memory")
+    if apart or rules is not None or filtered:
+        guards.append("network")
+    if mounted and (counted or os.getuid() != 0):
+        guards.append("processes")
+    if mounted and filtered:
+        guards.append("runs")
+    libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     return guards
+
+
+def _mount(libc: Any, writable: Iterable[str]) -> bool:
+    """Make all mounts read-only, but for empty folders of its own; mount its own /proc."""
+    plain = NO_SET_UID | NO_DEVICES
+    read_only = struct.pack("QQQQ", READ_ONLY, 0, 0, 0)
+    done = (
+        libc.mount(None, b"/", None, PRIVATE, None) == 0
+        and libc.mount(b"proc", b"/proc", b"proc", plain | NO_EXECUTION, None) == 0
+    )
+    if done and _own_pid_max():
+        with contextlib.suppress(OSError):
+            Path("/proc/sys/kernel/pid_max").write_text(str(FIRST_PIDS + PROCESSES))
+    if done and libc.syscall(SET_MOUNT, -1, b"/", RECURSIVE, read_only, len(read_only)) == 0:
+        for folder in writable:
+            done &= libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", plain, b"mode=777") == 0
+        os.chdir(os.getcwd())  # into what is mounted there now
+        return bool(done)
+    return False
+
+
+def _own_pid_max() -> bool:
+    """Whether the kernel has a limit on process numbers per namespace, not one of the machine."""
+    major, minor = os.uname().release.split(".")[:2]
+    return (int(major), int("".join(filter(str.isdigit, minor)) or 0)) >= (6, 14)
+
+
+def _limit_processes() -> bool:
+    """Limit the number of processes and threads; return whether for root, too."""
+    resource.setrlimit(resource.RLIMIT_NPROC, (PROCESSES, PROCESSES))
+    return (
+        _own_pid_max()
+        and int(Path("/proc/sys/kernel/pid_max").read_text()) == FIRST_PIDS + PROCESSES
+    )
+
+
+def _filter(libc: Any) -> bool:
+    """Refuse system calls that processes could talk by; return whether the kernel does so."""
+    if os.uname().machine not in CALLS or struct.calcsize("P") != 8:
+        return False
+    architecture, control, pair, *numbers = CALLS[os.uname().machine]
+    allow, refuse = (0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050000 | errno.EPERM)
+    number, argument, low_bits = (0x20, 0, 0, 0), (0x20, 0, 0, 24), (0x54, 0, 0, 0xF)
+    program = [(0x20, 0, 0, 4), (0x15, 1, 0, architecture), refuse, number]
+    program += [(0x35, 0, 1, 1 << 30), refuse]  # calls of a program with pointers of 32 bits
+    for call in numbers:
+        program += [(0x15, 0, 1, call), refuse]
+    for call, head, among in (
+        (control, [argument], CONTROLS),
+        (pair, [argument, low_bits], (socket.SOCK_STREAM,)),
+    ):
+        tests = [t for value in among for t in ((0x15, 0, 1, value), allow)]
+        program += [(0x15, 0, len(head) + len(tests) + 1, call), *head, *tests, refuse]
+    code = b"".join(struct.pack("HBBI", *line) for line in [*program, allow])
+    held = ctypes.create_string_buffer(code, len(code))
+    whole = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(held))
+    return bool(libc.prctl(SECCOMP, 2, whole, 0, 0) == 0)
 
 
 def _ruleset(
@@ -144,14 +309,22 @@ def _open_to_all(path: str) -> bool:
         return True
 
 
-def _drop_root(libc: Any, *, stay: bool) -> None:
-    """Become nobody; where nobody could not read the policy, stay a root without capabilities."""
+def _drop_root(libc: Any, *, stay: bool) -> bool:
+    """Become nobody, and return whether; who must ``stay`` is a root without capabilities.
+
+    Nobody could not read the policy then. A user namespace has no nobody either.
+    """
     for capability in range(64):
         libc.prctl(DROP_BOUND, capability, 0, 0, 0)
-    if not stay:
+    if stay:
+        return False
+    try:
         os.setgroups([])
         os.setgid(NOBODY)
         os.setuid(NOBODY)
+    except OSError:
+        return False
+    return True
 
 
 def _drop_capabilities(libc: Any) -> bool:
@@ -162,7 +335,8 @@ def _drop_capabilities(libc: Any) -> bool:
 def main() -> None:
     """Lock this process, say what holds, and become the command."""
     config = json.loads(sys.argv[1])
-    guards = lock(config["readable"], config["writable"], config["hidden"])
+    apart = enclose()
+    guards = lock(config["readable"], config["writable"], config["hidden"], apart=apart)
     os.write(1, json.dumps({"guards": guards}).encode() + b"\n")
     command = config["command"]
     try:

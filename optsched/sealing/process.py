@@ -36,20 +36,22 @@ from pydantic_core import from_json, to_json
 from optsched.numbers.streams import Streams
 from optsched.policies.plugins import checked_policy
 from optsched.problem import Family, Information, InputError, Policy, PolicyError, Prior
-from optsched.process import interrupts, lastwords
+from optsched.process import interrupts, lastwords, talk
 
 PROTOCOL = 1
 PROGRAM = "exec:"
-ANSWER_LIMIT = 600.0  # seconds; kernels may have to be compiled first
+DECISION_LIMIT = 600.0  # seconds; kernels may have to be compiled first
 LONGEST_ANSWER = 1 << 28  # bytes
-SEAL = ("files", "memory")  # guards without which a seal is not whole
+LONGEST_LINE, MOST_ON_STDERR = 1 << 16, 1 << 20  # characters
+SEAL = ("files", "memory", "processes", "runs")  # without one of these guards it is partial
 LOOK_UP = 0.2  # seconds between two looks at the clock
 FAREWELL = 1.0  # seconds to end after the last event
 GET_DUMPABLE, SET_DUMPABLE = 3, 4
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent
+PARTS = ("bin", "lib", "lib64", "libexec", "include", "share", "pyvenv.cfg")
 ENVIRONMENT = {
-    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "PATH": f"{sys.prefix}/bin:/usr/local/bin:/usr/bin:/bin",
     "LANG": "C.UTF-8",
     "PYTHONHASHSEED": "0",
     **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
@@ -69,8 +71,8 @@ class SealedPolicy:
     family : Family
     policy : str
         The name of a policy, or ``exec:COMMAND``.
-    answer_limit : float
-        Seconds for each answer.
+    decision_limit : float, optional
+        Seconds for each answer, `DECISION_LIMIT` by default.
     """
 
     name: str
@@ -78,7 +80,7 @@ class SealedPolicy:
     knows: tuple[str, ...]
 
     def __init__(
-        self, family: Family, policy: Policy | str, *, answer_limit: float = ANSWER_LIMIT
+        self, family: Family, policy: Policy | str, *, decision_limit: float | None = None
     ) -> None:
         if not isinstance(policy, str):
             raise InputError(
@@ -87,9 +89,8 @@ class SealedPolicy:
             )
         if os.name != "posix":
             raise InputError("a sealed policy needs Linux, macOS or another Unix")
-        if not answer_limit > 0:
-            raise InputError(f"answer_limit is {answer_limit}, expected seconds above 0")
-        self.family, self.called, self.limit = family, policy, answer_limit
+        self.family, self.called, self.own = family, policy, policy in family.policies
+        self.limit = DECISION_LIMIT if decision_limit is None else decision_limit
         self.guards: tuple[str, ...] = ()
         self.name = policy
         self._place = "start"
@@ -139,9 +140,7 @@ class SealedPolicy:
         while kind is None and self._ears.select(max(0.0, until - time.monotonic())):
             if not os.read(self._ear, 1 << 16):
                 break
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)  # it, and whatever it has started
-        process.wait()
+        self._end()
         self._ears.close()
         if process.stdout is not None:
             process.stdout.close()
@@ -150,6 +149,16 @@ class SealedPolicy:
             _be_dumpable(self._dumpable)
         shutil.rmtree(self._home, ignore_errors=True)
         lastwords.leave_word(sealed=None, home=None)
+
+    def _end(self) -> int:
+        """End the process and whatever it has started; return its exit status."""
+        process = self._process
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(FAREWELL)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()
 
     def start(self, public: Any, prior: Prior, streams: Streams) -> None:
         """Send what is known beforehand."""
@@ -178,7 +187,7 @@ class SealedPolicy:
         if not isinstance(self.knows, list | tuple):
             raise self._wrong(f"knows is {self.knows!r:.80}, expected a list of names")
         self.knows = tuple(self.knows)
-        checked_policy(self, self.name)
+        checked_policy(self.family, self, self.called, own=self.own)
 
     def _wrong(self, what: str) -> PolicyError:
         return PolicyError(f"policy {self.name}: {self._place}: {what}")
@@ -253,19 +262,28 @@ class SealedPolicy:
 
     def _ended(self, heard: bytes) -> PolicyError:
         self._echo.join(FAREWELL)
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        status = self._process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(FAREWELL)
+        status = self._end()
         how = f"exit status {status}" if status >= 0 else signal.Signals(-status).name
         said = f", after saying {_shown(heard)}" if heard.strip() else ""
         return self._wrong(f"its process has ended ({how}){said}")
 
     def _pass_through(self) -> None:
-        """Hand on what the policy says on stderr."""
+        """Print what the policy writes to stderr, without commands to a terminal, and not all."""
         assert self._process.stderr is not None
+        begins, left = True, MOST_ON_STDERR
         with self._process.stderr as pipe:
-            for line in pipe:
-                sys.stderr.write(line.decode(errors="backslashreplace"))
+            while piece := pipe.readline(LONGEST_LINE):
+                shown, begins = begins and left > 0, piece.endswith(b"\n")
+                if not shown:
+                    continue
+                line = piece.decode(errors="backslashreplace").rstrip("\r\n")
+                line = talk.printable(line, shown="\t")[:LONGEST_LINE] + "\n"
+                left -= len(line)
+                sys.stderr.write(line)
+                if left <= 0:
+                    talk.say(f"policy {self.name}: writes more than 1 MB to stderr, cut off here")
 
 
 def _shown(text: bytes) -> str:
@@ -300,8 +318,7 @@ def _python(sealed: SealedPolicy) -> list[str]:
 
 def _interpreter() -> list[str]:
     """Return where Python and its libraries are."""
-    parts = ("bin", "lib", "lib64", "include", "share", "pyvenv.cfg")
-    return [str(Path(p, part)) for p in {sys.prefix, sys.base_prefix} for part in parts]
+    return [str(Path(p, part)) for p in {sys.prefix, sys.base_prefix} for part in PARTS]
 
 
 def _is_installed(path: str) -> bool:
@@ -318,14 +335,15 @@ def _program(sealed: SealedPolicy) -> list[str]:
         words = shlex.split(sealed.called.removeprefix(PROGRAM))
     except ValueError as err:
         raise InputError(f"policy {sealed.called}: {err}") from err
-    found = shutil.which(words[0]) if words else None
+    path = f"{sys.prefix}/bin:{os.environ.get('PATH', '')}"  # of a virtual environment first
+    found = shutil.which(words[0], path=path) if words else None
     if found is None:
         raise InputError(f"policy {sealed.called}: there is no such program, expected exec:COMMAND")
     program = os.path.abspath(found)
     arguments = [os.path.abspath(w) if os.path.isfile(w) else w for w in words[1:]]
     files = [w for w in arguments if os.path.isfile(w)]
     config = {
-        "readable": [*_around(Path(program)), *files],
+        "readable": [*_interpreter(), *_around(Path(program)), *files],
         "writable": [sealed._home],
         "hidden": [str(PACKAGE / "samples")],
         "command": [program, *arguments],
@@ -342,8 +360,9 @@ def _around(program: Path) -> list[str]:
     for place in {program, program.resolve()}:
         prefix = place.parent.parent
         here = Path.cwd()
-        if place.parent.name == "bin" and prefix not in (Path.home(), here, *here.parents):
-            found += [str(prefix / part) for part in ("bin", "lib", "lib64", "libexec", "share")]
+        known = prefix not in (Path.home(), here, *here.parents)
+        if place.parent.name == "bin" and (known or (prefix / "pyvenv.cfg").is_file()):
+            found += [str(prefix / part) for part in PARTS]
     return found
 
 

@@ -112,7 +112,16 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     plan = PLAN.replace('"fifo"', '"poison:Counts"').replace("seeds = 8", "seeds = 400")
     (tmp_path / "plan.toml").write_text(plan)
     process = subprocess.Popen(
-        [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--workers", "1"],
+        [
+            sys.executable,
+            "-m",
+            "optsched",
+            "campaign",
+            "run",
+            "plan.toml",
+            "--workers=1",
+            "--trust",
+        ],
         env=os.environ | {"PYTHONPATH": str(HELPERS)},
         stderr=subprocess.PIPE,
         text=True,
@@ -124,7 +133,7 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert process.returncode == 130
-    assert "`optsched campaign resume plan.sqlite` goes on" in said
+    assert "`optsched campaign resume plan.sqlite --trust` goes on" in said
     found = status(tmp_path / "plan.sqlite")
     assert 5 <= found.done < found.cells == 800
     stored = [row for row in numbers(tmp_path / "plan.sqlite") if row["policy"] == "poison:Counts"]

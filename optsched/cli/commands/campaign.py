@@ -32,6 +32,11 @@ Dask = Annotated[
 Shard = Annotated[
     str | None, typer.Option(metavar="K/N", help="Only part K of N, from 1; see `merge`.")
 ]
+Policy = Annotated[
+    list[str] | None,
+    typer.Option("--policy", help="Run this policy from outside that is named; may be repeated."),
+]
+Trust = Annotated[bool, typer.Option("--trust", help="Run all policies from outside.")]
 Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
 
 
@@ -49,6 +54,8 @@ def run(
         bool, typer.Option("--dry-run", help="Only say how many cells there are, and how long.")
     ] = False,
     retry_errors: Again = False,
+    policy: Policy = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Compute the cells of a plan that the store does not hold yet.
@@ -59,6 +66,9 @@ def run(
     Ctrl-C ends after the cells in flight, and a killed run loses nothing but them: the same command
     goes on. More seeds or policies in the plan run the new cells alone. Exit status 1: a cell
     failed.
+
+    Policies from outside (MODULE:CLASS, exec:COMMAND) are code: they run only with `--policy` or
+    `--trust`.
 
     Example:  optsched campaign run plan.toml
     """
@@ -75,6 +85,7 @@ def run(
         if not as_json:
             print(found)
         return
+    asked.refuse_code(trust or policy or False, plan)
     how = {"workers": workers, "dask": dask, "shard": part, "retry_errors": retry_errors}
     _run(asked, store, how, as_json=as_json)
 
@@ -86,22 +97,27 @@ def resume(
     dask: Dask = None,
     shard: Shard = None,
     retry_errors: Again = False,
+    policy: Policy = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Go on with a campaign: its store holds its plan.
 
+    Policies from outside run only with `--policy` or `--trust`, as in `run`.
+
     Example:  optsched campaign resume plan.sqlite
     """
-    current = _resolved(store)
+    current = _resolved(store, trust or policy or False)
     how = {"workers": workers, "dask": dask, "shard": _part(shard), "retry_errors": retry_errors}
     _run(current, store, how, as_json=as_json)
 
 
-def _resolved(store: Path) -> "Plan":
+def _resolved(store: Path, trust: bool | list[str]) -> "Plan":
     """Return the plan of a store with its names looked up here: a trace may have been changed."""
     from optsched.campaigns.campaign import Campaign
 
     plan = Campaign(store).plan()
+    plan.refuse_code(trust, store)
     return plan.settled(Path(plan.folder))
 
 
@@ -124,7 +140,8 @@ def _run(
             made = campaign(plan, store, tell=tell, **how)
     number = interrupts.asked()
     if number is not None:
-        further = f"; `optsched campaign resume {store}` goes on" if kept else ""
+        trusted = " --trust" if any(":" in block.name for block in plan.policies) else ""
+        further = f"; `optsched campaign resume {store}{trusted}` goes on" if kept else ""
         talk.say(f"ended: {made.progress}{further}")
         lastwords.leave_word(said=True)
         raise typer.Exit(128 + number)
@@ -159,6 +176,8 @@ def verify(
     store: StoreFile,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 1,
     sample: Annotated[int, typer.Option(min=1, help="Look at every N-th instance.")] = 1,
+    policy: Policy = None,
+    trust: Trust = False,
     as_json: Json = False,
 ) -> None:
     """Run the cells of a store again, and check the certificates of its optima.
@@ -168,12 +187,14 @@ def verify(
     the store says. Where versions differ, or a limit of time has ended the search, a row is only
     wrong if it contradicts what was found. Exit status 1: something is wrong.
 
+    Policies from outside run only with `--policy` or `--trust`, as in `run`.
+
     Example:  optsched campaign verify plan.sqlite --sample 10
     """
     from optsched.campaigns.verify import verify as look
     from optsched.cli.ticker import Ticker
 
-    plan = _resolved(store)
+    plan = _resolved(store, trust or policy or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
         found = look(store, plan, sample=sample, workers=workers, tell=ticker.say)
     report(found.summary(), None, as_json)

@@ -10,6 +10,7 @@ from optsched.cli.commands.ending import ending_well, leave, report, report_pict
 from optsched.cli.options import (
     MOST,
     POLICY_HELP,
+    DecisionLimit,
     Effort,
     Gap,
     Json,
@@ -116,6 +117,7 @@ def run(
     policy: Annotated[str, typer.Option("--policy", "-p", help=POLICY_HELP)],
     seed: Seed = 0,
     sealed: Sealed = False,
+    decision_limit: DecisionLimit = None,
     statistics: Statistics = None,
     output: Output = None,
     as_json: Json = False,
@@ -137,7 +139,8 @@ def run(
             def progress(events: int) -> None:
                 ticker.say(f"{events} events")
 
-            found = simulate(instance, policy, seed=seed, sealed=sealed, progress=progress)
+            how: dict[str, Any] = {"sealed": sealed, "decision_limit": decision_limit}
+            found = simulate(instance, policy, seed=seed, progress=progress, **how)
         if output:
             save_run(output, instance, found)
     if as_json:
@@ -182,6 +185,7 @@ def ratio(
         ),
     ] = None,
     sealed: Sealed = False,
+    decision_limit: DecisionLimit = None,
     statistics: Statistics = None,
     output: Output = None,
     as_json: Json = False,
@@ -207,7 +211,8 @@ def ratio(
         search = {"method": method, "gap": gap, "seed": seed}
         search |= {"time_limit": time_limit, "effort": effort}
         asked = policy or family_of(instance).policies
-        policies = [{"name": name, "sealed": sealed} for name in asked]
+        how = {"sealed": sealed, "decision_limit": decision_limit}
+        policies = [{"name": name, **how} for name in asked]
         block = {"family": instance.family, **drawn(source, window, seeds)}
         plan = {"instances": [block], "policies": policies, "reference": search}
         ratio_over_seeds(plan, output, as_json)
@@ -255,6 +260,7 @@ def ratio(
                 schedule=outside,
                 start=start,
                 sealed=sealed,
+                decision_limit=decision_limit,
                 watch=ticker.watch,
                 tell=tell,
                 **limits,

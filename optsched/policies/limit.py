@@ -1,0 +1,71 @@
+"""A limit on the time of a decision of a policy that runs in this process."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from optsched.problem import InputError
+
+AGAIN = 0.1  # seconds after which a policy that goes on is stopped again
+LONGEST = 1e6  # seconds
+
+
+class LateError(BaseException):
+    """A decision takes too long; no `Exception`, so that a policy does not catch it by mistake."""
+
+
+def checked_limit(seconds: float | None, *, sealed: bool) -> None:
+    """Refuse a limit on decisions that cannot be kept.
+
+    Raises
+    ------
+    InputError
+        It is no positive number, or decisions cannot be interrupted here.
+    """
+    if seconds is None:
+        return
+    if not (math.isfinite(seconds) and 0 < seconds <= LONGEST):
+        raise InputError(
+            f"decision limit {seconds:g}: expected seconds above 0, at most {LONGEST:g}"
+        )
+    main = threading.current_thread() is threading.main_thread()
+    if not sealed and not (main and hasattr(signal, "setitimer")):
+        raise InputError(
+            "a decision limit needs a sealed policy here: only the main thread of a process "
+            "can be interrupted"
+        )
+
+
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """Raise `LateError` in what takes longer; an import is finished first."""
+    if seconds is None:
+        yield
+        return
+    before, until = signal.signal(signal.SIGALRM, _stop), time.monotonic() + seconds
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        if time.monotonic() > until:
+            raise LateError
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _stop(_number: int, frame: FrameType | None) -> None:
+    """Raise, but not in an import: a module that is half imported breaks what comes later."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return
+        frame = frame.f_back
+    raise LateError

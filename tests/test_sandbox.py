@@ -1,0 +1,370 @@
+"""What a sealed policy can leave behind, hold or pass on: no process, no message, no odd name."""
+
+from __future__ import annotations
+
+import ctypes
+import fcntl
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+import venv
+from pathlib import Path
+
+import pytest
+
+from optsched.files.envelope import save_instance
+from optsched.problem import PolicyError, get_family
+from optsched.ratios import compare
+from optsched.results.result import load_run, save_result, save_run
+from optsched.simulation import simulate
+
+if not sys.platform.startswith("linux"):
+    pytest.skip("the sandbox is that of Linux", allow_module_level=True)
+
+PROGRAM = """
+import ctypes, fcntl, json, os, socket, struct, sys, time
+NAME, KNOWS = "p", []
+BEFORE
+for line in sys.stdin:
+    kind = next(iter(json.loads(line)))
+    if kind == "hello":
+        print(json.dumps({"policy": {"name": NAME, "knows": KNOWS}}), flush=True)
+    elif kind == "start":
+        START
+        print(json.dumps({"ready": True}), flush=True)
+    else:
+        print(json.dumps({"decision": {}}), flush=True)
+"""
+NO_NAMESPACES = "echo 0 > /proc/sys/user/max_pid_namespaces; exec "  # of the user namespace
+
+
+@pytest.fixture
+def inst():
+    return get_family("oasis").generate("small", seed=1)
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Return what writes a program that does something before it is asked, or at the start."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(start="pass", before="", python=f"'{sys.executable}' -S"):
+        text = PROGRAM.replace("START", start.replace("\n", "\n        "))
+        (tmp_path / "program.py").write_text(text.replace("BEFORE", before))
+        return f"exec:{python} program.py"
+
+    return write
+
+
+def is_whole(run):
+    """Whether the kernel permits all that the sandbox consists of."""
+    return run.seal == "sealed"
+
+
+# --- processes ---
+
+DAEMONS = """
+for _ in range(3):
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            sleep = "import time; time.sleep(600)"
+            os.execv(sys.executable, [sys.executable, "-S", "-c", sleep, MARK])
+        os._exit(0)
+time.sleep(0.5)
+"""
+
+
+def survivors(mark):
+    found = []
+    for place in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark.encode() in place.read_bytes():
+                found.append(place)
+        except OSError:
+            pass
+    return found
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(3)", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
+def test_processes_of_a_policy_end_with_it(inst, program, end):
+    mark = uuid.uuid4().hex
+    command = program(DAEMONS.replace("MARK", f"{mark!r}") + end)
+    try:
+        simulate(inst, command, decision_limit=3)
+    except PolicyError:
+        assert end
+    assert not survivors(mark)
+
+
+@pytest.mark.parametrize("end", ["", "os._exit(3)"])
+def test_processes_end_without_namespaces_too(inst, program, tmp_path, end):
+    """A subreaper ends them; the table says that the sandbox is not whole."""
+    mark = uuid.uuid4().hex
+    command = program(DAEMONS.replace("MARK", f"{mark!r}") + end)
+    save_instance(inst, tmp_path / "small.json")
+    words = [sys.executable, "-m", "optsched", "run", "small.json", "-p", command]
+    shell = ["unshare", "-Ur", "sh", "-c", NO_NAMESPACES + '"$@"', "sh", *words]
+    done = subprocess.run(shell, capture_output=True, text=True, check=False, timeout=120)
+    if "unshare" in done.stderr or "max_pid_namespaces" in done.stderr:
+        pytest.skip("no user namespaces")
+    assert not survivors(mark)
+    assert done.returncode == (1 if end else 0), done.stderr
+    if not end:
+        assert "sealed: partial, without " in done.stdout
+        assert "processes, runs" in done.stdout
+
+
+def test_processes_are_limited(inst, program, capfd):
+    run = simulate(
+        inst,
+        program(
+            "n = 0\n"
+            "try:\n"
+            "    while n < 3000:\n"
+            "        if os.fork() == 0: time.sleep(600)\n"
+            "        n += 1\n"
+            "except OSError: pass\n"
+            'print("FORKS", n, file=sys.stderr, flush=True)'
+        ),
+    )
+    (forks,) = re.findall(r"FORKS (\d+)", capfd.readouterr().err)
+    if is_whole(run):
+        assert 10 < int(forks) < 1000
+
+
+# --- messages between runs ---
+
+CHANNELS = """
+libc = ctypes.CDLL(None, use_errno=True)
+FILE, HERE, KEY = "/usr/bin/env", os.path.abspath(sys.argv[0]), KEYS
+def tried(how):
+    try: return how()
+    except Exception: return False
+def lock(kind): return struct.pack("hhqqi4x", kind, 0, KEY, 1, 0)
+def locked():
+    found = fcntl.fcntl(os.open(FILE, os.O_RDONLY), fcntl.F_GETLK, lock(fcntl.F_WRLCK))
+    return struct.unpack("hhqqi4x", found)[0] != fcntl.F_UNLCK
+def flocked():
+    try: fcntl.flock(os.open(OPEN, os.O_RDONLY), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError: return True
+def connects(address):
+    socket.socket(socket.AF_UNIX).connect(address)
+    return True
+def sends(address):
+    one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    one.sendto(b"x", address)
+    return True
+def marked(): return os.stat(HERE).st_mtime == KEY
+def mark():
+    os.utime(HERE, (KEY, KEY))
+    return marked()
+def permits():
+    os.chmod(HERE, 0o751)
+    return os.stat(HERE).st_mode & 0o777 == 0o751
+def names():
+    os.setxattr(HERE, "user.note", b"x")
+    return True
+def watches(): return libc.inotify_add_watch(libc.inotify_init(), FILE.encode(), 0xFFF) >= 0
+def hints():
+    fcntl.fcntl(os.open(FILE, os.O_RDONLY), 1036, struct.pack("Q", 3))
+    return True
+ways = {
+    "lock": locked, "flock": flocked, "abstract": lambda: connects("\\0" + MARK),
+    "path": lambda: connects(PATH), "datagram": lambda: sends(DATAGRAM),
+    "shm": lambda: libc.shmget(KEY, 64, 0) >= 0, "home": lambda: os.path.exists("note"),
+    "tmp": lambda: os.path.exists("/tmp/" + MARK) or open("/tmp/" + MARK, "w"),
+    "times": mark, "mode": permits, "xattr": names, "queue": lambda: libc.msgget(KEY, 0o1666) >= 0,
+    "keys": lambda: libc.syscall(248, b"user", MARK.encode(), b"x", 1, -4) > 0,
+    "pids": lambda: os.getpid() > 100 or os.path.exists(f"/proc/{PID}") or os.kill(PID, 0) is None,
+    "watch": watches, "hint": hints,
+    "semaphore": lambda: libc.semget(KEY, 1, 0o1666) >= 0,
+    "cached": lambda: os.preadv(os.open(FILE, os.O_RDONLY), [bytearray(9)], 0, 8) > 0,
+}
+print("WORKS", *(name for name, how in ways.items() if tried(how)), file=sys.stderr, flush=True)
+open("note", "w").write("x")
+"""
+
+
+def test_no_message_reaches_another_run(inst, program, tmp_path, capfd):
+    """This process is the other run: it holds locks, listens, and has left marks."""
+    tmp_path.chmod(0o755)
+    key, mark = 0x5EA1 + os.getpid(), uuid.uuid4().hex
+    home = Path(tempfile.mkdtemp())  # short enough for a socket's name
+    home.chmod(0o755)
+    free = home / "open"
+    free.write_text("x")
+    libc = ctypes.CDLL(None, use_errno=True)
+    held = [path.open("rb") for path in (Path("/usr/bin/env"), free)]
+    ears = [socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)]
+    ears.append(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+    memory = libc.shmget(key, 64, 0o1666)
+    try:
+        fcntl.lockf(held[0], fcntl.LOCK_SH, 1, key)
+        fcntl.flock(held[1], fcntl.LOCK_SH)
+        for ear, name in zip(ears, ("\0" + mark, f"{home}/path", f"{home}/data"), strict=True):
+            ear.bind(name)
+        for path in home.iterdir():
+            path.chmod(0o777)
+        for ear in ears[:2]:
+            ear.listen(5)
+        names = {"KEYS": key, "PID": os.getpid(), "OPEN": str(free), "MARK": mark}
+        names |= {"PATH": f"{home}/path", "DATAGRAM": f"{home}/data"}
+        text = CHANNELS
+        for name, value in names.items():
+            text = re.sub(rf"\b{name}\b", repr(value), text)
+        command = program(before=text)
+        plain = subprocess.run(
+            [sys.executable, "-S", "program.py"],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=True,
+        )
+        for left in (tmp_path / "note", Path(f"/tmp/{mark}")):
+            left.unlink()
+        works = {*plain.stderr.split()}  # so the channels are none that never work
+        assert {"lock", "flock", "abstract", "path", "datagram", "times", "mode", "pids"} <= works
+        os.utime("program.py")
+        for _ in range(2):
+            run = simulate(inst, command)
+            assert run.seal == "sealed" or "without" in run.seal
+            found = {*capfd.readouterr().err.split()} - {"WORKS"}
+            if is_whole(run):
+                assert not found
+    finally:
+        libc.shmctl(memory, 0, None)
+        libc.msgctl(libc.msgget(key, 0), 0, None)
+        libc.semctl(libc.semget(key, 1, 0), 0, 0)
+        for thing in (*held, *ears):
+            thing.close()
+        shutil.rmtree(home)
+        Path(f"/tmp/{mark}").unlink(missing_ok=True)
+
+
+SPY = """
+def lock(kind, at, length): return struct.pack("hhqqi4x", kind, 0, at, length, 0)
+def recall():
+    fd = os.open("/usr/bin/env", os.O_RDONLY)
+    found = fcntl.fcntl(fd, fcntl.F_GETLK, lock(fcntl.F_WRLCK, 1 << 48, 1 << 48))
+    kind, _, at, _, _ = struct.unpack("hhqqi4x", found)
+    return kind != fcntl.F_UNLCK and at - (1 << 48)
+try: print("RECALLS", recall(), file=sys.stderr, flush=True)
+except OSError: print("RECALLS False", file=sys.stderr, flush=True)
+"""
+HOLDS = """
+if os.fork() == 0:
+    os.setsid()
+    if os.fork(): os._exit(0)
+    for stream in range(3): os.close(stream)
+    fd = os.open("/usr/bin/env", os.O_RDONLY)
+    fcntl.fcntl(fd, fcntl.F_SETLK, lock(fcntl.F_RDLCK, (1 << 48) + 4711, 1))
+    time.sleep(20)
+    os._exit(0)
+time.sleep(0.3)
+"""
+
+
+def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
+    command = program(HOLDS, SPY)
+    for _ in range(2):
+        simulate(inst, command)
+        assert "RECALLS False" in capfd.readouterr().err
+
+
+# --- names, priors, stderr ---
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("fi\x1b[31mfo", "a\u202eb", "a\nb", "a\u2028b", "a\x00", "", " ", "x ", "x" * 101),
+        *("\u200bx", "fifo", "FIFO", "\uff46ifo", 3, None, ["x"]),
+    ],
+)
+def test_a_name_that_cannot_be_shown_or_is_taken_is_refused(inst, program, name):
+    with pytest.raises(ValueError, match=r"its name|an object with a") as caught:
+        simulate(inst, program(before=f"NAME = {name!r}"))
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    "knows",
+    [["a\u202eb"], ["jobs", "jobs"], ["x" * 201], [f"jobs(a={k})" for k in range(101)], [""]],
+)
+def test_what_it_knows_can_be_shown(inst, program, knows):
+    with pytest.raises(ValueError, match="knows") as caught:
+        simulate(inst, program(before=f"KNOWS = {knows!r}"))
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 400
+
+
+def test_a_long_or_odd_stderr_is_cut_off(inst, program, capsys):
+    command = program(
+        'for _ in range(40): sys.stderr.buffer.write(b"x" * (1 << 20))\n'
+        'sys.stderr.buffer.write(b"\\n\\x1b[2J\\xff\\tb\\n")\n'
+        'sys.stderr.buffer.write(b"y" * 60000 + b"\\n")\n'
+        "for _ in range(30): sys.stderr.buffer.write(b'z' * 60000 + b'\\n')\n"
+        "sys.stderr.flush()"
+    )
+    simulate(inst, command)
+    said = capsys.readouterr().err
+    lines = said.splitlines()
+    assert len(said) < 1.2e6
+    assert max(map(len, lines)) <= 1 << 16
+    assert lines[0] == "x" * (1 << 16)
+    assert lines[1] == "\\x1b[2J\\xff\tb"
+    assert lines[-1] == "optsched: policy p: writes more than 1 MB to stderr, cut off here"
+
+
+def test_two_rows_have_two_names(inst, program):
+    command = program()
+    report = compare(inst, [command, f"{command} again"], time_limit=10)
+    assert [run.policy for run in report.runs] == ["p"]
+    assert "has the name 'p', expected a name of its own" in report.failed[0].why
+    assert [f.name for f in compare(inst, ["fifo", "fifo"], time_limit=10).failed] == ["fifo"]
+
+
+def test_what_is_written_can_be_read(inst, program, tmp_path):
+    name = "Größe " + "n" * 94
+    run = simulate(inst, program(before=f"NAME, KNOWS = {name!r}, ['jobs']"))
+    save_run(tmp_path / "run.json", inst, run)
+    assert load_run(tmp_path / "run.json") == run
+    report = compare(inst, [program(before=f"NAME = {name!r}")], time_limit=10)
+    save_result(tmp_path / "result.json", inst, report.optimum, report.runs)
+    content = json.loads((tmp_path / "result.json").read_text())
+    assert content["runs"][0]["decision_limit"] == 600
+
+
+# --- virtual environments ---
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_program_of_a_virtual_environment(inst, program, tmp_path, capfd, inside):
+    """Also where the environment is the folder of the command itself."""
+    folder = tmp_path if inside else tmp_path / "env"
+    venv.create(folder, symlinks=True, with_pip=False)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "only_here.py").write_text("VALUE = 42\n")
+    before = 'import only_here\nprint("FOUND", only_here.VALUE, sys.prefix, file=sys.stderr)'
+    simulate(inst, program(before=before, python=f"'{folder}/bin/python3'"))
+    assert f"FOUND 42 {folder}" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("script", [False, True])
+def test_python3_is_that_of_the_environment_of_the_command(inst, program, tmp_path, capfd, script):
+    before = 'import numpy\nprint("FOUND", sys.prefix, file=sys.stderr, flush=True)'
+    command = program(before=before, python="python3")
+    if script:
+        path = tmp_path / "program.py"
+        path.write_text("#!/usr/bin/env python3\n" + path.read_text())
+        path.chmod(0o755)
+        command = "exec:./program.py"
+    simulate(inst, command)
+    assert f"FOUND {sys.prefix}\n" in capfd.readouterr().err
