@@ -13,7 +13,8 @@ arXiv:1801.00936. Glossary: families/oasis/instance.py.
           x_i = sum_t v_it <= 1                          for all i          (11)
           y_iht, z_ikt in {0, 1, ...}                                       (12), (13)
 
-Deviations, all exact. v_it, "i completes in t", replaces the arg max of (8), since f_i never
+Deviations, all exact. f_i is at most what the earliest completion on the empty machines earns, and
+0 where there is none. v_it, "i completes in t", replaces the arg max of (8), since f_i never
 increases: whoever is done before the declared slot earns no less. (3) follows from (8). (9) and
 (10) hold by construction: a job has no variable before it arrives. The data of (2) and (4)-(8) are
 whole numbers, the very ones that the judge counts in: W_i is rounded up; w, s and c are multiples

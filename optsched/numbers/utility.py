@@ -188,15 +188,15 @@ def compare(utility: Utility, delay: int, log: float) -> int:
     return -1 if mine < log - _DOUBT * parts and log > _LEAST_LOG else 0
 
 
-def richest(utilities: Iterable[Utility]) -> Fraction:
-    """Return the greatest of the utilities of no delay, as `upper` has them; 0 if there is none."""
-    every = list(utilities)
-    best = max(every, key=lambda utility: utility.log(0), default=None)
-    most = Fraction(0) if best is None else best.upper(0)
+def richest(earned: Iterable[tuple[Utility, int]]) -> Fraction:
+    """Return the greatest of utilities at delays, as `upper` has them; 0 if there is none."""
+    every = list(earned)
+    best = max(every, key=lambda pair: pair[0].log(pair[1]), default=None)
+    most = Fraction(0) if best is None else best[0].upper(best[1])
     if most == 0:
-        return max((utility.upper(0) for utility in every), default=Fraction(0))
+        return max((utility.upper(delay) for utility, delay in every), default=Fraction(0))
     log = log_of(most)
-    near = (u.upper(0) for u in every if u is not best and compare(u, 0, log) >= 0)
+    near = (u.upper(d) for u, d in every if (u, d) != best and compare(u, d, log) >= 0)
     return max(most, max(near, default=most))
 
 

@@ -118,7 +118,13 @@ class JobArrays(Closed):
 
     @cached_property
     def utility(self) -> Floats:
-        """What each job earns if it completes in each slot, 0 before its arrival; (I, T)."""
+        """What each job earns if it completes in each slot, 0 before its arrival; (I, T).
+
+        No job completes before its earliest slot: till then, what it earns there; 0 without one.
+        So nothing that is impossible sets the scale of a program.
+        """
         table = utility_table(self.inst.jobs, self.inst.horizon)
+        for earned, job, end in zip(table, self.inst.jobs, self.inst.earliest, strict=True):
+            earned[job.arrival : end] = 0.0 if end is None else earned[end]
         close(table)
         return table

@@ -115,19 +115,31 @@ class Twin:
 
     # -- completions that are worth next to nothing ---------------------------
 
+    def _first(self, i):
+        """Return the first slot in which job i can complete on empty machines; T if in none."""
+        job, horizon = self.inst.jobs[i], self.inst.horizon
+        rooms = [sum(self._room(s, h, i) for h in range(len(self._machines(s)))) for s in (0, 1)]
+        numbers = [n for n in range(job.chunks + 1) if n <= rooms[0]]
+        most = max(n for n in numbers if self.inst.ps_needed(i)[n] <= rooms[1])
+        work, slots = self.inst.work[i], range(job.arrival, horizon)
+        return next((t for t in slots if most * (t - job.arrival + 1) >= work), horizon)
+
     def _last(self, i):
         """Return the last slot in which job i is worth completing; -1 if there is none."""
         job, horizon = self.inst.jobs[i], self.inst.horizon
-        least = max(other.utility.upper(0) for other in self.inst.jobs) / 2**29
-        worth = [
-            t for t in range(job.arrival, horizon) if job.utility.upper(t - job.arrival) > least
+        ends = [self._first(j) for j in range(len(self.inst.jobs))]
+        earned = [
+            other.utility.upper(end - other.arrival) if end < horizon else 0
+            for other, end in zip(self.inst.jobs, ends, strict=True)
         ]
+        least = max(earned) / Fraction(2**29)
+        worth = [t for t in range(ends[i], horizon) if job.utility.upper(t - job.arrival) > least]
         return max(worth, default=-1)
 
     def _late(self):
         total, unit = Fraction(0), Fraction(2) ** self.certificate.grid_bits
         for i, job in enumerate(self.inst.jobs):
-            t = max(self._last(i) + 1, job.arrival)
+            t = max(self._last(i) + 1, self._first(i))
             if t < self.inst.horizon:
                 total += math.ceil(job.utility.upper(t - job.arrival) * unit) / unit
         return total

@@ -185,6 +185,13 @@ class OasisInstance(TrainingInstance, Platform):
         return tuple(found)
 
     @cached_property
+    def earliest(self) -> tuple[int | None, ...]:
+        """The first slot in which each job can complete on the empty machines; None: in none."""
+        runs = zip(self.jobs, self.work, self.most, strict=True)
+        ends = (job.arrival - 1 - (-w // n) if n else self.horizon for job, w, n in runs)
+        return tuple(end if end < self.horizon else None for end in ends)
+
+    @cached_property
     def asked(self) -> tuple[list[Fraction], list[Fraction]]:
         """Amount x slots that the jobs ask for, of workers and of PS, each of shape (R,)."""
         return demand_totals(self.jobs, self.work, self.horizon, len(self.resources))

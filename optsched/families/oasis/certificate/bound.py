@@ -11,18 +11,18 @@ from fractions import Fraction
 import numpy as np
 
 from optsched.families.oasis.certificate.kernels import NONE, cheapest, slot_costs, useful_slots
-from optsched.families.oasis.certificate.limits import CELLS, Range, cells
+from optsched.families.oasis.certificate.limits import CELLS, Range, cells, richest_end
 from optsched.families.oasis.certificate.relaxed import best_payoff, least_costs
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import int64s
-from optsched.numbers.utility import Utility, compare, log_of, richest
+from optsched.numbers.utility import Utility, compare, log_of
 from optsched.proofs.grid import capacity_worth, charged, lowered
 from optsched.proofs.knapsack import best_load, rooms
 from optsched.proofs.slots import Limits
 
 LARGEST_UNIT_PRICE = 2**190  # of a unit of a resource: Python's integers hold it
-NEGLIGIBLE = Fraction(1, 2**29)  # of the greatest utility: what is less counts as never completed
+NEGLIGIBLE = Fraction(1, 2**29)  # of `richest_end`: what is less counts as never completed
 MEMORY = 100_000  # results that are kept for leaves to come
 
 
@@ -94,7 +94,7 @@ class LeafBounds:
         jobs = range(len(inst.jobs))
         self.ps_needed = [np.array(inst.ps_needed(i), np.int64) for i in jobs]
         self.cap = np.array([self._most(i) for i in jobs], np.int64)
-        self.richest = richest(job.utility for job in inst.jobs)
+        self.richest = richest_end(inst)
         units = Range.of(inst, grid_bits, self.richest)
         self.grid, self.shift, self.dearest = units.grid, units.shift, units.dearest
         self._unit = Fraction(2) ** self.grid
@@ -108,16 +108,19 @@ class LeafBounds:
         """Return the last slot in which each job is worth completing, and what later ones earn.
 
         A schedule that loses the jobs that complete later loses at most that, so it is enough to
-        bound schedules without them. Utilities never increase. What a job loses is rounded up to
-        the grid: a sum of ten thousand fractions has a million digits.
+        bound schedules without them. Utilities never increase, and no job completes before its
+        earliest slot. What a job loses is rounded up to the grid: a sum of ten thousand fractions
+        has a million digits.
         """
         jobs, least = self.inst.jobs, NEGLIGIBLE * self.richest
         last, late = np.full(len(jobs), -1, np.int64), 0
         one = -self.grid * math.log(2)  # the logarithm of a unit of the grid
-        for i, job in enumerate(jobs):
-            delays = range(self.inst.horizon - job.arrival)
-            useful = _first_below(job.utility, delays, least)
-            if useful:
+        for i, (job, end) in enumerate(zip(jobs, self.inst.earliest, strict=True)):
+            if end is None:
+                continue
+            delays, first = range(self.inst.horizon - job.arrival), end - job.arrival
+            useful = max(first, _first_below(job.utility, delays, least))
+            if useful > first:
                 last[i] = job.arrival + useful - 1
             if useful < len(delays):
                 little = job.utility(useful) > 0 and compare(job.utility, useful, one) < 0
@@ -130,7 +133,12 @@ class LeafBounds:
         return min(int(self.sides[0].total[i]), servers)
 
     def _worth(self, i: int, delay: int) -> int:
-        """Return the utility of completing job ``i`` with a delay, rounded up."""
+        """Return the utility of completing job ``i`` with a delay that is possible, rounded up.
+
+        With a shorter delay, it is that of the shortest: no job completes before.
+        """
+        end = self.inst.earliest[i]
+        delay = delay if end is None else max(delay, end - self.inst.jobs[i].arrival)
         if (i, delay) not in self._worths:
             _make_room(self._worths)
             self._worths[i, delay] = math.ceil(self.inst.jobs[i].utility.upper(delay) * self._unit)
@@ -168,11 +176,9 @@ class LeafBounds:
     def unpriced(self) -> Fraction:
         """Return the bound where all prices are 0 and nothing is restricted, without kernels."""
         total = 0
-        for i, job in enumerate(self.inst.jobs):
-            if self.cap[i] > 0:
-                delay = -(-self.inst.work[i] // int(self.cap[i])) - 1
-                if job.arrival + delay <= self.last[i]:
-                    total += self._worth(i, delay)
+        for i, (job, end) in enumerate(zip(self.inst.jobs, self.inst.earliest, strict=True)):
+            if end is not None and end <= self.last[i]:
+                total += self._worth(i, end - job.arrival)
         return total / self._unit + self.late
 
     def relaxed(self, prices: CapacityPriced) -> int:

@@ -15,6 +15,7 @@ from typing import Self
 from optsched.families.oasis.certificate.kernels import NONE
 from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.magnitudes import Magnitude
+from optsched.numbers.utility import richest
 from optsched.proofs.grid import ceil_log2
 from optsched.proofs.knapsack import SCALE
 
@@ -39,8 +40,8 @@ class Range:
     dearest: int
 
     @classmethod
-    def of(cls, inst: OasisInstance, grid_bits: int, richest: Fraction) -> Self:
-        """Choose the grid for prices in utility times 2**-grid_bits; ``richest`` is the best job's.
+    def of(cls, inst: OasisInstance, grid_bits: int, most_earned: Fraction) -> Self:
+        """Choose the grid for prices in utility times 2**-grid_bits; see `richest_end`.
 
         Raises
         ------
@@ -66,10 +67,16 @@ class Range:
         counts.total(len(inst.resources)).fits()
         # no utility is more than half of what the dearest worker costs
         room = NONE.bit_length() - 4 - (max(slots.most, jobs) * most.most).bit_length()
-        grid = min(grid_bits, room - ceil_log2(richest))
-        worth = Magnitude("utility", math.ceil(richest * Fraction(2) ** grid))
+        grid = min(grid_bits, room - ceil_log2(most_earned))
+        worth = Magnitude("utility", math.ceil(most_earned * Fraction(2) ** grid))
         (worth + rent).fits()
         return cls(grid, grid_bits - grid, dearest)
+
+
+def richest_end(inst: OasisInstance) -> Fraction:
+    """Return the most that a job can earn: when it completes as early as can be."""
+    ends = zip(inst.jobs, inst.earliest, strict=True)
+    return richest((job.utility, end - job.arrival) for job, end in ends if end is not None)
 
 
 def cells(what: str, *shape: int) -> None:

@@ -20,14 +20,13 @@ from optsched.families.oasis.certificate.format import (
     WorkersSplit,
     to_fine_grid,
 )
-from optsched.families.oasis.certificate.limits import Range
+from optsched.families.oasis.certificate.limits import Range, richest_end
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.tree.completions import Part
 from optsched.families.oasis.optimum.tree.nodes import Machine
 from optsched.numbers.arrays import Floats
-from optsched.numbers.utility import richest
 from optsched.proofs.grid import to_grid
 
 SLOT_BITS = 40  # the grid of prices per worker, at the finest
@@ -62,7 +61,7 @@ def certify_slots(inst: OasisInstance, prices: tuple[Floats, Floats]) -> OasisCe
 
 def _slot_bits(inst: OasisInstance, dearest: float) -> int:
     """Return a grid on which the checker counts such prices as they are."""
-    most = Range.of(inst, SLOT_BITS, richest(job.utility for job in inst.jobs)).dearest
+    most = Range.of(inst, SLOT_BITS, richest_end(inst)).dearest
     return min(SLOT_BITS, math.frexp(most)[1] - 1 - math.frexp(max(dearest, 2.0**-60))[1])
 
 

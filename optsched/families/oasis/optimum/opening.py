@@ -7,14 +7,13 @@ from functools import partial
 
 from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.certificate.format import FINEST_GRID, OasisCertificate
-from optsched.families.oasis.facts import fastest
+from optsched.families.oasis.certificate.limits import richest_end
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.verify import verify
-from optsched.numbers.utility import richest
 from optsched.proofs.grid import ceil_log2, float_above
 from optsched.scheduling import units
 
-BITS = 40  # of the grid, below the greatest utility
+BITS = 40  # of the grid, below the most that a job can earn
 
 
 def opening(inst: OasisInstance) -> tuple[float, Callable[[], OasisCertificate]]:
@@ -22,8 +21,7 @@ def opening(inst: OasisInstance) -> tuple[float, Callable[[], OasisCertificate]]
 
     Without compiled kernels: it is there at once.
     """
-    most = richest(job.utility for job in inst.jobs)
-    bits = min(FINEST_GRID, BITS - ceil_log2(most))  # no float is smaller
+    bits = min(FINEST_GRID, BITS - ceil_log2(richest_end(inst)))  # no float is smaller
     bound = LeafBounds(inst, bits).unpriced()
     return float_above(bound), partial(OasisCertificate.root, inst, None, bits)
 
@@ -42,9 +40,9 @@ def trim(inst: OasisInstance, schedule: OasisSchedule) -> OasisSchedule:
 
 def _earned(inst: OasisInstance) -> Iterator[float]:
     """Yield what the jobs that can complete earn on the empty machines."""
-    for job, slots in zip(inst.jobs, fastest(inst), strict=True):
-        if slots is not None and job.arrival + slots <= inst.horizon:
-            yield job.utility(slots - 1)
+    for job, end in zip(inst.jobs, inst.earliest, strict=True):
+        if end is not None:
+            yield job.utility(end - job.arrival)
 
 
 in_units = partial(units.in_units, earned=_earned)

@@ -47,7 +47,7 @@ class UnitBlocks(NodeBlocks):
         rows = 0
         for i, end in enumerate(self.inst.earliest):
             for t in range(self.inst.jobs[i].arrival, self.slots):
-                if end is None or arrays.utility[i, max(t, end)] <= NEGLIGIBLE * worth:
+                if end is None or arrays.utility[i, t] <= NEGLIGIBLE * worth:
                     continue
                 for c, s in ((c, s) for c in range(len(self.classes)) for s in SIDES):
                     if self.room[s * self.jobs + i, c]:

@@ -78,9 +78,7 @@ class UnitBlocks:
         least = NEGLIGIBLE * float(self.arrays.utility.max(initial=0.0))
         for i, job in enumerate(self.inst.jobs):
             if self._can_finish(i):
-                earliest = job.arrival - (-self.inst.work[i] // int(self.most[i])) - 1
-                ends = np.maximum(np.arange(job.arrival, self.slots), earliest)
-                useful[i, job.arrival :] = self.arrays.utility[i, ends] > least
+                useful[i, job.arrival :] = self.arrays.utility[i, job.arrival :] > least
         return useful
 
     def _hosts(self) -> list[Host]:

@@ -9,7 +9,8 @@ FAMILIES.oasis = (() => {
   function check(inst, cert) {
     const { jobs } = inst;
     const T = inst.horizon;
-    const best = jobs.map((job) => earned(job.utility, 0)).reduce((a, b) => (compare(a, b) < 0 ? b : a), frac(0));
+    const delays = jobs.map((job, i) => shortest(inst, i));
+    const best = jobs.map((job, i) => (delays[i] < T - job.arrival ? earned(job.utility, delays[i]) : frac(0))).reduce((a, b) => (compare(a, b) < 0 ? b : a), frac(0));
     const most = Math.max(1, ...jobs.map((job) => job.chunks));
     const places = big(Math.max(T, jobs.length, 1)) * big(most);
     const g = Math.min(cert.grid_bits, 59 - bits(places) - ceilLog2(best));
@@ -18,10 +19,11 @@ FAMILIES.oasis = (() => {
     const all = { inst, cert, g, dearest, far: cert.grid_bits - g, last: [], lost: 0n, sets: new Map(), loads: new Map(), limits: cert.limits };
     const small = { n: best.n, d: best.d << 29n };
     jobs.forEach((job, i) => {
+      const end = job.arrival + delays[i];
       let u = T - 1;
-      while (u >= job.arrival && compare(earned(job.utility, u - job.arrival), small) <= 0) u -= 1;
-      all.last.push(u);
-      if (u + 1 < T) all.lost += ceilShifted(earned(job.utility, u + 1 - job.arrival), g);
+      while (u >= end && compare(earned(job.utility, u - job.arrival), small) <= 0) u -= 1;
+      all.last.push(end <= u ? u : -1);
+      if (end < T && u + 1 < T) all.lost += ceilShifted(earned(job.utility, u + 1 - job.arrival), g);
     });
     cert.limits.forEach((one, k) => checkLimit(inst, one, `limit ${k}`));
     let found = null;
@@ -35,6 +37,12 @@ FAMILIES.oasis = (() => {
     const result = toFloat(found, 1);
     need(Number.isFinite(result), "the bound is beyond the largest float");
     return result;
+  }
+
+  // The delay with which a job completes on the empty machines at the earliest.
+  function shortest(inst, i) {
+    const { most } = tables(inst, i);
+    return most > 0 ? Math.ceil(inst.derived[i].work / most) - 1 : Infinity;
   }
 
   // What the splits above a leaf say of a job: completion, and numbers of workers per slot.
