@@ -77,16 +77,18 @@ class Program(UtilityProgram):
 
     def _job(self, i: int, numbers: list[Any]) -> None:
         """Say that a job that completes in a slot has its work done by then, no worker later."""
-        slots, work = self._slots(i), self.inst.work[i]
-        ends = {t: self.model.new_bool_var(f"v{i},{t}") for t in slots}
+        slots, work, first = self._slots(i), self.inst.work[i], self.inst.earliest[i]
+        possible = range(self.inst.horizon if first is None else first, self.inst.horizon)
+        ends = {t: self.model.new_bool_var(f"v{i},{t}") for t in possible}
         self.completes.update({(i, t): v for t, v in ends.items()})
         self.model.add_at_most_one(ends.values())
         for k, t in enumerate(slots):
-            self.model.add(sum(numbers[: k + 1]) >= work).only_enforce_if(ends[t])
-            ahead = sum(ends[u] for u in slots if u >= t)
+            if t in ends:
+                self.model.add(sum(numbers[: k + 1]) >= work).only_enforce_if(ends[t])
+            ahead = sum(v for u, v in ends.items() if u >= t)
             self.model.add(numbers[k] <= self.inst.jobs[i].chunks * ahead)
             # implied, and what makes the bound of the linear relaxation strong
-            self.model.add(sum(numbers[: k + 1]) >= work * sum(ends[u] for u in slots if u <= t))
+            self.model.add(sum(numbers[: k + 1]) >= work * sum(v for u, v in ends.items() if u <= t))
 
     def _capacity(
         self,
