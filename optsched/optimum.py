@@ -72,6 +72,11 @@ class Optimum(Frozen):
     shadow_prices: tuple[dict[str, Any], ...] = Field(
         default=(), description="what one more unit would be worth"
     )
+    defects: tuple[str, ...] = Field(
+        default=(),
+        description="faults of this package that the search met: certificates that failed; their "
+        "bounds do not count",
+    )
 
     @field_validator("schedule", mode="before")
     @classmethod
@@ -102,7 +107,8 @@ class Optimum(Frozen):
 
     def __str__(self) -> str:
         best = f"the best {self.scope} schedule: " if self.scope else ""
-        return f"{self.family}: {best}{self._found()}, after {self.seconds:.1f} s"
+        found = f"{self.family}: {best}{self._found()}, after {self.seconds:.1f} s"
+        return "; ".join([found, *(f"defect, please report: {what}" for what in self.defects)])
 
     def _found(self) -> str:
         """Say what is known, and how far it was checked."""
@@ -195,7 +201,8 @@ def solve(
     check : Level
         How far to go with the bound: ``claimed`` takes a solver's word; ``cross-checked`` also runs
         a method that shares no solver, where the method brings no certificate, and both must agree;
-        ``certified`` (default) re-evaluates the certificate in exact arithmetic.
+        ``certified`` (default) re-evaluates the certificate in exact arithmetic, as
+        ``cross-checked`` does where there is one.
     start : Schedule, Optimum or sequence
         What is known: schedules, and optima with their certificates. All is judged again; the
         search begins with the best schedule and the best bound, and looks for what is better.
@@ -205,7 +212,8 @@ def solve(
     Returns
     -------
     Optimum
-        Ctrl-C ends the search early and also returns what was found.
+        Ctrl-C ends the search early and also returns what was found. Where a certificate cannot be
+        made or is refused, the next best bound is returned, and ``defects`` says why.
 
     Raises
     ------
@@ -319,6 +327,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         seconds=progress.budget.elapsed(),
         effort=round(progress.budget.spent(), 3),
         history=tuple(progress.history),
+        defects=progress.defects,
         shadow_prices=tuple(family.shadow_prices(instance, certificate))
         if certificate is not None
         else (),
@@ -344,11 +353,10 @@ class _Sides:
     @classmethod
     def of(cls, progress: Progress, level: Level) -> _Sides:
         family, instance, value = progress.family, progress.instance, progress.value
-        certificate = None if progress.certificate is None else progress.certificate()
-        certified = None
+        certificate, certified = progress.proof(check=level is not Level.CLAIMED)
         claims = list(progress.claimed)
-        if certificate is not None and level is Level.CERTIFIED:
-            certified = within(family, instance, value, progress.check(certificate))
+        if certified is not None:
+            certified = within(family, instance, value, certified)
         elif progress.bound is not None:
             claims.append((Implementation.PRICES, progress.bound))
         bound, reached = best_claim(family, instance, value, claims)

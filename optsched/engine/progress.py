@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial, wraps
+from inspect import unwrap
+from typing import TypeAlias
 
 from optsched.engine.budget import Budget, Limits, Span
 from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
 from optsched.process import effort, interrupts
 
 CLOSED = 1e-6  # a gap up to this is closed
+
+
+def _itself(certificate: Frozen) -> Frozen:
+    return certificate
 
 
 class Point(Frozen):
@@ -53,11 +59,26 @@ def improves(
     return then is not None and now is not None and then < now
 
 
+Maker: TypeAlias = Callable[[], Frozen]
+"""Makes the certificate of a bound."""
+
+
+def origin(maker: Maker) -> str:
+    """Return the code that makes a certificate: where it errs once, it may err again."""
+    inner = unwrap(maker)
+    code = inner.func if isinstance(inner, partial) else inner
+    return f"{code.__module__}.{code.__qualname__}"
+
+
 class Progress:
     """Keeps the best of both sides while a method runs; says when to stop.
 
     A method reports schedules and bounds as it finds them, so that a limit, a gap or Ctrl-C leaves
     the best so far. An incumbent counts only once the judge has accepted it.
+
+    Of bounds, the best one of every origin is kept. If its certificate cannot be made, or the
+    checker refuses it, that is a defect of this package: it is noted in ``defects``, and the best
+    bound of the other origins takes its place.
 
     Seconds are those of the clock or, where effort is limited, those that the work so far stands
     for: a method that asks `seconds`, `left` and `span`, and hands `limits` to solvers, repeats
@@ -83,11 +104,13 @@ class Progress:
         self.value: float | None = None
         self.bound: float | None = None
         self.schedule: Schedule | None = None
-        self.certificate: Callable[[], Frozen] | None = None
+        self.certificate: Maker | None = None
+        self.defects: tuple[str, ...] = ()
         self.claimed: list[tuple[Implementation, float]] = []
         self.history: list[Point] = []
         self.infeasible = False
         self._ended = False
+        self._bounds: dict[str, tuple[float, Maker, Frozen | None]] = {}  # by origin
         self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
         self._checked: tuple[Frozen, float] | None = None  # the last one, and what it proves
 
@@ -149,22 +172,72 @@ class Progress:
         ahead = self.sign * (value - self.value)
         return ahead <= 0 and not alike(self.family, self.instance, value, self.value)
 
-    def proved(self, bound: float, certificate: Callable[[], Frozen]) -> None:
+    def proved(self, bound: float, certificate: Maker) -> None:
         """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
         ahead = math.inf if self.bound is None else self.sign * (self.bound - bound)
         if self.family.distance is None:
             if ahead > 0:
-                self.bound, self.certificate = bound, certificate
+                self._keep(bound, certificate, None)
                 self.tightened = self.seconds()
-                self._record()
             return
         if ahead <= 0 and not alike(self.family, self.instance, bound, self.bound or 0.0):
             return
-        proof, now = certificate(), self.gap()
+        try:
+            proof = certificate()
+        except Exception as err:
+            self._note(bound, err)
+            return
+        now = self.gap()
         then = self.family.gap(self.instance, self.value, bound, self.schedule, proof)
         if ahead > 0 or (now is not None and then is not None and then <= now):
-            self.bound, self.certificate, self._proof = bound, certificate, proof
-            self._record()
+            self._keep(bound, certificate, proof)
+
+    def _keep(self, bound: float, certificate: Maker, proof: Frozen | None) -> None:
+        self._bounds = {**self._bounds, origin(certificate): (bound, certificate, proof)}
+        self.bound, self.certificate, self._proof = bound, certificate, proof
+        self._record()
+
+    def prove(self, certificate: Frozen) -> None:
+        """Check a certificate, and keep it with the bound that it proves."""
+        try:
+            bound = self.check(certificate)
+        except Exception as err:
+            self._note(None, err)
+        else:
+            self.proved(bound, partial(_itself, certificate))
+
+    def proof(self, *, check: bool) -> tuple[Frozen | None, float | None]:
+        """Return the certificate of the best bound, and, if it is to be checked, what it proves.
+
+        Where that fails, the next best bound takes its place.
+        """
+        while self.certificate is not None:
+            try:
+                made = self.certificate()
+                return made, self.check(made) if check else None
+            except Exception as err:
+                self._note(self.bound, err)
+                self._drop(origin(self.certificate))
+        return None, None
+
+    def _note(self, bound: float | None, err: Exception) -> None:
+        """Take down a defect."""
+        of = "" if bound is None else f" of the bound {bound:.9g}"
+        why = " ".join(str(err).split()) or "no message"
+        self.defects += (f"the certificate{of} failed: {type(err).__name__}: {why}",)
+
+    def _drop(self, source: str) -> None:
+        """Go back to the best bound of another origin; the history is that of bounds that hold."""
+        self._bounds = {name: b for name, b in self._bounds.items() if name != source}
+        best = min(self._bounds.values(), key=lambda b: self.sign * b[0], default=None)
+        self.bound, self.certificate, self._proof = best or (None, None, None)
+        least = self.sign * math.inf if self.bound is None else self.bound
+        self.history = [
+            point
+            if point.bound is None or self.sign * (least - point.bound) <= 0
+            else point.model_copy(update={"bound": None})
+            for point in self.history
+        ]
 
     def check(self, certificate: Frozen) -> float:
         """Return what a certificate proves: the checker's answer, if it was not just asked.
@@ -184,17 +257,10 @@ class Progress:
         return self._checked
 
     def confirm(self) -> None:
-        """Make and check the certificate now: so it is at hand where the end must be quick.
-
-        Raises
-        ------
-        ValueError
-            The checker refuses it.
-        """
-        if self.certificate is not None:
-            made = self.certificate()
-            self.check(made)
-            self.certificate = lambda: made
+        """Make and check the certificate now: so it is at hand where the end must be quick."""
+        made, _ = self.proof(check=True)
+        if made is not None and self.certificate is not None:
+            self.certificate = wraps(self.certificate)(partial(_itself, made))
             self.tick()
 
     def claim(self, solver: Implementation, bound: float) -> None:

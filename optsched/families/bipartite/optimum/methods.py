@@ -129,7 +129,7 @@ class _PerSlot:
             prices[prices >= (len(known) + 1) // 2] = 0
             known = known[: (len(known) + 1) // 2]
             made = self._certificate(prices, progress.digest)
-        progress.proved(progress.check(made), lambda: made)
+        progress.prove(made)
         progress.incumbent(np.inf, self._schedule(decisions))  # the judge says what it is worth
 
     def _long(self, made: BipartiteCertificate) -> bool:
@@ -192,7 +192,7 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
         return
     prices = [(solved.share, solved.nu)]
     made = BipartiteCertificate.of(inst, "stationary", prices, (), digest=progress.digest)
-    progress.proved(progress.check(made), lambda: made)
+    progress.prove(made)
     progress.incumbent(np.inf, always(inst, solved.y))
 
 

@@ -41,6 +41,7 @@ from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.numbers.arrays import Floats
 from optsched.problem import InputError, Method, Schedule
 from optsched.scheduling.board import Plan
+from optsched.scheduling.units import original
 
 SMALL = 400  # job-slots up to which the branching tree pays
 PROGRAM = 5000  # job-slots times machines up to which a whole program is soon written down
@@ -213,7 +214,8 @@ class _Search:
         """Close the instance by the program over slots at the best prices, if it is tiny."""
         prices = np.zeros(self.capacity.shape) if self.prices is None else self.prices
         by_class = prices.reshape(self.capacity.shape).transpose(0, 2, 1)
-        slot_program(self.inst, self.progress, np.ascontiguousarray(by_class))
+        progress, exponent = original(self.progress)
+        slot_program(progress.instance, progress, np.ascontiguousarray(by_class), exponent)
 
     def by_cost(self) -> list[int]:
         """Return the jobs by what each earns per cost at the best prices; ties: by index."""

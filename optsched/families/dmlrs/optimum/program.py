@@ -52,7 +52,9 @@ class _StoppedError(Exception):
     """There is no time left for it."""
 
 
-def slot_program(inst: DmlrsInstance, progress: Progress, prices: Floats) -> None:
+def slot_program(
+    inst: DmlrsInstance, progress: Progress, prices: Floats, exponent: int = 0
+) -> None:
     """Close an instance by the program over slots, if it is small enough; report what is found.
 
     Parameters
@@ -61,21 +63,26 @@ def slot_program(inst: DmlrsInstance, progress: Progress, prices: Floats) -> Non
         Of the reading "job".
     progress : Progress
     prices : shape (T, C, R)
-        Of a unit of capacity.
+        Of a unit of capacity, in units of 2**exponent.
+    exponent : int
+        Of the unit in which the best job earns about 100. Values and certificate are those of the
+        instance as it is written.
     """
     try:
-        _Prover(inst, progress, prices).run()
+        _Prover(inst, progress, prices, exponent).run()
     except (TooLargeError, _StoppedError):
         return
 
 
 class _Prover:
-    def __init__(self, inst: DmlrsInstance, progress: Progress, prices: Floats) -> None:
+    def __init__(
+        self, inst: DmlrsInstance, progress: Progress, prices: Floats, exponent: int
+    ) -> None:
         self.inst, self.progress = inst, progress
         self.span = progress.span(SHARE * progress.left())
         largest = math.log2(max(1, int(inst.arrays.capacity.max(initial=1))))
-        self.bits = int(np.clip(largest + BITS - 6, BITS, BITS + 6))  # a unit may be tiny
-        self.prices = to_grid(prices, self.bits)
+        bits = int(np.clip(largest + BITS - 6, BITS, BITS + 6))  # a unit may be tiny
+        self.bits, self.prices = bits - exponent, to_grid(prices, bits)
         effort.spend(BUILT)
         self.program = SlotProgram(inst, self.bits, self.prices, self._ask)
         self.conflicts: list[Conflict] = []

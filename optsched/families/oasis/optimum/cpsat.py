@@ -88,7 +88,8 @@ class Program(UtilityProgram):
             ahead = sum(v for u, v in ends.items() if u >= t)
             self.model.add(numbers[k] <= self.inst.jobs[i].chunks * ahead)
             # implied, and what makes the bound of the linear relaxation strong
-            self.model.add(sum(numbers[: k + 1]) >= work * sum(v for u, v in ends.items() if u <= t))
+            done = sum(v for u, v in ends.items() if u <= t)
+            self.model.add(sum(numbers[: k + 1]) >= work * done)
 
     def _capacity(
         self,

@@ -29,6 +29,7 @@ const optimumKind = (family) =>
     effort: [orNull(number({ least: 0 })), null],
     history: [list(record({ seconds: number(), value: numberOrNull, bound: numberOrNull })), []],
     shadow_prices: [list(anyObject), []],
+    defects: [list(text), []],
   });
 const runKind = (family) =>
   record({
