@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from scipy.sparse import csc_array, triu
 
+from optsched.numbers.arrays import Floats
 from optsched.process.effort import HANDLED, INTERIOR_ITERATION, spend
 from optsched.solvers.common import Status
 
@@ -19,11 +21,15 @@ REDUCING = 20.0  # units in which CVXPY makes a small program one with cones
 
 @dataclass(frozen=True)
 class ConvexOutcome:
-    """What came out of :func:`solve_cvxpy`: an approximation, never a proof."""
+    """What came out of :func:`solve_cvxpy`: an approximation, never a proof.
+
+    No solution is better than ``value`` by more than ``error``: see :func:`dual_error`.
+    """
 
     status: Status
     value: float | None
     inaccurate: bool
+    error: float = math.inf
 
 
 SMALL_STEPS = {"min_terminate_step_length": 1e-8, "min_switch_step_length": 1e-6}
@@ -111,5 +117,20 @@ def _attempt(
     inaccurate = word.endswith("_inaccurate") or word == "user_limit"
     status = known.get(word.removesuffix("_inaccurate"), "unknown")
     value = problem.value if status in ("optimal", "feasible") else None
-    outcome = ConvexOutcome(status, None if value is None else float(value), inaccurate)
-    return outcome, found.iterations
+    if value is None:
+        return ConvexOutcome(status, None, inaccurate), found.iterations
+    error = math.inf if quadratic.nnz else dual_error(data, np.array(found.x), np.array(found.z))
+    return ConvexOutcome(status, float(value), inaccurate, error), found.iterations
+
+
+def dual_error(data: Mapping[str, Any], x: Floats, z: Floats) -> float:
+    """Return how far the optimum of a conic program may be below the value c x of a solution.
+
+    The program is min c x with s = b - A x in a cone. Let r = c + A' z, with z in the dual cone,
+    where an interior point keeps it. Then any solution y costs c y = r y - b z + z (b - A y), at
+    least r y - b z: so much may be missing, where no number of y is further from that of x than
+    1 + abs(x). That holds in programs whose variables are shares, or of the size of their optimum.
+    """
+    rest = data["c"] + data["A"].T @ z
+    reach = np.abs(rest) @ (1.0 + np.abs(x))
+    return float(max(0.0, data["c"] @ x + data["b"] @ z - rest @ x + reach))

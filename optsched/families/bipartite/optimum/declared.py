@@ -13,12 +13,11 @@ from optsched.families.bipartite.optimum.opening import most_gains
 from optsched.families.bipartite.policies.projection import project
 from optsched.models.bipartite import bipartite_program, channels_with_jobs
 from optsched.numbers.arrays import Floats
+from optsched.numbers.resources import EPS
 from optsched.solvers import solve_cvxpy
 
 RESOLVED = 1e-3  # 1 + y (alpha + y) must differ by so much over all y that are allowed, and the
 # overhead must leave so much of the gains: else the solver's tolerance is too large
-
-ERROR = 2e-8  # of all gains, by which an answer may be off: 5e-9 is the most that was seen
 
 
 class Conic(NamedTuple):
@@ -26,7 +25,7 @@ class Conic(NamedTuple):
 
     y: Floats  # (N,), made feasible by projection
     value: float  # what the solver says of the optimum
-    error: float  # by how much it may be off, as experience has it
+    error: float  # by how much more may be admitted
     trusted: bool  # the solver is content, and the numbers are such that it can be right
 
 
@@ -60,4 +59,6 @@ def conic_optimum(
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[a.row]
     seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
     trusted = seen and not outcome.inaccurate
-    return Conic(y, outcome.value * scale, ERROR * scale, trusted)
+    # whoever takes more of everything, by the judge's tolerance, gains no more than in proportion
+    error = outcome.error + EPS * abs(outcome.value)
+    return Conic(y, outcome.value * scale, error * scale, trusted)

@@ -24,6 +24,7 @@ from optsched.numbers.kernels import kernel
 
 TIE = 1e-9  # how far below the largest overhead a resource still counts as dominant
 ROUNDING = 2e-16
+CLOSE = 1e-10  # relative distance of a sum from its capacity, beyond which rho has too few digits
 SUMS = {"reassoc", "nsz"}  # sums may be taken in any order, several numbers at once
 LONG = 3  # numbers in a row up to which there is a formula
 
@@ -85,15 +86,61 @@ def balance(
     rho = 0.0
     if total > capacity:
         rho = multiplier(z, first, last, upper, capacity, guess)
+        if abs(taken(z, first, last, upper, rho) - capacity) > CLOSE * capacity:
+            return bracket(z, first, last, upper, capacity)
     for i in range(first, last):
         z[i] = min(max(z[i] - rho, 0.0), upper[i])
     return rho
+
+
+@kernel(error_model="numpy", fastmath=SUMS)
+def taken(z: Floats, first: int, last: int, upper: Floats, rho: float) -> float:
+    """Return sum clip(z - rho, 0, upper); arguments as in `balance`."""
+    total = 0.0
+    for i in range(first, last):
+        total += min(max(z[i] - rho, 0.0), upper[i])
+    return total
+
+
+@kernel(error_model="numpy")
+def bracket(z: Floats, first: int, last: int, upper: Floats, capacity: float) -> float:
+    """Do as `balance` where z is so large beside the capacity that rho has too few digits.
+
+    Two neighbours among the floats bracket rho; the solution is between theirs.
+    """
+    low, high = 0.0, 0.0
+    for i in range(first, last):
+        high = max(high, z[i])
+    middle = 0.5 * high
+    while low < middle < high:
+        if taken(z, first, last, upper, middle) > capacity:
+            low = middle
+        else:
+            high = middle
+        middle = low + 0.5 * (high - low)
+    at_low = taken(z, first, last, upper, low)
+    at_high = taken(z, first, last, upper, high)
+    part = (at_low - capacity) / (at_low - at_high)
+    total = 0.0
+    for i in range(first, last):
+        z[i] = between(clip(z[i] - low, upper[i]), clip(z[i] - high, upper[i]), part)
+        total += z[i]
+    if total > capacity:  # by rounding
+        for i in range(first, last):
+            z[i] *= capacity / total
+    return low
 
 
 @kernel(inline="always")
 def clip(x: float, upper: float) -> float:
     """Return x, or the nearer end of [0, upper]."""
     return min(max(x, 0.0), upper)
+
+
+@kernel(inline="always")
+def between(x: float, y: float, part: float) -> float:
+    """Return the point on the way from x to y, after this part of it."""
+    return (1.0 - part) * x + part * y
 
 
 @kernel(inline="always")
@@ -126,6 +173,14 @@ def triple(
                     high, at_high = bend, total
         rho = low + (at_low - capacity) * ((high - low) / (at_low - at_high))
         x, y, z = clip(u - rho, a), clip(v - rho, b), clip(w - rho, c)
+        if abs(x + y + z - capacity) > CLOSE * capacity:  # rho has too few digits
+            part = (at_low - capacity) / (at_low - at_high)
+            x = between(clip(u - low, a), clip(u - high, a), part)
+            y = between(clip(v - low, b), clip(v - high, b), part)
+            z = between(clip(w - low, c), clip(w - high, c), part)
+            total = x + y + z
+            if total > capacity:  # by rounding
+                x, y, z = x * (capacity / total), y * (capacity / total), z * (capacity / total)
     return x, y, z
 
 
