@@ -24,6 +24,7 @@ from optsched.solvers import (
 Entries = list[tuple[int, int, int]]
 Program = TypeVar("Program")
 WRITING = 0.06  # units of effort to write a variable down, with its share of the rows
+UNSEEN = 2e-9  # of the largest coefficient: HiGHS, with absolute tolerances, looks at no less
 POLL = 0.1  # seconds between two looks at the clock
 READING = 0.2  # of the time that a program took, a solver takes to read it: nothing stops that
 
@@ -47,6 +48,7 @@ def solve_compact(
     threads, seed : int
         Of the solver.
     """
+    unseen = UNSEEN * float(abs(program.cost).max(initial=0.0))
 
     def report(_objective: float) -> None:
         progress.offer(read())  # the solver's tolerance is wider than that of the judge
@@ -57,7 +59,7 @@ def solve_compact(
         if outcome.status == "infeasible":
             progress.infeasible = True
         elif outcome.bound is not None:
-            progress.claim(Implementation.HIGHS, outcome.bound)
+            progress.claim(Implementation.HIGHS, outcome.bound + progress.sign * unseen)
 
     try:
         found = solve_written(

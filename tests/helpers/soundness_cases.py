@@ -2,7 +2,8 @@
 
 An instance is drawn, and its optimum is found by trying everything or by linear programs, at
 ordinary magnitudes. Then one of its units is made larger or smaller: the answer is known, and it
-must be found again.
+must be found again. On the axis "one job", one job alone earns more or less, and may be odd: it
+fits on no machine, never ends, or demands nothing.
 """
 
 from __future__ import annotations
@@ -21,14 +22,13 @@ import oasis_brute
 
 from optsched.problem import Instance
 
-SCALES = (1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e9)
+SCALES = (1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12)
 NARROW = (1e-6, 1e-3, 1e3, 1e6)  # amounts have nine decimals, and are below 1e9
 AXES: Mapping[str, Mapping[str, tuple[float, ...]]] = {
-    "oasis": {"utilities": SCALES, "amounts": NARROW, "times": SCALES},
-    "dmlrs": {"utilities": SCALES, "amounts": NARROW, "times": SCALES},
-    "completion": {"weights": SCALES, "amounts": NARROW, "times": SCALES},
-    # parameters of utilities are between 0.001 and 1000, overheads between 0 and 1
-    "bipartite": {"utilities": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0), "amounts": NARROW},
+    "oasis": {"utilities": SCALES, "one job": SCALES, "amounts": NARROW, "times": SCALES},
+    "dmlrs": {"utilities": SCALES, "one job": SCALES, "amounts": NARROW, "times": SCALES},
+    "completion": {"weights": SCALES, "one job": SCALES, "amounts": NARROW, "times": SCALES},
+    "bipartite": {"utilities": (*SCALES[:4], 1.0, 100.0, *SCALES[4:]), "amounts": SCALES},
     "bot": {"weights": SCALES, "rates": SCALES, "sizes": SCALES},
 }
 MAIN = {family: next(iter(axes)) for family, axes in AXES.items()}
@@ -133,18 +133,48 @@ FIELDS = {
 
 def _oasis(axis: str, scale: float, seed: int) -> Case:
     drawn = oasis_brute.random_instance(seed)
+    if axis == "one job":
+        odd = _one_job(drawn, scale, seed)
+        return Case(odd, Truth("max", *[oasis_brute.optimum(odd)] * 2), {})
     best = oasis_brute.optimum(drawn) * (scale if axis == "utilities" else 1.0)
     return Case(scaled(drawn, FIELDS[axis], scale), Truth("max", best, best), {})
 
 
+ODD: tuple[Mapping[str, Any], ...] = (
+    {},
+    {"worker_demand": 1e3},
+    {"epochs": 1000},
+    {"worker_demand": 0.0, "ps_demand": 0.0},
+)
+"""What one job is, in turn; of `completion`, where no job has a demand of its own, as far as it
+has these fields."""
+
+
+def _one_job(drawn: Any, scale: float, seed: int) -> Any:
+    """Return an instance whose first job earns, or weighs, ``scale`` times as much, and is odd."""
+    content = drawn.model_dump(mode="json")
+    first = content["jobs"][0]
+    _multiply(first, {"scale", "value", "values", "weight"}, scale)
+    for name, value in ODD[(seed + seed // 4) % len(ODD)].items():
+        if name in first:
+            first[name] = [value] * len(first[name]) if isinstance(first[name], list) else value
+    return type(drawn).model_validate(content)
+
+
 def _dmlrs(axis: str, scale: float, seed: int) -> Case:
     drawn = dmlrs_brute.tiny(seed, "link" if seed % 4 == 0 else "job")
+    if axis == "one job":
+        odd = _one_job(drawn, scale, seed)
+        return Case(odd, Truth("max", *[dmlrs_brute.optimum(odd)] * 2), {})
     best = dmlrs_brute.optimum(drawn) * (scale if axis == "utilities" else 1.0)
     return Case(scaled(drawn, FIELDS[axis], scale), Truth("max", best, best), {})
 
 
 def _completion(axis: str, scale: float, seed: int) -> Case:
     drawn = completion_brute.tiny(seed)
+    if axis == "one job":
+        odd = _one_job(drawn, scale, seed)
+        return Case(odd, Truth("min", *[completion_brute.optimum(odd)] * 2), {})
     best = completion_brute.optimum(drawn)
     if best is not None:
         best *= scale if axis == "weights" else 1.0
@@ -152,15 +182,27 @@ def _completion(axis: str, scale: float, seed: int) -> Case:
 
 
 def _bipartite(axis: str, scale: float, seed: int) -> Case:
-    if axis == "amounts":
-        inst = scaled(bipartite_planes.tiny(seed, ("linear",)), FIELDS[axis], scale)
-        return _enclosed(inst, inst, 1.0)
+    if axis == "amounts":  # one of three has a machine without anything, for all of its ports
+        drawn = bipartite_planes.tiny(seed, ("linear",))
+        if seed % 3 == 0:
+            drawn = _emptied(drawn)
+        return _enclosed(drawn, scaled(drawn, FIELDS[axis], scale), scale)
     if scale == 1.0:
         drawn = bipartite_planes.tiny(seed)
     else:  # reciprocal utilities are no multiples of each other
         kinds = ("linear", "log", "poly")
         drawn = bipartite_planes.tiny(2 * seed + (scale > 1), kinds)
+    if scale > 100:  # an overhead is at most 1
+        drawn = scaled(drawn, "overhead", 0.0)
     return _enclosed(drawn, scaled(drawn, "alpha overhead", scale), scale)
+
+
+def _emptied(drawn: Any) -> Any:
+    """Return the instance whose first machine has nothing."""
+    machines = list(drawn.machines)
+    nothing = tuple(0.0 for _ in drawn.resources)
+    machines[0] = machines[0].model_copy(update={"capacity": nothing})
+    return drawn.model_copy(update={"machines": tuple(machines)})
 
 
 def _enclosed(drawn: Any, inst: Any, scale: float) -> Case:

@@ -206,10 +206,8 @@ class DmlrsInstance(TrainingInstance, Platform):
         """A slot before which no job completes; None: it never can."""
         found: list[int | None] = []
         for i, (job, needs) in enumerate(zip(self.jobs, self.needs, strict=True)):
-            if self.locality == "job":
-                work = self.paces[i].work
-            else:  # as many workers as there is room for, all beside their PS
-                work = needs.inner * _rooms(self, job, job.worker_demand)
+            linked = self.locality == "link"
+            work = linked_work(self, job, needs) if linked else self.paces[i].work
             slot = job.arrival - (-needs.work // work) - 1 if work else self.horizon
             found.append(slot if slot < self.horizon else None)
         return tuple(found)
@@ -376,6 +374,33 @@ def crews(platform: Platform, job: DmlrsJob, needs: Needs) -> tuple[Crew, Crew]:
         if m != IMPOSSIBLE and m <= servers:
             return inner, Crew(n, m)
     return inner, outer
+
+
+def linked_work(platform: Platform, job: DmlrsJob, needs: Needs) -> int:
+    """Return the most work of a slot on the empty machines, reading "link"; 0: no worker runs.
+
+    All PS sit on one machine, as in `linked_table`.
+    """
+    near, far = (
+        exact(b) / exact(job.ps_bandwidth) for b in (job.inner_bandwidth, job.outer_bandwidth)
+    )
+    one = math.lcm(near.denominator, far.denominator)
+    a, b = int(near * one), int(far * one)
+    alone = [room(c.capacity, job.worker_demand, job.chunks) for c in platform.machines]
+    every = sum(c.count * n for c, n in zip(platform.machines, alone, strict=True))
+    best = 0
+    for c, most in zip(platform.machines, alone, strict=True):
+        for beside in range(most, -1, -1):
+            servers = usable_ps(c.capacity, job, beside, job.chunks)
+            for elsewhere in range(min(job.chunks - beside, every - most), -1, -1):
+                work = beside * needs.inner + elsewhere * needs.outer
+                if work <= best:
+                    break
+                needed = max(1, ceil_ratio(beside * a + elsewhere * b, one))
+                if needed <= min(servers, beside + elsewhere):
+                    best = work
+                    break
+    return best
 
 
 def _rooms(platform: Platform, job: DmlrsJob, demand: tuple[float, ...]) -> int:

@@ -141,8 +141,21 @@ const dmlrsData = (() => {
     const consider = (n, each) => {
       if (n > 0) slots = Math.min(slots, least(total, each * big(n)));
     };
-    if (inst.isLinked) consider(held(inst.demand[i][0]), inner);
-    else {
+    if (inst.isLinked) {
+      const alone = classes.map((c) => roomOf(c.units, inst.demand[i][0], job.chunks));
+      const every = sum(classes.map((c, k) => c.count * alone[k]));
+      classes.forEach((c, k) => {
+        for (let a = alone[k]; a >= 0; a -= 1) {
+          for (let b = Math.min(job.chunks - a, every - alone[k]); b >= 0 && a + b > 0; b -= 1) {
+            const m = own.linked(a, b);
+            if (m >= 0 && fits(own, c, a, m)) {
+              consider(1, big(a) * inner + big(b) * outer);
+              break;
+            }
+          }
+        }
+      });
+    } else {
       let n = job.chunks;
       while (n > 0 && !(own.near[n] >= 0 && classes.some((c) => fits(own, c, n, own.near[n])))) n -= 1;
       consider(n, inner);
