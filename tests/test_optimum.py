@@ -15,7 +15,7 @@ from optsched import InputError, Optimum, Run, simulate, solve
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate.format import OasisCertificate
-from optsched.families.oasis.instance import OasisSchedule
+from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.optimum import settle
 from optsched.problem import Implementation, Level, Status
 
@@ -377,3 +377,13 @@ def test_cross_check_runs_a_second_solver():
     assert found.status is Status.CLAIMED
     assert found.value == pytest.approx(reference["optimum"])
     assert solve(inst, method="compact", time_limit=LONG).bound_level is Level.CLAIMED
+
+
+@pytest.mark.parametrize("method", ["auto", "compact"])
+def test_cross_check_evaluates_the_certificate_that_there_is(method):
+    """Without a job that can run, all is known at once, and no second solver has to run."""
+    content = random_instance(0).model_dump()
+    content["jobs"] = [job | {"epochs": 1000} for job in content["jobs"]]
+    found = solve(OasisInstance.model_validate(content), method=method, check="cross-checked")
+    assert (found.value, found.bound) == (0, 0)
+    assert (found.status, found.bound_level) == (Status.OPTIMAL, Level.CERTIFIED)

@@ -119,12 +119,17 @@ def _attempt(
     value = problem.value if status in ("optimal", "feasible") else None
     if value is None:
         return ConvexOutcome(status, None, inaccurate), found.iterations
-    error = math.inf if quadratic.nnz else dual_error(data, np.array(found.x), np.array(found.z))
+    error = math.inf
+    if not quadratic.nnz:
+        # the value is that of the variables, which differs from what the cones say
+        said = chain.invert(found, inverse).opt_val - value
+        better = said if problem.objective.NAME == "maximize" else -said
+        error = max(0.0, better + dual_error(data, np.array(found.x), np.array(found.z)))
     return ConvexOutcome(status, float(value), inaccurate, error), found.iterations
 
 
 def dual_error(data: Mapping[str, Any], x: Floats, z: Floats) -> float:
-    """Return how far the optimum of a conic program may be below the value c x of a solution.
+    """Return how far the optimum of a conic program may be below c x; below 0: it is above.
 
     The program is min c x with s = b - A x in a cone. Let r = c + A' z, with z in the dual cone,
     where an interior point keeps it. Then any solution y costs c y = r y - b z + z (b - A y), at
@@ -133,4 +138,4 @@ def dual_error(data: Mapping[str, Any], x: Floats, z: Floats) -> float:
     """
     rest = data["c"] + data["A"].T @ z
     reach = np.abs(rest) @ (1.0 + np.abs(x))
-    return float(max(0.0, data["c"] @ x + data["b"] @ z - rest @ x + reach))
+    return float(data["c"] @ x + data["b"] @ z - rest @ x + reach)

@@ -7,9 +7,11 @@ import json
 import pytest
 from damages import NAMES, damaged
 from second_checker import NODE, RESULTS, answers, differences, solved
+from soundness_cases import case
 from sweeps import sweep
 
-from optsched.results.result import recheck
+from optsched.optimum import solve
+from optsched.results.result import recheck, save_result
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +75,15 @@ def test_what_only_one_of_them_used_to_refuse(results, edit, tmp_path):
     found = answers([path], tmp_path)
     assert not any(part["accepted"] for part in found[str(path)])
     assert differences([path], found) == []
+
+
+@pytest.mark.parametrize("family", ["oasis", "dmlrs"])
+def test_beside_jobs_that_never_run_and_are_worth_far_more(family, tmp_path):
+    files = []
+    for seed in range(12):
+        for scale in (1e-9, 1e12):
+            here = case(family, "one job", scale, seed).instance
+            for method in ("auto", "colgen"):
+                files.append(tmp_path / f"{seed}-{scale:g}-{method}.json")
+                save_result(files[-1], here, solve(here, method=method, time_limit=LONG))
+    assert differences(files, answers(files, tmp_path)) == []

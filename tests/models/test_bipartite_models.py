@@ -3,6 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from bipartite_planes import tiny
+from soundness_cases import FIELDS, scaled
 from sweeps import sweep
 
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
@@ -73,3 +75,16 @@ def test_interior_point_agrees_on_mixed_instances_with_copies():
         inst = generate("counts", seed=seed)
         solved = Solver(inst).solve(inst.counts, 1e-8)
         assert conic_optimum(inst, inst.counts).value == pytest.approx(solved.value, rel=AGREED)
+
+
+@pytest.mark.parametrize("first", sweep(range(0, 2000, 200), 2))
+def test_no_decision_is_better_than_what_the_conic_solver_allows_for(first):
+    """In units of amounts from 1e-3 to 1e3, where it was seen to be off by 1e-6."""
+    for seed in range(first, first + 200):
+        drawn = tiny(seed) if seed % 3 else generate("small", seed=seed, ports=3, machines=4)
+        unit = 10.0 ** np.random.default_rng(seed).integers(-3, 4)
+        inst = scaled(drawn, FIELDS["amounts"], float(unit))
+        found = conic_optimum(inst, inst.counts)
+        if found is not None and found.trusted:
+            best = Solver(inst).solve(inst.counts, 1e-12).value
+            assert found.value + found.error >= best * (1 - 1e-12)

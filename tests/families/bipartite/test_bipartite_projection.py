@@ -105,3 +105,21 @@ def test_a_wrong_projection_is_noticed():
     assert violation(z, a, 6.0, right) <= 1
     for wrong in ([3 + 1e-9, 2, 1, 0], [3 + 1e-9, 2 - 1e-9, 1, 0], [2.0, 2.0, 1.0, 1.0]):
         assert violation(z, a, 6.0, np.array(wrong)) > 1e3
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9])
+def test_the_sum_is_the_capacity_however_large_the_numbers_are(n):
+    """To 1e-10, where the judge forgives 1e-9; of a capacity of 0, to the last digit."""
+    rng = np.random.default_rng(n)
+    for _ in range(2000):
+        c = 0.0 if rng.random() < 0.2 else 10.0 ** rng.uniform(-12, 12)
+        a = np.where(rng.random(n) < 0.2, 0.0, max(c, 1e-12) * rng.uniform(0, 3, n))
+        z = 10.0 ** rng.uniform(-14, 14, n) * rng.choice([-1, 1, 1, 1], n)
+        if rng.random() < 0.5:
+            z = 10.0 ** rng.uniform(0, 14) * (1 + rng.uniform(0, 1e-9, n))
+        y = project(z, a, c)
+        assert (y >= 0).all()
+        assert (y <= a).all()
+        assert y.sum() <= c * (1 + 1e-10)
+        if np.clip(z, 0, a).sum() >= c:
+            assert y.sum() >= c * (1 - 1e-10)

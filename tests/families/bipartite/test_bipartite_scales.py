@@ -233,3 +233,31 @@ def test_an_instance_cannot_be_written_into():
         if isinstance(array, np.ndarray):
             with pytest.raises(ValueError, match="read-only"):
                 array[...] = 0
+
+
+def shared(seed, amount=1.0, value=1.0, capacity=True):
+    """Four ports on one machine with a capacity, and on one that may have none."""
+    rng = np.random.default_rng(seed)
+    logs = {"kind": "log", "alpha": 1.2 * value}
+    machine = {"ports": range(4), "utility": (logs,)}
+    return tiny(
+        beta=0.3,
+        ports=[{"request": (amount * x,)} for x in rng.integers(2, 9, 4) / 10],
+        machines=[machine | {"capacity": (amount,)}, machine | {"capacity": (amount * capacity,)}],
+        arrivals=rng.integers(0, 2, (6, 4)),
+        horizon=6,
+    )
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-9, 1e-7, 1e-3, 1e3, 1e7, 1e12])
+def test_every_policy_stays_feasible_in_any_unit(unit):
+    for seed in range(6):
+        for inst in (shared(seed, amount=unit), shared(seed, value=unit, capacity=False)):
+            for policy in FAMILY.policies:
+                simulate(inst, policy)  # raises what the judge refuses
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_conic_leaves_nothing_where_ports_share_a_capacity_of_nothing(seed):
+    found = solve(shared(seed, capacity=False), method="conic", time_limit=60)
+    assert found.value is not None

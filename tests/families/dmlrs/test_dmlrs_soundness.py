@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+from dmlrs_brute import optimum, tiny
 from small_soundness import failures
+from soundness_cases import FIELDS, case, scaled
 
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.utility import Constant
+from optsched.optimum import solve
+from optsched.problem import Status
 
 
 def test_nothing_is_wrong_in_other_units(tmp_path):
@@ -36,3 +41,47 @@ def test_workers_that_send_next_to_nothing_have_a_server_all_the_same():
     where = JobSchedule(workers=((0, 0, 1),), ps=((0, 1, 1),))
     assert verify(inst, DmlrsSchedule(jobs=(where,))).value == 1
     assert check(inst, DmlrsCertificate.root(inst, None, 20)) >= 1
+
+
+SCALES = (7.75e5, 1.3e7, 9.26e8, 3.3e10, 7.1e-12)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1006))
+def test_the_program_over_slots_states_values_of_the_instance_in_any_unit(seed):
+    drawn = tiny(seed)
+    for scale in SCALES:
+        found = solve(scaled(drawn, FIELDS["utilities"], scale), time_limit=60)
+        assert (found.status, found.defects) == (Status.OPTIMAL, ())
+        assert found.value == pytest.approx(optimum(drawn) * scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [16, 28])
+def test_link_by_link_a_rich_job_that_finds_no_place_sets_no_scale(seed):
+    here = case("dmlrs", "one job", 1e12, seed)
+    assert here.instance.locality == "link"
+    for method in ("auto", "compact"):
+        found = solve(here.instance, method=method, time_limit=60)
+        assert found.status.closed
+        assert here.truth.reached(found.value, 1e-9)
+
+
+def test_a_claim_of_highs_allows_for_what_it_does_not_look_at():
+    """Apart, two workers and a PS have room; they do not fit on machines, so 3 is all there is."""
+    some = {"arrival": 0, "epochs": 1, "batch_time": 1.0, "gradient_mb": 0.0, "chunks": 2}
+    rates = {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0, "ps_bandwidth": 2.0}
+    rich = {"worker_demand": (2.0,), "ps_demand": (1.0,), "batches_per_chunk": 1}
+    poor = {"worker_demand": (1.0,), "ps_demand": (1.0,), "batches_per_chunk": 1}
+    inst = DmlrsInstance(
+        slot_seconds=0.008,
+        horizon=1,
+        resources=("gpu",),
+        machines=(MachineClass(capacity=(2.0,)), MachineClass(capacity=(2.0,))),
+        jobs=(
+            DmlrsJob(**some, **rates, **rich, utility=Constant(value=1e13)),
+            DmlrsJob(**some, **rates, **poor, utility=Constant(value=3.0)),
+        ),
+    )
+    found = solve(inst, method="compact", time_limit=60)
+    assert optimum(inst) == 3
+    assert found.bound >= 3
+    assert found.value == 3 or not found.status.closed

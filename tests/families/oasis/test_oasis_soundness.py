@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+import pytest
 from small_soundness import failures
+from soundness_cases import case
+
+from optsched.engine.progress import CLOSED
+from optsched.optimum import solve
+from optsched.problem import Status
 
 
 def test_nothing_is_wrong_in_other_units(tmp_path):
     assert failures("oasis", tmp_path, 1e-9, 1e9) == []
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_rich_job_that_cannot_run_sets_no_scale(seed):
+    for scale in (1e9, 1e12):
+        here = case("oasis", "one job", scale, seed)
+        found = solve(here.instance, time_limit=60)
+        assert found.status is Status.OPTIMAL
+        assert here.truth.reached(found.value, CLOSED)
+        for method in ("compact", "cpsat"):
+            found = solve(here.instance, method=method, time_limit=60)
+            assert found.status.closed
+            assert here.truth.reached(found.value, CLOSED)

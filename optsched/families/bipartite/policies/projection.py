@@ -139,8 +139,8 @@ def clip(x: float, upper: float) -> float:
 
 @kernel(inline="always")
 def between(x: float, y: float, part: float) -> float:
-    """Return the point on the way from x to y, after this part of it."""
-    return (1.0 - part) * x + part * y
+    """Return the point on the way from x down to y, after this part of it."""
+    return max(y, x - clip(part, 1.0) * (x - y))
 
 
 @kernel(inline="always")

@@ -1,0 +1,88 @@
+"""A certificate that fails does not lose the search: the next best bound counts, and it is said."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from oasis_brute import random_instance
+from patience import LONG
+from typer.testing import CliRunner
+
+from optsched import problem, save_instance
+from optsched.cli.app import app
+from optsched.families.oasis import FAMILY
+from optsched.optimum import solve
+from optsched.problem import Level
+from optsched.results.result import load_optimum, recheck, save_result
+
+
+def overflows():
+    raise OverflowError("too large for a float")
+
+
+def of_another_instance(inst):
+    return FAMILY.opening(inst)[1]().model_copy(update={"instance_sha256": "0" * 64})
+
+
+@pytest.fixture
+def inst():
+    return random_instance(6)
+
+
+@pytest.fixture(params=["not made", "refused"])
+def broken(request, inst, monkeypatch):
+    """Put a method `colgen` in place that also reports a bound whose certificate fails."""
+    maker = overflows if request.param == "not made" else partial(of_another_instance, inst)
+
+    def method(inst, progress, **options):
+        FAMILY.methods["colgen"](inst, progress, **options)
+        progress.proved(progress.value, maker)
+
+    def confirmed(inst, progress, **options):
+        method(inst, progress, **options)
+        progress.confirm()
+        assert progress.bound > progress.value
+
+    methods = dict(FAMILY.methods) | {"colgen": method, "search": confirmed}
+    family = replace(FAMILY, methods=methods)
+    monkeypatch.setattr(problem, "load_family", lambda _name: family)
+    return "OverflowError: too large" if request.param == "not made" else "belongs to instance 000"
+
+
+@pytest.fixture
+def sound(inst):
+    found = solve(inst, method="colgen", time_limit=LONG)
+    assert found.bound > found.value * 1.001  # what is broken may claim more
+    return found
+
+
+@pytest.mark.parametrize("method", ["colgen", "search"])
+def test_the_next_best_bound_takes_its_place(inst, sound, broken, method):
+    found = solve(inst, method=method, time_limit=LONG)
+    assert (found.value, found.bound) == (sound.value, sound.bound)
+    assert (found.bound_level, found.status) == (Level.CERTIFIED, sound.status)
+    (defect,) = found.defects
+    assert broken in defect
+    assert f"certificate of the bound {found.value:.9g} failed" in defect
+    assert f"defect, please report: {defect}" in str(found)
+    assert all(p.bound is None or p.bound >= found.bound for p in found.history)
+
+
+def test_files_and_commands_say_so(inst, sound, broken, tmp_path):
+    found = solve(inst, method="colgen", time_limit=LONG)
+    save_result(tmp_path / "r.json", inst, found)
+    assert load_optimum(tmp_path / "r.json").defects == found.defects
+    assert all(part.accepted for part in recheck(tmp_path / "r.json"))
+    save_instance(inst, tmp_path / "i.json")
+    call = ["solve", str(tmp_path / "i.json"), "--method", "colgen"]
+    assert broken in CliRunner().invoke(app, call).output
+    said = json.loads(CliRunner().invoke(app, [*call, "--json"]).stdout)
+    assert broken in said["reference"]["defects"][0]
+
+
+def test_a_search_without_defects_says_nothing(sound):
+    assert sound.defects == ()
+    assert "defect" not in str(sound)
