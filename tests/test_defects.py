@@ -71,7 +71,7 @@ def test_the_next_best_bound_takes_its_place(inst, sound, broken, method):
     assert all(p.bound is None or p.bound >= found.bound for p in found.history)
 
 
-def test_files_and_commands_say_so(inst, sound, broken, tmp_path):
+def test_files_and_commands_say_so(inst, broken, tmp_path):
     found = solve(inst, method="colgen", time_limit=LONG)
     save_result(tmp_path / "r.json", inst, found)
     assert load_optimum(tmp_path / "r.json").defects == found.defects
