@@ -58,7 +58,7 @@ def conic_optimum(
     bent = (limit > 0) & (a.kind[a.row] != LINEAR)
     shift = np.where(a.kind == RECIPROCAL, a.alpha, 1.0)[a.row]
     seen = bool((limit[bent] >= RESOLVED * shift[bent]).all()) and outcome.value >= RESOLVED
-    trusted = seen and not outcome.inaccurate
+    trusted = seen and not outcome.inaccurate and bool(np.isfinite(outcome.error))
     # whoever takes more of everything, by the judge's tolerance, gains no more than in proportion
     error = outcome.error + EPS * abs(outcome.value)
     return Conic(y, outcome.value * scale, error * scale, trusted)
