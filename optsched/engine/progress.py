@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from inspect import unwrap
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from optsched.engine.budget import Budget, Limits, Span
 from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
@@ -66,8 +66,9 @@ Maker: TypeAlias = Callable[[], Frozen]
 def origin(maker: Maker) -> str:
     """Return the code that makes a certificate: where it errs once, it may err again."""
     inner = unwrap(maker)
-    code = inner.func if isinstance(inner, partial) else inner
-    return f"{code.__module__}.{code.__qualname__}"
+    code: Any = inner.func if isinstance(inner, partial) else inner
+    named = code if hasattr(code, "__qualname__") else type(code)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 class Progress:
