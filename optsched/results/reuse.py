@@ -222,6 +222,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
             "gap": gap,
             "certified_gap": apart(said.certified_bound),
             "status": status,
+            "defects": (),  # of another search; a file may say anything
             "shadow_prices": ()
             if certificate is None or found.bound is None
             else tuple(family.shadow_prices(instance, certificate)),
