@@ -21,7 +21,8 @@ import pytest
 from optsched.files.envelope import save_instance
 from optsched.problem import PolicyError, get_family
 from optsched.ratios import compare
-from optsched.results.result import load_run, save_result, save_run
+from optsched.results.result import save_result, save_run
+from optsched.results.reuse import load_run
 from optsched.simulation import simulate
 
 if not sys.platform.startswith("linux"):
