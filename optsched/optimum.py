@@ -13,6 +13,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.engine.known import Known, asked, begin
 from optsched.engine.progress import CLOSED, Point, Progress
+from optsched.numbers.arrays import Ints
 from optsched.numbers.infinite import Extended
 from optsched.problem import (
     Family,
@@ -28,6 +29,7 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import blas, interrupts
+from optsched.process.background import supervised
 
 TIME_LIMIT = 60.0  # seconds of a search, where nothing else is asked for
 
@@ -236,18 +238,29 @@ def solve(
     start = known(instance, start)
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
     progress.digest = start.instance_sha256
-    with blas.one_thread():  # it waits for cores that others use, and sums depend on their number
-        with suppress(KeyboardInterrupt):  # the best so far is the answer
-            begin(progress, start, method)
-            if not (progress.interrupted or _settled(progress)):
-                family.methods[method](instance, progress, threads=threads, seed=seed)
-            second = family.second.get(method)
-            ended = progress.closed() or progress.interrupted
-            if level is Level.CROSS_CHECKED and second is not None and not ended:
-                family.methods[second](instance, progress, threads=threads, seed=seed)
-        with suppress(KeyboardInterrupt):
-            progress.tick()  # whoever watches sees how it ended
-        return settle(progress, level, method)
+
+    def search(_stopped: Ints) -> Optimum:
+        with blas.one_thread():  # it waits for cores of others, and sums depend on their number
+            with suppress(KeyboardInterrupt):  # the best so far is the answer
+                begin(progress, start, method)
+                if not (progress.interrupted or _settled(progress)):
+                    family.methods[method](instance, progress, threads=threads, seed=seed)
+                second = family.second.get(method)
+                ended = progress.closed() or progress.interrupted
+                if level is Level.CROSS_CHECKED and second is not None and not ended:
+                    family.methods[second](instance, progress, threads=threads, seed=seed)
+            with suppress(KeyboardInterrupt):
+                progress.tick()  # whoever watches sees how it ended
+            return settle(progress, level, method)
+
+    found = None
+    with suppress(KeyboardInterrupt):
+        found = supervised(search, progress.budget.overdue, patience=0.0)
+    if found is None:
+        progress.abandon()
+        so_far, proved = progress.so_far()
+        found = settle(so_far, level if proved is Level.CERTIFIED else proved, method)
+    return found.model_copy(update={"seconds": progress.budget.elapsed()})
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import os
@@ -17,7 +16,7 @@ from optsched.engine.progress import CLOSED, Progress
 from optsched.files.disk import is_stream, write_whole
 from optsched.files.envelope import envelope, plain
 from optsched.optimum import Optimum, settle
-from optsched.problem import InputError, Instance, Level, family_of
+from optsched.problem import InputError, Instance, family_of
 from optsched.process import lastwords
 from optsched.reports import Failed
 from optsched.simulation import Run
@@ -30,10 +29,8 @@ class Journal:
     """Keeps a complete result file beside its target, while the target is being worked for.
 
     It is written anew when a better schedule or bound is known, and at once when a signal has come.
-    A bound in it is what a method says, as there is no time to prove it, unless it was checked on
-    the way; beside it is the certificate that was checked last, or that of the best bound which was
-    known before any search. Without a target, or where nobody would take it up, only the sentence
-    is left that says what is best.
+    What it says of a bound is that of :meth:`optsched.engine.progress.Progress.so_far`. Without a
+    target, or where nobody would take it up, only the sentence is left that says what is best.
     """
 
     def __init__(self, instance: Instance, target: Path | None, method: str, start: Known) -> None:
@@ -50,7 +47,7 @@ class Journal:
     def __enter__(self) -> Self:
         if lastwords.is_watched():
             begin(self._first, self._start, self._method)
-            self._write(self._so_far(self._first))
+            self._write(settle(*self._first.so_far(), self._method))
         lastwords.listen_to_signals()
         return self
 
@@ -97,23 +94,9 @@ class Journal:
     def _keep(self, progress: Progress) -> None:
         began = time.perf_counter()
         with suppress(InputError):  # what cannot be kept is no reason to stop
-            self._write(self._so_far(progress))
+            self._write(settle(*progress.so_far(), self._method))
         now = time.perf_counter()
         self._next = now + (now - began) / SHARE
-
-    def _so_far(self, progress: Progress) -> Optimum:
-        """Return what is known; the proof of its bound may take longer than there is time."""
-        without, level = copy.copy(progress), Level.CLAIMED
-        without.certificate = self._first.certificate
-        if progress.checked is not None:
-            made, proved = progress.checked
-            bounds = self._first.bound, progress.bound
-            worse = [0.0 if b is None else progress.sign * (proved - b) for b in bounds]
-            if worse[0] <= 0:
-                without.certificate = lambda: made
-                if worse[1] <= CLOSED * abs(proved):  # it was rounded, so that it is safe
-                    level = Level.CERTIFIED
-        return settle(without, level, self._method)
 
     def _write(self, optimum: Optimum) -> None:
         words = {"best": str(optimum)[:LONGEST]}
