@@ -235,8 +235,8 @@ def solve(
         )
     if effort is not None:
         threads = 1  # who of several comes first depends on the load
-    start = known(instance, start)
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
+    start = known(instance, start)
     progress.digest = start.instance_sha256
 
     def search(_stopped: Ints) -> Optimum:
