@@ -195,9 +195,7 @@ def measure(cell: Row) -> Row:
     command = [sys.executable, __file__, "--cell", json.dumps(cell)]
     failed: Row = {"seconds": 0.0, "overshoot": GIVEN_UP, "linger": 0.0}
     try:
-        ran = subprocess.run(
-            command, capture_output=True, text=True, timeout=GIVEN_UP, check=False
-        )
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=GIVEN_UP, check=False)
     except subprocess.TimeoutExpired:
         return failed | {"failed": "ended after five minutes"}
     said = [line for line in ran.stdout.splitlines() if line.startswith(MARK)]
@@ -223,7 +221,17 @@ def summarize(rows: list[Row]) -> Summary:
                 longest = max(r["linger"] for r in mine)
                 middle = late[len(late) // 2]
                 lines.append(
-                    [family, limit, len(mine), middle, late[-1], *over, failed, misreported, longest]
+                    [
+                        family,
+                        limit,
+                        len(mine),
+                        middle,
+                        late[-1],
+                        *over,
+                        failed,
+                        misreported,
+                        longest,
+                    ]
                 )
     targets = (
         Target("largest overshoot", "s", max(r["overshoot"] for r in rows), must=2.0, aim=1.0),

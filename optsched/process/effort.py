@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import threading
 
+from optsched.process.interrupts import leave_if_abandoned
+
 UNIT = 1e-3  # seconds of a typical core
 QUESTION = 1e-3  # of asking whether to stop: a loop that asks comes to an end, whatever it does
 CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
@@ -59,13 +61,14 @@ def part() -> None:
 
 
 def spend(units: float) -> None:
-    """Count work that has been done."""
+    """Count work that has been done; a thread for which nobody waits any more ends here."""
     _mine.count.units += units
+    leave_if_abandoned()
 
 
 def steps(number: float) -> None:
     """Count a call of a compiled kernel that takes so many elementary steps."""
-    _mine.count.units += CALL + STEP * number
+    spend(CALL + STEP * number)
 
 
 def done() -> float:

@@ -42,14 +42,25 @@ def asked() -> int | None:
 
     A thread for which nobody waits any more is asked to end, too (see `background`).
     """
-    if _asked is None and _thread.abandoned is not None and _thread.abandoned.is_set():
-        return signal.SIGINT
-    return _asked
+    return _asked if _asked is not None or not _is_abandoned() else signal.SIGINT
 
 
 def end_when(abandoned: threading.Event) -> None:
     """Let this thread hear a signal once ``abandoned`` is set."""
     _thread.abandoned = abandoned
+
+
+def leave_if_abandoned() -> None:
+    """Raise KeyboardInterrupt if nobody waits for this thread any more.
+
+    For loops over jobs, slots and the like that no signal and no limit ends: judges, checkers.
+    """
+    if _is_abandoned():
+        raise KeyboardInterrupt
+
+
+def _is_abandoned() -> bool:
+    return _thread.abandoned is not None and _thread.abandoned.is_set()
 
 
 def raise_if_asked() -> None:

@@ -116,7 +116,7 @@ def placed_jobs(
 
 def over_slots(capacity: Floats, slots: int) -> Floats:
     """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
-    return np.repeat(capacity.T[None], slots, axis=0)
+    return np.broadcast_to(capacity.T, (slots, *capacity.T.shape)).copy()
 
 
 def flat_prices(capacity: Ints, slots: int) -> Floats:

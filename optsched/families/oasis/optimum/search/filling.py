@@ -356,5 +356,5 @@ def _machines(capacity: Ints, classes: list[list[int]], slots: int) -> Machines:
     return Machines(
         np.array([h for members in classes for h in members], np.int64),
         np.cumsum([0, *map(len, classes)]).astype(np.int64),
-        np.repeat(capacity.T[None].astype(float), slots, axis=0),
+        np.broadcast_to(capacity.T.astype(float), (slots, *capacity.T.shape)).copy(),
     )
