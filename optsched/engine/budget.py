@@ -13,7 +13,7 @@ from typing import TypedDict
 
 from optsched.process import clock, effort, interrupts
 
-AFTER_LIMIT = 0.8  # seconds for the exact check of a bound, and for what looks seldom at the clock
+AFTER_LIMIT = 0.7  # seconds for the exact check of a bound, and for what looks seldom at the clock
 AFTER_SIGNAL = 0.5  # seconds, of the 1.2 in which a command must have ended
 
 
