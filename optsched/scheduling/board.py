@@ -15,8 +15,11 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.process import effort
 from optsched.scheduling.oracle.schedule import Machines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, rooms, unit_prices
+
+BOOK_STEPS = 10  # elementary steps of taking up an entry of a plan, or giving it back
 
 Job = TypeVar("Job")
 
@@ -61,6 +64,7 @@ class PlanBoard:
         self.value += plan.value
 
     def _use(self, i: int, plan: Plan, sign: float) -> None:
+        effort.steps(BOOK_STEPS * len(plan.entries))
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)

@@ -34,7 +34,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import effort
 
-LOOK_STEPS = 0.05  # elementary steps of looking at one way to run in one block, as a rule
+LOOK_STEPS = 0.1  # elementary steps of looking at one way to run in one block, as a rule
 
 
 class Times(NamedTuple):
