@@ -116,7 +116,12 @@ def _oasis(sizes: Row, rng: random.Random) -> Row:
         ps_bandwidth=lambda _: 2.0,
         worker_demand=lambda _: [1.0, 2.0],
         ps_demand=lambda _: [1.0, 1.0],
-        utility=lambda i: dict(kind="sigmoid", scale=50.0 + i % 17, decay=0.01, target=target),
+        utility=lambda i: {
+            "kind": "sigmoid",
+            "scale": 50.0 + i % 17,
+            "decay": 0.01,
+            "target": target,
+        },
     )
     machines = {f"{k}_machines": _machines(sizes["machines"], k) for k in ("worker", "ps")}
     return _frame(sizes, rng) | machines | {"jobs": list(jobs)}
@@ -163,7 +168,7 @@ TRAINING = {"oasis": _oasis, "dmlrs": _dmlrs, "completion": _completion}
 
 
 def solve_one(cell: Row) -> Row:
-    """Draw the instance of a cell, solve it, and return what came of it: in a process of its own."""
+    """Draw the instance of a cell, solve it, and return what came of it."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     rng = random.Random(cell["seed"])
     while True:
