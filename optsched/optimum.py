@@ -181,8 +181,9 @@ def solve(
     method : str
         One of the family's methods; "auto" combines them.
     time_limit : float, optional
-        Seconds of search; what was found by then is returned. The exact check of the bound comes
-        after them: a few seconds at a hundred jobs. By default 60, or none beside an ``effort``.
+        Seconds of search, without those for compiling kernels. About a second later at most, the
+        best so far is returned; a bound whose exact check has not ended by then is claimed. By
+        default 60, or none beside an ``effort``.
     effort : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
         clock not asked: the result repeats, whatever the machine's speed or load. One thread works.
@@ -207,7 +208,8 @@ def solve(
     Returns
     -------
     Optimum
-        Ctrl-C ends the search early and also returns what was found.
+        Ctrl-C ends the search early and also returns what was found, within a second. What the
+        method was busy with may go on in a thread for a while, and its outcome is ignored.
 
     Raises
     ------

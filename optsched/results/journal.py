@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
 
 from optsched.engine.known import Known, begin
@@ -43,6 +44,8 @@ class Journal:
         self._next = 0.0  # when to write again
         self._optimum: Optimum | None = None  # once it is known
         self._runs: list[str] = []
+        self._writing = Lock()  # a method that was abandoned may still be at it
+        self._closed = False
 
     def __enter__(self) -> Self:
         if lastwords.is_watched():
@@ -54,9 +57,11 @@ class Journal:
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             return  # the supervisor takes it up
-        if self._target is not None:
-            self._snapshot.unlink(missing_ok=True)
-        lastwords.leave_word(snapshot=None, target=None, best=None)
+        with self._writing:
+            self._closed = True
+            if self._target is not None:
+                self._snapshot.unlink(missing_ok=True)
+            lastwords.leave_word(snapshot=None, target=None, best=None)
 
     def watch(self, progress: Progress) -> None:
         """Look at what a method knows; write it down if it is better and there is time."""
@@ -99,6 +104,11 @@ class Journal:
         self._next = now + (now - began) / SHARE
 
     def _write(self, optimum: Optimum) -> None:
+        with self._writing:
+            if not self._closed:
+                self._write_down(optimum)
+
+    def _write_down(self, optimum: Optimum) -> None:
         words = {"best": str(optimum)[:LONGEST]}
         if self._target is not None:
             runs = f', "runs": [{", ".join(self._runs)}]' if self._runs else ""
