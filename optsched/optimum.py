@@ -13,6 +13,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
 from optsched.engine.known import Known, asked, begin
 from optsched.engine.progress import CLOSED, Point, Progress
+from optsched.numbers.arrays import Ints
 from optsched.numbers.infinite import Extended
 from optsched.problem import (
     Family,
@@ -28,6 +29,7 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import blas, interrupts
+from optsched.process.background import supervised
 
 TIME_LIMIT = 60.0  # seconds of a search, where nothing else is asked for
 
@@ -185,8 +187,9 @@ def solve(
     method : str
         One of the family's methods; "auto" combines them.
     time_limit : float, optional
-        Seconds of search; what was found by then is returned. The exact check of the bound comes
-        after them: a few seconds at a hundred jobs. By default 60, or none beside an ``effort``.
+        Seconds of search, without those for compiling kernels. About a second later at most, the
+        best so far is returned; a bound whose exact check has not ended by then is claimed. By
+        default 60, or none beside an ``effort``.
     effort : float, optional
         Units of search, about a millisecond of a typical core each. The work is counted and the
         clock not asked: the result repeats, whatever the machine's speed or load. One thread works.
@@ -212,8 +215,9 @@ def solve(
     Returns
     -------
     Optimum
-        Ctrl-C ends the search early and also returns what was found. Where a certificate cannot be
-        made or is refused, the next best bound is returned, and ``defects`` says why.
+        Ctrl-C ends the search early and also returns what was found, within a second. The method
+        may then run on in a thread for a while, and its outcome is ignored. Where a certificate
+        cannot be made or is refused, the next best bound is returned, and ``defects`` says why.
 
     Raises
     ------
@@ -241,21 +245,32 @@ def solve(
         )
     if effort is not None:
         threads = 1  # who of several comes first depends on the load
-    start = known(instance, start)
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
+    start = known(instance, start)
     progress.digest = start.instance_sha256
-    with blas.one_thread():  # it waits for cores that others use, and sums depend on their number
-        with suppress(KeyboardInterrupt):  # the best so far is the answer
-            begin(progress, start, method)
-            if not (progress.interrupted or _settled(progress)):
-                family.methods[method](instance, progress, threads=threads, seed=seed)
-            second = family.second.get(method)
-            ended = progress.closed() or progress.interrupted
-            if level is Level.CROSS_CHECKED and second is not None and not ended:
-                family.methods[second](instance, progress, threads=threads, seed=seed)
-        with suppress(KeyboardInterrupt):
-            progress.tick()  # whoever watches sees how it ended
-        return settle(progress, level, method)
+
+    def search(_stopped: Ints) -> Optimum:
+        with blas.one_thread():  # it waits for cores of others, and sums depend on their number
+            with suppress(KeyboardInterrupt):  # the best so far is the answer
+                begin(progress, start, method)
+                if not (progress.interrupted or _settled(progress)):
+                    family.methods[method](instance, progress, threads=threads, seed=seed)
+                second = family.second.get(method)
+                ended = progress.closed() or progress.interrupted
+                if level is Level.CROSS_CHECKED and second is not None and not ended:
+                    family.methods[second](instance, progress, threads=threads, seed=seed)
+            with suppress(KeyboardInterrupt):
+                progress.tick()  # whoever watches sees how it ended
+            return settle(progress, level, method)
+
+    found = None
+    with suppress(KeyboardInterrupt):
+        found = supervised(search, progress.budget.overdue, patience=0.0)
+    if found is None:
+        progress.abandon()
+        so_far, proved = progress.so_far()
+        found = settle(so_far, level if proved is Level.CERTIFIED else proved, method)
+    return found.model_copy(update={"seconds": progress.budget.elapsed()})
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:

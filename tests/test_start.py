@@ -207,6 +207,17 @@ def test_what_is_known_is_not_lost_should_the_command_be_killed(closed, folder, 
             assert (recheck(kept)[0].bound == found.bound) == (value > 0)
 
 
+def test_an_abandoned_method_writes_nothing_when_the_result_is_there(closed, folder, monkeypatch):
+    inst, _ = closed
+    monkeypatch.setattr(lastwords, "_board", lastwords.Board())
+    progress = Progress(FAMILY, inst, time_limit=LONG, gap=0.0)
+    begin(progress, Known(inst.digest()), "auto")
+    with Journal(inst, folder / "out.json", "auto", Known(inst.digest())) as journal:
+        assert list(folder.glob(".optsched-*best"))
+    journal.watch(progress)
+    assert not list(folder.glob(".optsched-*best"))
+
+
 def test_a_bound_that_was_checked_on_the_way_is_kept_with_its_certificate(
     closed, folder, monkeypatch
 ):

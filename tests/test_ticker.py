@@ -6,17 +6,20 @@ import json
 import re
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
 from numba.core import event
 from terminal import piped
 
 from optsched.cli.ticker import Rows, Ticker
+from optsched.engine.progress import Progress
 from optsched.files.envelope import save_instance
 from optsched.numbers import kernels
 from optsched.optimum import solve
-from optsched.problem import get_family
-from optsched.process import talk
+from optsched.problem import family_of, get_family
+from optsched.process import effort, talk
 from optsched.ratios import compare, name_of, turns
 
 pytestmark = pytest.mark.slow
@@ -114,6 +117,36 @@ def test_what_is_left_of_the_time_is_said(small):
     solve(small, time_limit=20, watch=watch)
     assert all(re.search(r"gap .*, at most \d+ s left", line) for line in said)
     assert "at most 20 s left" in said[0]
+
+
+def test_what_is_left_is_counted_while_the_search_is_silent(small):
+    """A limit of seconds goes on by itself; it does not while a kernel is compiled."""
+    ticker = Ticker("looking for the optimum")
+    progress = Progress(family_of(small), small, gap=0.0, time_limit=1.0)
+    ticker.watch(progress)
+    assert "at most 1 s left" in ticker.line()
+    with event.trigger_event("numba:compile", data={"dispatcher": twice}):
+        assert "twice" in ticker.line()
+        assert "no limit runs meanwhile" in ticker.line()
+    while progress.left() > 0:
+        time.sleep(0.05)
+    assert "the limit is reached, checking the bound" in ticker.line()
+
+
+def test_what_is_left_of_an_effort_is_counted_in_another_thread(small):
+    ticker, seen = Ticker("looking for the optimum"), []
+
+    def watch(progress):
+        ticker.watch(progress)
+        if len(seen) < 2:
+            teller = threading.Thread(target=lambda: seen.append(ticker.line()))
+            teller.start()
+            teller.join()
+            effort.spend(100.0)
+
+    solve(small, effort=1000, watch=watch)
+    left = [int(re.search(r"at most (\d+) units of effort left", line)[1]) for line in seen]
+    assert 890 <= left[1] <= left[0] - 100 <= 900
 
 
 def test_that_nothing_can_be_stored_is_said_once(tmp_path):

@@ -38,7 +38,7 @@ TimeLimit = Annotated[
     float | None,
     typer.Option(
         min=0,
-        help="Seconds; the best so far is kept.",
+        help="Seconds of search; the best so far is kept. Compiling kernels does not count.",
         show_default="60, or none beside --effort",
     ),
 ]

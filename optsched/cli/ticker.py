@@ -11,6 +11,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
 from optsched.intervals import Ratio
 from optsched.optimum import Optimum, shown_gap
@@ -47,6 +48,7 @@ class Ticker:
         self.doing = doing
         self._also = also
         self._state = ""
+        self._budget: Budget | None = None  # of the search that goes on
         self._warned = False
         self._began = time.perf_counter()
         self._over = threading.Event()
@@ -68,8 +70,9 @@ class Ticker:
         """Show incumbent, bound and gap of a solver, and its time (see :func:`optsched.solve`)."""
         self._state = (
             f"incumbent {_number(progress.value)}, bound {_number(progress.bound)}, "
-            f"gap {shown_gap(progress.gap())}, at most {_left(progress)} left"
+            f"gap {shown_gap(progress.gap())}"
         )
+        self._budget = progress.budget
         if self._also is not None:
             self._also(progress)
 
@@ -79,7 +82,7 @@ class Ticker:
 
     def begin(self, doing: str) -> None:
         """Show what is done from now on."""
-        self.doing, self._state = doing, ""
+        self.doing, self._state, self._budget = doing, "", None
 
     def print(self, line: str) -> None:
         """Print a line that stays, above the live one."""
@@ -98,9 +101,16 @@ class Ticker:
                 print(text, file=sys.stderr, flush=True)
 
     def line(self) -> str:
-        """Return what goes on: what is done, what is known, what is being compiled, how long."""
-        known = [self._state, _of_kernels("compiling")]
-        state = "; ".join(part for part in known if part)
+        """Return what goes on: what is done, what is known, what is waited for, and how long.
+
+        What is left of a limit is counted here: the search may be busy for long.
+        """
+        compiling = _of_kernels("compiling")
+        left = "" if self._budget is None else _left(self._budget)
+        if compiling and left:
+            compiling += " (no limit runs meanwhile)"
+        known = ", ".join(part for part in (self._state, left) if part)
+        state = "; ".join(part for part in (known, compiling) if part)
         passed = f"({time.perf_counter() - self._began:.0f} s)"
         return f"{self.doing}: {state} {passed}" if state else f"{self.doing} {passed}"
 
@@ -136,12 +146,13 @@ def _of_kernels(what: str) -> str:
     return say() if say is not None else ""
 
 
-def _left(progress: Progress) -> str:
-    """Say what is left of the limit."""
-    budget = progress.budget
+def _left(budget: Budget) -> str:
+    """Say what is left of the limit, or what comes after it."""
+    if budget.left() <= 0:
+        return "the limit is reached, checking the bound"
     if budget.units is None:
-        return f"{progress.left():.0f} s"
-    return f"{max(0.0, budget.units - budget.spent()):.0f} units of effort"
+        return f"at most {budget.left():.0f} s left"
+    return f"at most {budget.units - budget.spent():.0f} units of effort left"
 
 
 def _number(x: float | None) -> str:

@@ -7,10 +7,14 @@ so far stands for (see `process.effort`), so that every decision is the same on 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from typing import TypedDict
 
 from optsched.process import clock, effort, interrupts
+
+AFTER_LIMIT = 0.7  # seconds for the exact check of a bound, and for what looks seldom at the clock
+AFTER_SIGNAL = 0.5  # seconds, of the 1.2 in which a command must have ended
 
 
 class Limits(TypedDict):
@@ -42,7 +46,9 @@ class Budget:
         self.units, self.ended = units, ended
         self.began = clock.now()
         self._deadline = self.began + time_limit
-        self._start = effort.done()
+        self._heard: float | None = None  # when a signal was first seen
+        self._count = effort.count()
+        self._start = self._count.units
 
     def elapsed(self) -> float:
         """Return seconds on the clock since the start: to be shown, never to decide by."""
@@ -50,7 +56,7 @@ class Budget:
 
     def spent(self) -> float:
         """Return the units of effort since the start."""
-        return effort.done() - self._start
+        return self._count.units - self._start
 
     def seconds(self) -> float:
         """Return seconds since the start, of the clock or of effort."""
@@ -59,6 +65,16 @@ class Budget:
     def late(self, soon: float = 0.0) -> bool:
         """Whether the time limit is over, or will be in so many seconds."""
         return clock.now() + soon >= self._deadline
+
+    def overdue(self) -> bool:
+        """Whether a limit or a signal was so long ago that nobody waits for the solve any more.
+
+        To be asked again and again, by another thread than the one that solves.
+        """
+        if self._heard is None and interrupts.asked() is not None:
+            self._heard = time.perf_counter()  # a signal does not wait for kernels to compile
+        signalled = self._heard is not None and time.perf_counter() > self._heard + AFTER_SIGNAL
+        return signalled or self.late(-AFTER_LIMIT)
 
     def left(self) -> float:
         """Return seconds that are left, of the clock or of effort."""

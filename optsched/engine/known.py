@@ -65,10 +65,14 @@ def begin(progress: Progress, start: Known, method: str) -> None:
         if answers(instance, schedule):
             progress.incumbent(value, schedule)
     at_hand = () if family.opening is None else (family.opening(instance),)
-    given = ((b, partial(_itself, c)) for b, c in start.bounds if family.scope(c) in ("", question))
+    checked = [(b, c) for b, c in start.bounds if family.scope(c) in ("", question)]
+    for bound, proof in checked:
+        progress.certified(proof, bound)
+    given = ((b, partial(_itself, c)) for b, c in checked)
     for bound, certificate in (*at_hand, *given):
         progress.proved(bound, certificate)
         progress.infeasible |= bound == -progress.sign * math.inf
+    progress.first = progress.certificate
 
 
 def _itself(certificate: Frozen) -> Frozen:

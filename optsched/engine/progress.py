@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from inspect import unwrap
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from optsched.engine.budget import Budget, Limits, Span
-from optsched.problem import Family, Frozen, Implementation, Instance, Schedule, Verdict
+from optsched.problem import Family, Frozen, Implementation, Instance, Level, Schedule, Verdict
 from optsched.process import effort, interrupts
 
 CLOSED = 1e-6  # a gap up to this is closed
@@ -102,10 +103,10 @@ class Progress:
         self.watch = watch
         self.budget = Budget(time_limit, units, lambda: self.interrupted)
         self.tightened = 0.0  # seconds, when the bound last became better
-        self.value: float | None = None
+        self.best: tuple[float, Schedule] | None = None  # replaced as a whole
         self.bound: float | None = None
-        self.schedule: Schedule | None = None
         self.certificate: Maker | None = None
+        self.first: Maker | None = None  # of the best bound before any search
         self.defects: tuple[str, ...] = ()
         self.claimed: list[tuple[Implementation, float]] = []
         self.history: list[Point] = []
@@ -114,11 +115,22 @@ class Progress:
         self._bounds: dict[str, tuple[float, Maker, Frozen | None]] = {}  # by origin
         self._proof: Frozen | None = None  # the certificate, where the family's distance asks it
         self._checked: tuple[Frozen, float] | None = None  # the last one, and what it proves
+        self.checked: tuple[Frozen, float] | None = None  # the best one that was checked, likewise
 
     @cached_property
     def digest(self) -> str:
         """The digest of the instance; no policy runs beside a search, so that it stays the same."""
         return self.instance.digest()
+
+    @property
+    def value(self) -> float | None:
+        """The value of the incumbent."""
+        return None if self.best is None else self.best[0]
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The incumbent."""
+        return None if self.best is None else self.best[1]
 
     @property
     def sign(self) -> int:
@@ -133,6 +145,30 @@ class Progress:
     def end(self) -> None:
         """Ask the method to end with what it has, as a signal would."""
         self._ended = True
+
+    def abandon(self) -> None:
+        """Wait no longer for the method, which may run on for a while; nobody watches it."""
+        self.end()
+        self.watch = None
+
+    def so_far(self) -> tuple[Self, Level]:
+        """Return what is known now, while the method runs, and how far its bound is proved.
+
+        It may take long to make and check a certificate of the bound. So there is the best one that
+        was checked, and a tighter bound is a claim; or else that of the best bound which was known
+        before any search, and nothing was checked.
+        """
+        known, checked, bound = copy.copy(self), self.checked, self.bound
+        known.claimed, known.history = list(self.claimed), list(self.history)
+        known._proof = None
+        if checked is None:
+            known.certificate = self.first
+            return known, Level.CLAIMED
+        known._checked, (made, known.bound) = checked, checked
+        known.certificate = lambda: made
+        if bound is not None:
+            known.claimed.append((Implementation.PRICES, bound))
+        return known, Level.CERTIFIED
 
     def incumbent(self, value: float, schedule: Schedule) -> None:
         """Keep ``schedule`` if it is better than what is known and the judge accepts it."""
@@ -157,14 +193,14 @@ class Progress:
         """
         if verdict.value is None:
             raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
-        if self.value is None or improves(
+        if self.best is None or improves(
             self.family,
             self.instance,
             (verdict.value, schedule),
-            (self.value, self.schedule),
+            self.best,
             (self.bound, self._proof),
         ):
-            self.value, self.schedule = verdict.value, schedule
+            self.best = verdict.value, schedule
             self._record()
 
     def _behind(self, value: float) -> bool:
@@ -250,12 +286,13 @@ class Progress:
         """
         if self._checked is None or self._checked[0] is not certificate:
             self._checked = certificate, self.family.check(self.instance, certificate)
+            self.certified(*self._checked)
         return self._checked[1]
 
-    @property
-    def checked(self) -> tuple[Frozen, float] | None:
-        """The certificate that was checked last, and what it proves."""
-        return self._checked
+    def certified(self, certificate: Frozen, bound: float) -> None:
+        """Keep a certificate that has been checked, and what it proves, if that is the best."""
+        if self.checked is None or self.sign * (self.checked[1] - bound) > 0:
+            self.checked = certificate, bound
 
     def confirm(self) -> None:
         """Make and check the certificate now: so it is at hand where the end must be quick."""
@@ -314,8 +351,9 @@ class Progress:
 
     def tick(self) -> None:
         """Let whoever watches look."""
-        if self.watch is not None:
-            self.watch(self)
+        watch = self.watch
+        if watch is not None:
+            watch(self)
 
     def _record(self) -> None:
         bound = self.bound if self.bound is not None and math.isfinite(self.bound) else None

@@ -1,4 +1,8 @@
-"""Long compiled work that can be stopped: it runs beside the thread that listens."""
+"""Long work that can be stopped, or left alone: it runs beside the thread that listens.
+
+No exception is ever raised in a thread from outside: it may be importing a module, of which half
+would stay. A thread that is left alone ends by itself, when it next looks whether it should.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from optsched.numbers.arrays import Ints
-from optsched.process import effort
+from optsched.process import effort, interrupts
 
 POLL = 0.05  # seconds between two questions whether to stop
 NEVER = 2**62
@@ -31,7 +35,8 @@ def supervised(
     ----------
     work : callable
         Gets an array [told, most] and ends soon after ``told`` has become 1, with the best so far.
-        It must give up the interpreter's lock. What effort it counts is the caller's.
+        It must give up the interpreter's lock. What effort it counts is the caller's. When nobody
+        waits for it any more, :func:`optsched.process.interrupts.asked` says so in its thread.
     stop : callable
         Asked in the thread of the caller, where signals arrive too, as often as time permits.
     patience : float
@@ -46,18 +51,18 @@ def supervised(
         stopped.
     """
     stopped = np.array([0, most], np.int64)
-    spent = [0.0]
-    done = Event()
+    done, abandoned, count = Event(), Event(), effort.count()
     found: list[Any] = []
     failed: list[BaseException] = []
 
     def body() -> None:
+        effort.share(count)
+        interrupts.end_when(abandoned)
         try:
             found.append(work(stopped))
         except BaseException as err:
             failed.append(err)
         finally:
-            spent[0] = effort.done()
             done.set()
 
     Thread(target=body, daemon=True).start()
@@ -69,7 +74,9 @@ def supervised(
                 break
     finally:  # after Ctrl-C, too
         stopped[0] = 1
-    effort.spend(spent[0])
+        if not done.is_set():
+            abandoned.set()
+            effort.part()
     if failed:
         raise failed[0]
     return found[0] if found else None

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import threading
 
+from optsched.process.interrupts import leave_if_abandoned
+
 UNIT = 1e-3  # seconds of a typical core
 QUESTION = 1e-3  # of asking whether to stop: a loop that asks comes to an end, whatever it does
 CALL = 0.01  # of calling a compiled kernel from Python, with what is done around it: 10 us
@@ -28,23 +30,47 @@ MIP_LOOK = 0.1, 4e-4  # of HiGHS between two questions whether to stop, several 
 DETERMINISTIC_SECOND = 1000.0  # of CP-SAT, whose unit of work is about a second
 
 
-class _Count(threading.local):
-    units = 0.0
+class Count:
+    """The units that one thread has spent, with the threads that work for it."""
+
+    def __init__(self, units: float = 0.0) -> None:
+        self.units = units
 
 
-_count = _Count()
+class _Mine(threading.local):
+    def __init__(self) -> None:
+        self.count = Count()
+
+
+_mine = _Mine()
+
+
+def count() -> Count:
+    """Return the count of this thread."""
+    return _mine.count
+
+
+def share(other: Count) -> None:
+    """Let this thread spend for another one, which waits for it."""
+    _mine.count = other
+
+
+def part() -> None:
+    """Let whoever shares the count of this thread spend for nobody from now on."""
+    _mine.count = Count(_mine.count.units)
 
 
 def spend(units: float) -> None:
-    """Count work that has been done."""
-    _count.units += units
+    """Count work that has been done; a thread for which nobody waits any more ends here."""
+    _mine.count.units += units
+    leave_if_abandoned()
 
 
 def steps(number: float) -> None:
     """Count a call of a compiled kernel that takes so many elementary steps."""
-    _count.units += CALL + STEP * number
+    spend(CALL + STEP * number)
 
 
 def done() -> float:
     """Return the units that this thread has spent so far."""
-    return _count.units
+    return _mine.count.units

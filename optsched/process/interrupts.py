@@ -21,6 +21,13 @@ _depth = 0  # how many callers want it to be remembered
 _for_good = False  # the process is a command's: the handlers stay
 
 
+class _Thread(threading.local):
+    abandoned: threading.Event | None = None  # set when nobody waits for this thread any more
+
+
+_thread = _Thread()
+
+
 def ending() -> tuple[int, ...]:
     """Return the numbers of the signals that ask a command to end.
 
@@ -31,13 +38,34 @@ def ending() -> tuple[int, ...]:
 
 
 def asked() -> int | None:
-    """Return the number of the signal that has asked for an end, if one has."""
-    return _asked
+    """Return the number of the signal that has asked for an end, if one has.
+
+    A thread for which nobody waits any more is asked to end, too (see `background`).
+    """
+    return _asked if _asked is not None or not _is_abandoned() else signal.SIGINT
+
+
+def end_when(abandoned: threading.Event) -> None:
+    """Let this thread hear a signal once ``abandoned`` is set."""
+    _thread.abandoned = abandoned
+
+
+def leave_if_abandoned() -> None:
+    """Raise KeyboardInterrupt if nobody waits for this thread any more.
+
+    For loops over jobs, slots and the like that no signal and no limit ends: judges, checkers.
+    """
+    if _is_abandoned():
+        raise KeyboardInterrupt
+
+
+def _is_abandoned() -> bool:
+    return _thread.abandoned is not None and _thread.abandoned.is_set()
 
 
 def raise_if_asked() -> None:
     """Raise KeyboardInterrupt if an end was asked for: where nothing half done is of any use."""
-    if _asked is not None:
+    if asked() is not None:
         raise KeyboardInterrupt
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 import os
@@ -10,6 +9,7 @@ import time
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
 
 from optsched.engine.known import Known, begin
@@ -17,7 +17,7 @@ from optsched.engine.progress import CLOSED, Progress
 from optsched.files.disk import is_stream, write_whole
 from optsched.files.envelope import envelope, plain
 from optsched.optimum import Optimum, settle
-from optsched.problem import InputError, Instance, Level, family_of
+from optsched.problem import InputError, Instance, family_of
 from optsched.process import lastwords
 from optsched.reports import Failed
 from optsched.simulation import Run
@@ -30,10 +30,8 @@ class Journal:
     """Keeps a complete result file beside its target, while the target is being worked for.
 
     It is written anew when a better schedule or bound is known, and at once when a signal has come.
-    A bound in it is what a method says, as there is no time to prove it, unless it was checked on
-    the way; beside it is the certificate that was checked last, or that of the best bound which was
-    known before any search. Without a target, or where nobody would take it up, only the sentence
-    is left that says what is best.
+    What it says of a bound is that of :meth:`optsched.engine.progress.Progress.so_far`. Without a
+    target, or where nobody would take it up, only the sentence is left that says what is best.
     """
 
     def __init__(self, instance: Instance, target: Path | None, method: str, start: Known) -> None:
@@ -46,20 +44,24 @@ class Journal:
         self._next = 0.0  # when to write again
         self._optimum: Optimum | None = None  # once it is known
         self._runs: list[str] = []
+        self._writing = Lock()  # a method that was abandoned may still be at it
+        self._closed = False
 
     def __enter__(self) -> Self:
         if lastwords.is_watched():
             begin(self._first, self._start, self._method)
-            self._write(self._so_far(self._first))
+            self._write(settle(*self._first.so_far(), self._method))
         lastwords.listen_to_signals()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
         if kind is not None and issubclass(kind, KeyboardInterrupt):
             return  # the supervisor takes it up
-        if self._target is not None:
-            self._snapshot.unlink(missing_ok=True)
-        lastwords.leave_word(snapshot=None, target=None, best=None)
+        with self._writing:
+            self._closed = True
+            if self._target is not None:
+                self._snapshot.unlink(missing_ok=True)
+            lastwords.leave_word(snapshot=None, target=None, best=None)
 
     def watch(self, progress: Progress) -> None:
         """Look at what a method knows; write it down if it is better and there is time."""
@@ -97,25 +99,16 @@ class Journal:
     def _keep(self, progress: Progress) -> None:
         began = time.perf_counter()
         with suppress(InputError):  # what cannot be kept is no reason to stop
-            self._write(self._so_far(progress))
+            self._write(settle(*progress.so_far(), self._method))
         now = time.perf_counter()
         self._next = now + (now - began) / SHARE
 
-    def _so_far(self, progress: Progress) -> Optimum:
-        """Return what is known; the proof of its bound may take longer than there is time."""
-        without, level = copy.copy(progress), Level.CLAIMED
-        without.certificate = self._first.certificate
-        if progress.checked is not None:
-            made, proved = progress.checked
-            bounds = self._first.bound, progress.bound
-            worse = [0.0 if b is None else progress.sign * (proved - b) for b in bounds]
-            if worse[0] <= 0:
-                without.certificate = lambda: made
-                if worse[1] <= CLOSED * abs(proved):  # it was rounded, so that it is safe
-                    level = Level.CERTIFIED
-        return settle(without, level, self._method)
-
     def _write(self, optimum: Optimum) -> None:
+        with self._writing:
+            if not self._closed:
+                self._write_down(optimum)
+
+    def _write_down(self, optimum: Optimum) -> None:
         words = {"best": str(optimum)[:LONGEST]}
         if self._target is not None:
             runs = f', "runs": [{", ".join(self._runs)}]' if self._runs else ""

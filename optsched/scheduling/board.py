@@ -15,8 +15,11 @@ import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
+from optsched.process import effort
 from optsched.scheduling.oracle.schedule import Machines, Request
 from optsched.scheduling.oracle.slots import charge_leftovers, place, rooms, unit_prices
+
+BOOK_STEPS = 10  # elementary steps of taking up an entry of a plan, or giving it back
 
 Job = TypeVar("Job")
 
@@ -61,6 +64,7 @@ class PlanBoard:
         self.value += plan.value
 
     def _use(self, i: int, plan: Plan, sign: float) -> None:
+        effort.steps(BOOK_STEPS * len(plan.entries))
         request = self.requests[i]
         demands = request.worker_demand, request.ps_demand
         book(plan.entries, *demands, *self.free, sign)
@@ -116,7 +120,7 @@ def placed_jobs(
 
 def over_slots(capacity: Floats, slots: int) -> Floats:
     """Repeat the capacities (H, R) over the horizon, in the kernels' layout (T, R, H)."""
-    return np.repeat(capacity.T[None], slots, axis=0)
+    return np.broadcast_to(capacity.T, (slots, *capacity.T.shape)).copy()
 
 
 def flat_prices(capacity: Ints, slots: int) -> Floats:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from threading import Thread
 from typing import Any, TypeVar
 
 from optsched.problem import Implementation
-from optsched.process import clock
+from optsched.process import clock, effort
+from optsched.process.background import supervised
 from optsched.solvers import (
     Interrupted,
     PyomoOutcome,
@@ -25,7 +24,6 @@ Entries = list[tuple[int, int, int]]
 Program = TypeVar("Program")
 WRITING = 0.06  # units of effort to write a variable down, with its share of the rows
 UNSEEN = 2e-9  # of the largest coefficient: HiGHS, with absolute tolerances, looks at no less
-POLL = 0.1  # seconds between two looks at the clock
 READING = 0.2  # of the time that a program took, a solver takes to read it: nothing stops that
 
 
@@ -88,7 +86,7 @@ def compact_method(
     ----------
     module, name : str
         Where the function is that makes a model of an instance. It is imported when it is asked,
-        for Pyomo loads slowly; never in the thread that may be ended, where half of it would stay.
+        for Pyomo loads slowly.
     schedule_of : callable
         (instance, model) -> the schedule that its present values mean.
     variables : callable
@@ -102,7 +100,7 @@ def compact_method(
         declare = getattr(import_module(module), name)
 
         def build() -> tuple[Any, Written]:
-            with silent_pyomo():  # which complains when it is ended
+            with silent_pyomo():  # which complains when it is interrupted
                 model = declare(inst)
                 return model, written(model)
 
@@ -116,41 +114,23 @@ def compact_method(
 
 
 def affordable(progress: Any, variables: float) -> bool:
-    """Whether the effort that is left is enough to write a program of so many variables down.
+    """Whether what is left is enough to write a program of so many variables down.
 
-    Nothing would stop that. Where time is the limit, this knows nothing of it.
+    A program that is larger is not begun, whatever the limit is of: seconds or effort.
     """
-    return bool(WRITING * variables <= progress.limits()["effort"])
+    return bool(WRITING * effort.UNIT * variables <= progress.left())
 
 
 def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:
     """Return what ``build`` returns; None if the time is up before a solver has read that.
 
     Writing a large program down takes longer than anyone waits for an answer to a signal, so it is
-    done in a thread; if nobody wants the program any more, an exception there puts an end to it.
+    done in a thread. If nobody wants the program any more, the thread is left alone: ``build`` ends
+    by itself, where it looks whether it should (`interrupts.raise_if_asked`).
     """
-    built: list[Program | BaseException] = []
-
-    def work() -> None:
-        try:
-            built.append(build())
-        except BaseException as err:  # which is raised where it is waited for
-            built.append(err)
-
-    thread, began = Thread(target=work, daemon=True), clock.now()
-    thread.start()
-    try:
-        while thread.is_alive():
-            thread.join(POLL)
-            if thread.is_alive() and progress.called_off():
-                return None
-    finally:  # also after Ctrl-C
-        if thread.is_alive() and thread.ident is not None:
-            end = ctypes.py_object(SystemExit)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), end)
-    if isinstance(built[0], BaseException):
-        raise built[0]
-    return None if progress.budget.late(READING * (clock.now() - began)) else built[0]
+    began = clock.now()
+    built = supervised(lambda _stopped: build(), progress.called_off, patience=0.0)
+    return None if progress.budget.late(READING * (clock.now() - began)) else built
 
 
 def rounded(variable: Any) -> int:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from threading import Event
+
 import pytest
 from completion_brute import tiny
 from patience import LONG
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.process import clock
-from optsched.scheduling.declared import READING, unless_stopped
+from optsched.process import clock, interrupts
+from optsched.scheduling.declared import READING, affordable, unless_stopped
 
 
 def progress(**limits):
@@ -31,15 +35,42 @@ def test_a_solver_must_have_the_time_to_read_it(monkeypatch, took, read):
 
 
 def test_what_is_not_wanted_any_more_is_not_written_to_its_end():
-    monitor, written = progress(time_limit=LONG), []
+    monitor, ended = progress(time_limit=LONG), Event()
 
     def build():
         monitor.end()
-        for k in range(10**9):  # more than anyone waits for
-            written.append(k)
-            written.clear()
+        try:
+            for _ in range(10**9):  # more than anyone waits for
+                interrupts.leave_if_abandoned()
+        finally:
+            ended.set()
 
     assert unless_stopped(build, monitor) is None
+    assert ended.wait(LONG)
+
+
+def test_a_module_that_is_being_imported_is_imported_to_its_end(tmp_path, monkeypatch):
+    """An exception in that thread would leave half of it, for as long as the process lives."""
+    lines = ("import time", "for _ in range(100):", "    time.sleep(0.01)", "whole = True")
+    (tmp_path / "slow_to_import.py").write_text("\n".join(lines))
+    monkeypatch.syspath_prepend(tmp_path)
+    monitor, ended = progress(time_limit=LONG), Event()
+
+    def build():
+        monitor.end()
+        try:
+            importlib.import_module("slow_to_import")
+        finally:
+            ended.set()
+
+    assert unless_stopped(build, monitor) is None
+    assert ended.wait(LONG)
+    assert sys.modules["slow_to_import"].whole
+
+
+def test_a_program_that_takes_longer_than_is_left_is_not_begun():
+    assert affordable(progress(time_limit=LONG), 1000)
+    assert not affordable(progress(time_limit=1.0), 10**6)
 
 
 def test_an_error_while_it_is_written_is_raised():

@@ -32,6 +32,7 @@ from optsched.numbers.arrays import Flags, Floats
 from optsched.numbers.kernels import kernel, plain
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation
+from optsched.process.interrupts import leave_if_abandoned
 from optsched.proofs.grid import float_below
 
 Marks = NDArray[np.uint64]
@@ -93,6 +94,7 @@ def admitted_rows(a: BipartiteArrays) -> Rows:
 @lru_cache(maxsize=100_000)
 def admitted(amount: float) -> float:
     """Return the largest float that is admitted where ``amount`` is there."""
+    leave_if_abandoned()
     return float_below(exact(amount) * (1 + EPS))
 
 

@@ -50,6 +50,7 @@ from optsched.numbers.resources import (
     expand,
 )
 from optsched.problem import Frozen, Schedule
+from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.jobs import ChunkedJob, transfer_slots
 from optsched.scheduling.platform import JobsInstance, check_resources, check_shape, check_units
 
@@ -211,6 +212,7 @@ class Platform(Frozen):
         rounded = np.maximum(1, np.ceil(need)).astype(np.int64)
         close = np.abs(need - np.rint(need)) <= NEAR * np.maximum(1.0, need)
         for m, p, q, k in np.argwhere(close).tolist():
+            leave_if_abandoned()
             rounded[m, p, q, k] = self.duration(job, m, p, bool(q), k + 1)
         return rounded
 

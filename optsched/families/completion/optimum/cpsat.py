@@ -27,6 +27,7 @@ from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.numbers.arrays import Ints
 from optsched.numbers.resources import exact
 from optsched.problem import Implementation
+from optsched.process.interrupts import leave_if_abandoned
 from optsched.proofs.grid import float_below
 from optsched.scheduling.declared import unless_stopped
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
@@ -110,6 +111,7 @@ class Program:
         self.host: list[list[Any]] = []
         intervals = []
         for j, choice in enumerate(choices):
+            leave_if_abandoned()
             intervals.append(self._time(choice))
             self._place(j, choice)
         self._capacity(intervals)

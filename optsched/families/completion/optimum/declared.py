@@ -48,14 +48,11 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
             raise _OutOfTimeError
 
     ends, modes = latest_ends(jobs, progress), modes_by_job(inst)
-    spent = effort.done()
 
-    def build() -> tuple[Any, Written, float]:
-        """Return the program, and the effort that it took: threads count each their own."""
-        effort.spend(spent)
+    def build() -> tuple[Any, Written]:
         with silent_pyomo():
             model = completion_ilp(inst, ends, watch)
-            return model, written(model), effort.done() - spent
+            return model, written(model)
 
     starts = sum(
         max(0, end - job.arrival - mode.d + 1)
@@ -71,8 +68,7 @@ def compact(inst: CompletionInstance, progress: Progress, *, threads: int, seed:
         return
     if built is None:
         return
-    model, program, took = built
-    effort.spend(took)
+    model, program = built
     solve_compact(
         program, progress, lambda: schedule_of(inst, model, modes), threads=threads, seed=seed
     )

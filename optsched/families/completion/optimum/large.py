@@ -13,6 +13,7 @@ import numpy as np
 from optsched.engine.ascent import Ascent, Level
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
+from optsched.families.completion.certificate.bound import MOST_CELLS
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.optimum.horizon import LARGE, size
@@ -132,6 +133,8 @@ class Dispatching:
             return
         self.until = until
         edges, prices, scarce = self._prices(self.best)
+        if int(edges[-1]) * len(self.inst.arrays.classes) > MOST_CELLS:
+            return  # more prices than the checker reads
         start = np.full(prices.shape, ELSEWHERE)
         start[:, scarce] = 1.0
         blocks = BlockwisePrices(self.inst, self.types, self.offers, edges, prices)

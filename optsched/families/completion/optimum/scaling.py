@@ -119,8 +119,8 @@ class _Scaled(Progress):
         self.original, self.outer, self.power = inst, outer, power
         self.budget = outer.budget
         factor = Fraction(10) ** power
-        if outer.value is not None:
-            self.value, self.schedule = float(Fraction(outer.value) * factor), outer.schedule
+        if outer.best is not None:
+            self.best = float(Fraction(outer.best[0]) * factor), outer.best[1]
         if outer.bound is not None and math.isfinite(outer.bound):
             self.bound = float(Fraction(outer.bound) * factor)
         self.handed = (self.schedule, self.certificate)

@@ -31,6 +31,7 @@ from optsched.families.dmlrs.certificate.links import linked_costs, linked_optio
 from optsched.families.dmlrs.certificate.packings import Packings
 from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Ints
+from optsched.process import interrupts
 from optsched.proofs.grid import capacity_worth, charged, lowered
 from optsched.proofs.knapsack import best_load, rooms
 
@@ -135,6 +136,7 @@ class LeafBounds:
             return None
         total = 0
         for i in range(len(self.inst.jobs)):
+            interrupts.leave_if_abandoned()
             payoff = self.payoff(i, limits, priced)
             if payoff is None:
                 return None
@@ -270,6 +272,7 @@ class LeafBounds:
         for w, s in zip(worker, ps, strict=True):
             name = (w.tobytes(), s.tobytes())
             if name not in known:
+                interrupts.leave_if_abandoned()
                 known[name] = slot(w, s)
             more.append(known[name])
         if isinstance(priced, PackingPriced):

@@ -22,6 +22,7 @@ from optsched.families.dmlrs.instance import (
     linked_table,
 )
 from optsched.numbers.resources import room
+from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import UtilityProgram, solve_definition
 
@@ -70,6 +71,7 @@ class Program(UtilityProgram):
         self.by_job = inst.locality == "job"
         for i, first in enumerate(inst.earliest):
             if first is not None:
+                leave_if_abandoned()
                 self._job(i, first)
         self._capacity()
         self.unit = self.maximize_utility()

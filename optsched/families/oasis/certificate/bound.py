@@ -17,6 +17,7 @@ from optsched.families.oasis.instance import LARGEST_UNITS, OasisInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import int64s
 from optsched.numbers.utility import Utility, compare, log_of
+from optsched.process import interrupts
 from optsched.proofs.grid import capacity_worth, charged, lowered
 from optsched.proofs.knapsack import best_load, rooms
 from optsched.proofs.slots import Limits
@@ -116,6 +117,7 @@ class LeafBounds:
         last, late = np.full(len(jobs), -1, np.int64), 0
         one = -self.grid * math.log(2)  # the logarithm of a unit of the grid
         for i, (job, end) in enumerate(zip(jobs, self.inst.earliest, strict=True)):
+            interrupts.leave_if_abandoned()
             if end is None:
                 continue
             delays, first = range(self.inst.horizon - job.arrival), end - job.arrival
@@ -192,6 +194,7 @@ class LeafBounds:
         return (total << self.shift) + worth
 
     def _relaxed_payoff(self, i: int, prices: CapacityPriced) -> int:
+        interrupts.leave_if_abandoned()
         arrival, most, work = self.inst.jobs[i].arrival, int(self.cap[i]), self.inst.work[i]
         window = slice(arrival, int(self.last[i]) + 1)
         slots = window.stop - arrival
@@ -221,6 +224,7 @@ class LeafBounds:
             return None
         total = 0
         for i in range(len(self.inst.jobs)):
+            interrupts.leave_if_abandoned()
             payoff = self._payoff(i, limits, prices)
             if payoff is None:
                 return None
@@ -306,6 +310,7 @@ class LeafBounds:
             if ends[c] >= NONE:
                 continue
             if worth is None or best is None or worth - ends[c] > best:
+                interrupts.leave_if_abandoned()
                 worth = self._worth(i, c)
                 payoff = worth - ends[c]
                 best = payoff if best is None else max(best, payoff)

@@ -17,6 +17,7 @@ from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.declared import variables
 from optsched.numbers.arrays import Ints
+from optsched.process.interrupts import leave_if_abandoned
 from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.scheduling.definition import Places, UtilityProgram, solve_definition
 
@@ -56,6 +57,7 @@ class Program(UtilityProgram):
         for i in range(len(inst.jobs)):
             most = rooms(a.worker_demand[i], a.worker_capacity, inst.jobs[i].chunks)
             most_ps = rooms(a.ps_demand[i], a.ps_capacity, inst.jobs[i].chunks)
+            leave_if_abandoned()
             self._job(i, [self._slot(i, t, most, most_ps) for t in self._slots(i)])
         self._capacity(self.workers, a.worker_demand, a.worker_capacity)
         self._capacity(self.ps, a.ps_demand, a.ps_capacity)

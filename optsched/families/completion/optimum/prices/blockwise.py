@@ -34,7 +34,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.process import effort
 
-LOOK_STEPS = 0.05  # elementary steps of looking at one way to run in one block, as a rule
+LOOK_STEPS = 0.1  # elementary steps of looking at one way to run in one block, as a rule
 
 
 class Times(NamedTuple):
@@ -234,7 +234,9 @@ class BlockwisePrices:
         self.offers, self.blocks = offers, len(inst.jobs)
         self.arrival = np.array([job.arrival for job in inst.jobs], np.int64)
         self.weight = np.array([job.weight for job in inst.jobs])
-        self.times = Times(edges, np.repeat(np.arange(edges.size - 1), np.diff(edges)))
+        begins = np.zeros(int(edges[-1]), np.int64)
+        begins[edges[1:-1]] = 1
+        self.times = Times(edges, np.cumsum(begins))
         self.length = np.diff(edges)
         self.unit = shape
         self.rhs = (self.length[:, None] * a.capacity.sum(axis=0) * shape).ravel()

@@ -28,7 +28,7 @@ from optsched.families.completion.optimum.board.servers import (
 )
 from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.numbers.arrays import Floats
-from optsched.process import effort
+from optsched.process import effort, interrupts
 
 SERVER_STEPS, MODE_STEPS = 125, 50  # of an insertion, for every server and every mode
 CALLING = 5000  # steps that calling a kernel is worth
@@ -67,6 +67,7 @@ class Neighbourhood:
         return fits
 
     def _insert(self, i: int, factor: float) -> bool:
+        interrupts.leave_if_abandoned()
         state = self.tables, self.servers, self.plans, self.notes
         return bool(insert(*state, i, factor, self.slots))
 

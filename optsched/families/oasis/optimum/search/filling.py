@@ -28,7 +28,8 @@ from optsched.numbers.kernels import kernel
 from optsched.process import effort
 from optsched.scheduling.board import Plan, PlanBoard
 
-MACHINE_STEPS = 0.5  # of a machine that is looked at in a slot
+MACHINE_STEPS = 2.0  # of a machine that is looked at in a slot
+MOVE = 0.2  # units of effort to choose the jobs of a move
 OUT, TRIES = (1, 8), (2, 10)  # jobs that go out in a move, and others that are tried: from, below
 EAGER = 0.1  # of all jobs: who ranks so much lower is tried e times less often
 NOISE = 0.1  # of ranks, in the order in which jobs are tried
@@ -317,6 +318,7 @@ class Improvement:
 
     def move(self, heat: float) -> bool:
         """Change the board; a loss of about ``heat`` is accepted. Return whether it changed."""
+        effort.spend(MOVE)
         board, rng = self.board, self.rng
         runs = self.order[self.runs[self.order]]
         waits = self.order[~self.runs[self.order]]
@@ -356,5 +358,5 @@ def _machines(capacity: Ints, classes: list[list[int]], slots: int) -> Machines:
     return Machines(
         np.array([h for members in classes for h in members], np.int64),
         np.cumsum([0, *map(len, classes)]).astype(np.int64),
-        np.repeat(capacity.T[None].astype(float), slots, axis=0),
+        np.broadcast_to(capacity.T.astype(float), (slots, *capacity.T.shape)).copy(),
     )
