@@ -197,7 +197,8 @@ def ratio(
     A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
     status 1: no schedule was found, or a policy of your own failed.
 
-    With `--seeds 20`, a campaign of 20 instances; `-o` keeps its store.
+    With `--seeds 20`, a campaign of 20 instances; `-o` keeps its store. Of a trace, the seeds draw
+    only what it does not record, and the intervals cover these draws only.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """
