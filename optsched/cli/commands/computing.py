@@ -291,6 +291,9 @@ def reproduce(
         "results"
     ),
     seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
+    first_seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST, help="Seed of the first instance.")
+    ] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
@@ -303,9 +306,10 @@ def reproduce(
     """Repeat a figure of a paper, and say how far the numbers agree with it.
 
     Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
-    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing.
+    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With
+    --first-seed N, other instances of the same settings, stored in NAME-from-N.json.
 
-    Example:  optsched reproduce oasis-fig5 -o results
+    Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """
     from optsched.cli.ticker import Ticker
     from optsched.files.provenance import portable
@@ -322,6 +326,7 @@ def reproduce(
                 chosen,
                 folder,
                 seeds=seeds,
+                first_seed=first_seed,
                 time_limit=time_limit,
                 workers=workers,
                 keep_rows=keep_rows,

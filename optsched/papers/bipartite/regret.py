@@ -24,7 +24,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, Verdict, counted, shown, within
+from optsched.papers.verdict import Estimate, Finding, Outcome, counted, shown, within
 from optsched.simulation import simulate
 
 HORIZONS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
@@ -105,7 +105,7 @@ def judge(summary: Summary) -> Outcome:
         kept, runs = (sum(p[part] for p in of["points"]) for part in ("kept", "instances"))
         claim = f"{name} utilities: runs within the bound (41)"
         found.append(counted(claim, kept, runs, runs, runs))
-        found.append(_grows(name, of["exponents"][common.THEORY]))
+        found.append(_grows(f"{name} utilities: exponent of T", of["exponents"][common.THEORY]))
         last = of["points"][-1]
         loose = last["guarantee"] / last[common.THEORY]["mean"]
         claim = f"{name} utilities: the bound is so many times the regret at T = {last['slots']}"
@@ -121,23 +121,18 @@ def _in_size(name: str, of: Any) -> list[Finding]:
     """Judge growth with the number of ports or machines: within the bound, and no faster."""
     kept, runs = (sum(p[part] for p in of["points"]) for part in ("kept", "instances"))
     found = [counted(f"{name}: runs within the bound (41)", kept, runs, runs, runs)]
-    known = [e for e in of["exponents"][common.THEORY] if e is not None]
     (limit,) = of["exponents"]["guarantee"]
-    if len(known) == len(of["exponents"][common.THEORY]) and limit is not None:
-        claim = f"exponent of the number of {name}: no more than that of the bound"
-        found.append(within(claim, Estimate.of(known, nothing=None), high=limit))
+    found.append(_grows(f"{name}: exponent of their number", of["exponents"][common.THEORY]))
+    if limit is not None:
+        found.append(shown(f"{name}: exponent of their number in the bound", limit))
     return found
 
 
-def _grows(name: str, exponents: Sequence[float | None]) -> Finding:
-    """Judge whether the exponent of T may be one half: its interval reaches down to it."""
-    claim, known = f"{name} utilities: exponent of T", [e for e in exponents if e is not None]
-    if len(known) < len(exponents):
-        return Finding(claim, SQUARE_ROOT, None, Verdict.DIFFERS, note="a regret is not positive")
-    e = Estimate.of(known)
-    low = e.interval[0] if e.interval else e.mean
-    verdict = Verdict.AGREES if low <= SQUARE_ROOT else Verdict.DIFFERS
-    return Finding(claim, SQUARE_ROOT, e.mean, verdict, e.interval, e.count, bound="at most ")
+def _grows(claim: str, exponents: Sequence[float | None]) -> Finding:
+    """Judge whether an exponent is at most one half; None where a regret is not positive."""
+    known = [e for e in exponents if e is not None]
+    found = Estimate.of(known, nothing=None) if len(known) == len(exponents) else None
+    return within(claim, found, high=SQUARE_ROOT)
 
 
 def draw(summary: Summary) -> Figure:

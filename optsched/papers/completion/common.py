@@ -93,7 +93,7 @@ def instance(cell: Cell, slots: int) -> CompletionInstance:
     )
     count = cell["servers"]
     capacity = math.fsum(c.count * c.capacity[0] for c in made.servers)
-    factor = SHARE * ideal_gpus(made) / capacity * SERVERS / count
+    factor = cell.get("share", SHARE) * ideal_gpus(made) / capacity * SERVERS / count
     counts = in_proportion(count, [c.count for c in made.servers])
     servers = tuple(
         MachineClass(name=c.name, count=n, capacity=_scaled(c.capacity, factor))
@@ -219,8 +219,9 @@ def draw(summary: Summary, paper: Mapping[str, Sequence[float]] | None = None) -
     """
     figure = new_figure(6.0, 4.2)
     axis = figure.subplots()
-    colours = colours_of([line["policy"] for line in summary["lines"]])
-    for k, of in enumerate(summary["lines"]):
+    lines = [e for e in summary["lines"] if len(e["points"]) > 1]
+    colours = colours_of([line["policy"] for line in lines])
+    for k, of in enumerate(lines):
         colour, label = colours[of["policy"]], named(of["policy"], summary["y"])
         places = range(len(of["points"]))
         if summary["x"] == "worker_type":  # nothing is between two of them

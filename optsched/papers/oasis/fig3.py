@@ -50,7 +50,9 @@ def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme on one instance."""
     sizes = {"jobs": cell["jobs"], "slots": SLOTS, "machines": MACHINES}
     inst = instance(cell["preset"], cell["seed"], **sizes)
-    found = simulate(inst, policy(cell["scheme"], cell["preset"], sizes), seed=cell["seed"])
+    found = simulate(
+        inst, policy(cell["scheme"], cell["preset"], cell["seed"], sizes), seed=cell["seed"]
+    )
     return {
         "value": found.value,
         "completed": sum(c is not None for c in found.completion),

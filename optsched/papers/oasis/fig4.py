@@ -70,7 +70,9 @@ def is_critical(job: Any) -> bool:
 def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme; return completion - target of the completed jobs of each kind."""
     inst = workload(cell["preset"], cell["seed"])
-    found = simulate(inst, policy(cell["scheme"], cell["preset"], _sizes()), seed=cell["seed"])
+    found = simulate(
+        inst, policy(cell["scheme"], cell["preset"], cell["seed"], _sizes()), seed=cell["seed"]
+    )
     late: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for job, end in zip(inst.jobs, found.completion, strict=True):
         if end is not None:

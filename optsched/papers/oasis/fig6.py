@@ -24,11 +24,11 @@ from optsched.papers.experiment import (
 )
 from optsched.papers.oasis.common import (
     COMMON,
+    DRAWN,
     ESTIMATED,
     LABELS,
     LITERAL,
     MACHINES,
-    PAPER,
     PRESETS,
     instance,
     policy,
@@ -51,7 +51,9 @@ def run(cell: Cell, _time_limit: float) -> Row:
     """Run OASiS with U at a percentage of what it is, so that U / L is wrong by as much."""
     sizes = {"jobs": cell["jobs"], "slots": SLOTS, "machines": MACHINES}
     inst = instance(cell["preset"], cell["seed"], **sizes)
-    chosen = policy(cell["scheme"], cell["preset"], sizes, U_factor=cell["percent"] / 100)
+    chosen = policy(
+        cell["scheme"], cell["preset"], cell["seed"], sizes, U_factor=cell["percent"] / 100
+    )
     found = simulate(inst, chosen, seed=cell["seed"])
     return {"value": found.value, "completed": sum(c is not None for c in found.completion)}
 
@@ -77,7 +79,7 @@ def judge(summary: Summary) -> Outcome:
             "high"
         )
         more, note = _low_over_high(of)
-        if (of["preset"], of["jobs"], of["scheme"]) == (PAPER, scarce, ESTIMATED):
+        if (of["preset"], of["jobs"], of["scheme"]) == (DRAWN, scarce, ESTIMATED):
             found.append(effect(claim, more, note=note))
         else:
             beside.append(_shown(claim, more, note))
