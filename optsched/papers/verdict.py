@@ -250,6 +250,9 @@ def score(tally: Mapping[Verdict, int]) -> str:
     for verdict in (Verdict.UNKNOWN, Verdict.FAILS, Verdict.UNTESTABLE):
         if tally.get(verdict):
             parts.append(f"{verdict} {tally[verdict]}")
+    if not of:
+        parts = [f"{verdict} {tally[verdict]}" for verdict in Verdict if tally.get(verdict)]
+        return "; ".join(parts) or "no statement"
     said = f"{held} of {of} statement{'s' * (of != 1)} {'holds' if of == 1 else 'hold'}"
     return said + (f" ({'; '.join(parts)})" if parts else "")
 

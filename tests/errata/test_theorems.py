@@ -45,7 +45,7 @@ def test_theorems_and_lemmas_of_all_papers_are_listed():
 
     assert numbers("oasis", "Theorem") == {1, 2, 3, 4}
     assert numbers("oasis", "Lemma") == {1, 2, 3}
-    assert numbers("dmlrs", "Theorem") == {2, 3}  # the thesis has no other on this problem
+    assert numbers("dmlrs", "Theorem") == {2, 3}
     assert numbers("completion", "Theorem") == set(range(1, 9))
     assert numbers("bipartite", "Theorem") == numbers("bipartite", "Proposition") == {1}
 
