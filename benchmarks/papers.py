@@ -17,8 +17,9 @@ from theorems import CLAIMS, Claim
 
 from optsched.files.disk import write_whole
 from optsched.papers import PAPERS, Experiment, experiments
+from optsched.papers.estimate import WIDEST
 from optsched.papers.experiment import FEWEST, Setting
-from optsched.papers.verdict import CUT, SAME_SIZE, WIDEST, Finding, Verdict, score
+from optsched.papers.verdict import CUT, SAME_SIZE, Finding, Verdict, score
 
 DOCS = RESULTS.parent.parent / "docs"
 PAGE = DOCS / "papers.md"

@@ -13,6 +13,7 @@ from verdicts import worst
 from optsched.families.oasis.instance import OasisInstance
 from optsched.papers import PAPERS, experiments
 from optsched.papers.digest import code_digest
+from optsched.papers.estimate import Estimate, apart, fisher, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting, mean_with_interval
 from optsched.papers.oasis import fig3, fig4, fig5, fig6
 from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
@@ -21,15 +22,11 @@ from optsched.papers.verdict import (
     NOISE,
     SAME,
     WIDE,
-    Estimate,
     Outcome,
     Verdict,
     about,
-    apart,
     counted,
     effect,
-    fisher,
-    lead,
     shown,
     stated,
     untestable,

@@ -22,6 +22,7 @@ from optsched.families.bipartite.policies.packing import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.numbers.arrays import Floats
 from optsched.optimum import solve
+from optsched.papers.estimate import Estimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -34,7 +35,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, differences, effect, lead, shown, untestable
+from optsched.papers.verdict import Finding, effect, shown, untestable
 from optsched.problem import Information, Instance, Policy, get_family
 from optsched.simulation import Run, simulate
 

@@ -7,8 +7,9 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import finish, legend, new_figure
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
-from optsched.papers.verdict import Estimate, Outcome, differences, effect, shown
+from optsched.papers.verdict import Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 8000

@@ -8,16 +8,9 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import Cell, Setting, Summary
-from optsched.papers.verdict import (
-    Estimate,
-    Finding,
-    Outcome,
-    differences,
-    effect,
-    shown,
-    untestable,
-)
+from optsched.papers.verdict import Finding, Outcome, effect, shown, untestable
 
 MACHINES = (32, 64, 128, 256, 512)
 PORTS = (5, 10, 15, 20)

@@ -13,8 +13,9 @@ from optsched.families.bipartite.pictures import bars, split
 from optsched.families.bipartite.policies.paper import KNOWLEDGE
 from optsched.numbers.streams import Streams
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
-from optsched.papers.verdict import Estimate, Outcome, effect, shown, within
+from optsched.papers.verdict import Outcome, effect, shown, within
 from optsched.policies.plugins import get_policy
 from optsched.problem import get_family
 

@@ -12,6 +12,7 @@ from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.bipartite.policies.paper import regret_guarantee
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -24,7 +25,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, counted, shown, within
+from optsched.papers.verdict import Finding, Outcome, counted, shown, within
 from optsched.simulation import simulate
 
 HORIZONS = (250, 500, 1000, 2000, 4000, 8000, 16_000)

@@ -23,6 +23,7 @@ from optsched.papers.bot.common import (
     platforms,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -35,7 +36,7 @@ from optsched.papers.experiment import (
     mean_with_interval,
     whisker,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, stated
+from optsched.papers.verdict import Finding, Outcome, effect, stated
 
 LARGEST = 1e3  # a coefficient of variation farther from 0, or none, counts as this
 SIGNIFICANT = 0.05

@@ -19,6 +19,7 @@ from optsched.papers.bot.common import (
     platform,
     platforms,
 )
+from optsched.papers.estimate import Estimate, apart
 from optsched.papers.experiment import (
     Cell,
     Row,
@@ -28,7 +29,7 @@ from optsched.papers.experiment import (
     grouped,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, about, apart, counted, effect
+from optsched.papers.verdict import Finding, Outcome, about, counted, effect
 
 SIZES = ((20, 5), (40, 5), (100, 5), (500, 15))
 NAIVE = {"rho": 1e-3, "tilde": 1e-3, "lam": 1e-13, "mu": 1e-15}  # Sec. 6.5.3

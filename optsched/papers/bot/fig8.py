@@ -22,8 +22,9 @@ from optsched.papers.bot.common import (
     platforms,
 )
 from optsched.papers.bot.fig7 import TABLE2
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, grouped
-from optsched.papers.verdict import Estimate, Outcome, about, counted, effect, shown
+from optsched.papers.verdict import Outcome, about, counted, effect, shown
 
 NODES = 100
 PRINTED, LATER = 140, 1500  # iterations until they leave: the paper's, and when sec6.2 is there

@@ -24,8 +24,9 @@ from optsched.papers.bot.common import (
     platform,
 )
 from optsched.papers.bot.fig7 import NAIVE, TABLE2
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary
-from optsched.papers.verdict import Estimate, Outcome, counted, shown
+from optsched.papers.verdict import Outcome, counted, shown
 
 SIZES = ((20, 5), (100, 5), (500, 15))
 PAIRS = (("naive", "homogeneous"), ("adaptive", "heterogeneous"))

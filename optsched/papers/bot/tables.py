@@ -21,6 +21,7 @@ from optsched.papers.bot.common import (
     factorial,
     platforms,
 )
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     Cell,
     Experiment,
@@ -30,7 +31,7 @@ from optsched.papers.experiment import (
     Summary,
     grouped,
 )
-from optsched.papers.verdict import Estimate, Outcome, counted, shown, untestable, within
+from optsched.papers.verdict import Outcome, counted, shown, untestable, within
 
 TABLE1 = {(20, 5): 28, (20, 15): 29, (40, 5): 27, (100, 5): 24, (500, 15): 20}
 TABLE2 = {(20, 5): 24, (20, 15): 30, (40, 5): 28, (100, 5): 27, (500, 15): 29}

@@ -14,6 +14,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.sources.presets import generate
 from optsched.numbers.resources import MachineClass
+from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -27,7 +28,7 @@ from optsched.papers.experiment import (
     mean_with_interval,
     whisker,
 )
-from optsched.papers.verdict import Estimate, Outcome, lead
+from optsched.papers.verdict import Outcome
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
 FREE = -1  # instead of a worker type: every job chooses

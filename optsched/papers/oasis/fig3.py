@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, finish, legend
+from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -32,7 +33,7 @@ from optsched.papers.oasis.common import (
     instance,
     policy,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, lead, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 300

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS
+from optsched.papers.estimate import Estimate, differences, fewer
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, fresh, grid, grouped
 from optsched.papers.oasis.common import (
     COMMON,
@@ -26,7 +27,7 @@ from optsched.papers.oasis.common import (
     policy,
     quantiles,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, fewer, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 100

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, mean_ratio
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -30,7 +31,7 @@ from optsched.papers.oasis.common import (
     instance,
     policy,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, shown, within
+from optsched.papers.verdict import Finding, Outcome, effect, shown, within
 from optsched.problem import Status
 from optsched.ratios import compare
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS
+from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -33,7 +34,7 @@ from optsched.papers.oasis.common import (
     instance,
     policy,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, lead, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 300

@@ -16,6 +16,7 @@ from optsched.families.oasis.policies.paper import Oasis
 from optsched.families.oasis.sources.presets import RESOURCES, UNITS, draw_utility
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams, draw_whole
+from optsched.papers.estimate import Estimate, differences, fewer, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -41,7 +42,7 @@ from optsched.papers.oasis.common import (
     known_mean,
     quantiles,
 )
-from optsched.papers.verdict import Estimate, Outcome, differences, effect, fewer, lead, shown
+from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import Policy, get_family
 from optsched.scheduling.jobs import MB_PER_GBIT
 from optsched.simulation import simulate
