@@ -36,10 +36,10 @@ from optsched.papers.oasis.common import (
     LATE,
     LITERAL,
     OTHERS,
-    PAST,
     SCHEMES,
     boxes,
     known_mean,
+    past,
     quantiles,
 )
 from optsched.papers.verdict import Outcome, effect, shown
@@ -119,22 +119,22 @@ def _job(streams: Streams, i: int) -> OasisJob:
 
 
 @cache
-def learnt() -> Learnt:
+def learnt(seeds: range) -> Learnt:
     """Return what the earlier experiments teach."""
-    return learn([testbed(seed) for seed in PAST])
+    return learn([testbed(seed) for seed in seeds])
 
 
-def scheme_policy(scheme: str) -> Policy:
-    """Return the policy of a scheme."""
+def scheme_policy(scheme: str, seed: int) -> Policy:
+    """Return the policy of a scheme, for the experiment of a seed."""
     if scheme in (ESTIMATED, LITERAL):
-        return Oasis(estimate=learnt() if scheme == ESTIMATED else None)
+        return Oasis(estimate=learnt(past(seed)) if scheme == ESTIMATED else None)
     return get_family("oasis").policies[scheme]()
 
 
 def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme; return its utility, and completion - target of the completed jobs."""
     inst: Any = testbed(cell["seed"])
-    found = simulate(inst, scheme_policy(cell["scheme"]), seed=cell["seed"])
+    found = simulate(inst, scheme_policy(cell["scheme"], cell["seed"]), seed=cell["seed"])
     late = [
         end - job.arrival - job.utility.target
         for job, end in zip(inst.jobs, found.completion, strict=True)

@@ -23,7 +23,7 @@ def test_jobs_of_the_testbed_run_for_40_minutes_to_2_hours_on_half_of_their_chun
 
 @pytest.mark.parametrize("scheme", [ESTIMATED, "fifo"])
 def test_a_cell(monkeypatch, scheme):
-    monkeypatch.setattr(fig8, "PAST", range(1000, 1001))
+    monkeypatch.setattr("optsched.papers.oasis.common.PAST", range(1000, 1001))
     row = fig8.run({"seed": 0, "scheme": scheme}, 0.0)
     assert row["value"] >= 0
     assert len(row["late"]) <= fig8.JOBS
