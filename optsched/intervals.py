@@ -263,7 +263,7 @@ def warning(low: Floats, high: Floats) -> str:
         return "all ratios are equal"
     if n < FEWEST:
         return f"fewer than {FEWEST} instances"
-    few = _dominant(low) if np.isfinite(low).all() else 0
+    few = _dominant(low) or _dominant(high)
     if few == 1:
         return "one instance makes half of the excess"
     if few:
@@ -273,6 +273,8 @@ def warning(low: Floats, high: Floats) -> str:
 
 def _dominant(x: Floats) -> int:
     """Return how many numbers make half of the excess over the least; 0 if a tenth does not."""
+    if not np.isfinite(x).all():
+        return 0
     excess = np.sort(x - x.min())[::-1].cumsum()
     few = int(np.searchsorted(excess, excess[-1] / 2)) + 1
     return few if excess[-1] > 0 and few <= max(1, len(x) // 10) else 0

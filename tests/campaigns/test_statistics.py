@@ -186,6 +186,12 @@ def test_a_doubtful_interval_is_marked(ratios, why):
     assert told == ([f"group: * no reliable 95 % interval of the mean: {why} (a)"] if why else [])
 
 
+def test_a_bound_that_dominates_is_a_doubt_too():
+    high = np.ones(60)
+    high[7] = 20.0
+    assert warning(np.ones(60), high) == "one instance makes half of the excess"
+
+
 def test_the_interval_of_the_median_is_exact():
     x = np.arange(1.0, 21.0)
     # scipy's test that the median is some number, inverted
