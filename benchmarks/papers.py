@@ -44,7 +44,8 @@ A page per paper lists what its figures, tables and theorems say, and what comes
 per statement. Settings follow the sentences of the paper that are quoted with them. They were
 written down before the numbers were computed, but for those of the bags of tasks whose units and
 dual steps contradict each other: there the reading that fits the first table was chosen, and the
-page says so. The printed setting is judged; altered settings stand next to it.
+page says so. The rule below, and which setting is judged, were revised once when the numbers were
+known, so that it is the printed setting everywhere; altered settings stand next to it.
 `optsched reproduce NAME` repeats a figure, and with `--first-seed N` on instances that nobody has
 looked at.
 
@@ -57,8 +58,9 @@ One rule gives all verdicts, with five outcomes:
   ends of our interval differ by more than a factor of {WIDEST:g}, nothing *holds*.
 - *{Verdict.DIRECTION}*: the effect is there, but of another size, or our interval is wider than
   that. Of a theorem: it holds under a condition, or in part.
-- *{Verdict.UNKNOWN} (n = ...)*: our interval of so many instances holds 0, or the limit; or all
-  instances give the same number, so that nothing is compared. More instances may tell.
+- *{Verdict.UNKNOWN} (n = ...)*: our interval of so many instances holds 0, or the limit; or both
+  sides give the same number on every instance, so that nothing is compared. More instances may
+  tell.
 - *{Verdict.FAILS}*: the whole interval says otherwise.
 - *{Verdict.UNTESTABLE}*: units or data that it takes are not printed.
 

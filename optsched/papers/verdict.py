@@ -2,7 +2,7 @@
 
 One function, `decide`, judges them all:
 
-1. With no number, a single instance, or the same number everywhere, we *cannot tell*.
+1. With no number, a single instance, or no difference on any instance, we *cannot tell*.
 2. An effect is told from noise by the 95 % interval of its paired differences over instances. If
    that holds 0 we *cannot tell*; if it lies on the other side the statement *does not hold*.
 3. A statement *holds* if our number is the paper's: it is between half and twice of it, the paper's
