@@ -84,8 +84,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
               "errata/test_completion.py::test_completion_1_algorithm_4_misses_a_placement",
               ("COMPLETION-1",)),
         Claim("Theorem 2: A_maxweight computes a feasible solution of (7), (8), (9)", DIRECTION,
-              "of (7): every schedule passes the feasibility check, and ends by the deadline; those "
-              "of (8) and (9) were not tested, and their proof is in the supplement",
+              "of (7): every schedule passes the feasibility check, and ends by the deadline; "
+              "those of (8) and (9) were not tested, and their proof is in the supplement",
               OWN + "test_completion_theorems_2_and_7_schedules_are_feasible"),
         Claim("Theorem 3: A_maxweight is within 2 log lambda", DIRECTION,
               "no instance beyond it, but its assumptions fail in the settings of Sec. 7",
@@ -108,8 +108,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
               ("COMPLETION-2",)),
         Claim("Theorem 6: Algorithms 6 and 7 are optimal", FAILS,
               "as printed, Algorithm 7 places as many workers as there are slots; with that "
-              "corrected, and for the problem of one job, both find what trying all placements finds "
-              "(`test_cheapest_among_all_placements`)",
+              "corrected, and for the problem of one job, both find what trying all placements "
+              "finds (`test_cheapest_among_all_placements`)",
               "errata/test_completion.py::"
               "test_completion_7_algorithm_7_places_as_many_workers_as_there_are_slots",
               ("COMPLETION-7", "COMPLETION-9", "COMPLETION-10")),
