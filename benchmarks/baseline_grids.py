@@ -25,7 +25,7 @@ from bench import Benchmark, Row, Summary, parse, parser
 from optsched.families.bipartite.policies import BinPacking, Fairness, Spreading
 from optsched.families.completion.policies import baselines as completion
 from optsched.families.dmlrs.policies import baselines as dmlrs
-from optsched.papers.verdict import Estimate
+from optsched.papers.estimate import Estimate
 from optsched.problem import get_family
 from optsched.simulation import simulate
 

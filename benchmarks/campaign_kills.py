@@ -23,7 +23,7 @@ from pathlib import Path
 
 from bench import Benchmark, Row, Summary, Target, parse, parser
 from campaign_disks import SAID, TROUBLES
-from campaign_statistics import SHARES, coverage, differ
+from campaign_statistics import SHARES, SKEWED, coverage, differ, skewed
 from campaigning import (
     RUN,
     Plan,
@@ -266,6 +266,7 @@ PARTS: dict[str, Callable[[Row, Path], Row]] = {
     "dask": dask,
     "shards": shards,
     "coverage": coverage,
+    "skewed": skewed,
     "differ": differ,
 }
 
@@ -285,6 +286,11 @@ def cells(options: Namespace) -> list[Row]:
             for share in SHARES
             for n in (15, 40)
         ],
+        "skewed": [
+            {"ratios": name, "n": n, "repetitions": o.repetitions}
+            for name in SKEWED
+            for n in (10, 20, 60)
+        ],
         "differ": [{"n": 20, "policies": k, "repetitions": o.repetitions} for k in (2, 4)],
     }
     return in_parts(found, options.only)
@@ -301,7 +307,7 @@ def summarize(rows: list[Row]) -> Summary:
     targets = [
         Target(f"{part}: what went wrong", "", sum(len(row["wrong"]) for row in mine), must=0)
         for part, mine in by.items()
-        if mine and part not in ("coverage", "differ")
+        if mine and part not in ("coverage", "skewed", "differ")
     ]
     if by["equal"]:
         ways = len({row["digest"] for row in by["equal"]})
@@ -318,6 +324,13 @@ def summarize(rows: list[Row]) -> Summary:
         targets.append(
             Target("95 % intervals that hold the truth", "%", least, 0.93, at_least=True)
         )
+    if by["skewed"]:
+        exact = min(min(row["median"], row["share"]) for row in by["skewed"])
+        missed = max(row["unmarked"] for row in by["skewed"])
+        targets += [
+            Target("skewed: exact intervals that hold", "%", exact, 0.94, at_least=True),
+            Target("skewed: intervals of the mean that miss, unmarked", "%", missed, 0.15, 0.05),
+        ]
     if by["differ"]:
         most = max(row["told"] for row in by["differ"])
         targets.append(Target("equal policies told apart", "%", most, 0.05))
@@ -335,6 +348,13 @@ def _said(row: Row) -> tuple[str, str]:
     if part == "coverage":
         what = f"{row['open']:.0%} open, {row['n']} instances"
         return what, f"held {row['held']:.1%}; plain percentiles {row['percentiles']:.1%}"
+    if part == "skewed":
+        mean = f"mean: given {row['given']:.1%}, of these held {row['held']:.1%}, "
+        mean += f"missed without a mark {row['unmarked']:.1%}; "
+        return (
+            f"{row['ratios']}, {row['n']} instances",
+            f"{mean}median held {row['median']:.1%}, share above 2 {row['share']:.1%}",
+        )
     if part == "differ":
         return f"{row['policies']} policies, {row['n']} instances", f"told apart {row['told']:.1%}"
     if part == "equal":
@@ -361,6 +381,8 @@ BENCHMARK = Benchmark(
         "dask": "scheduler and two workers from the command line; `resume` with new ones",
         "shards": "seven, one of them twice, merged: the rows of one run",
         "coverage": "ratios 1 + Exp(0.3), optima open by up to 20 % on either side",
+        "skewed": "ratios of which few are large: intervals of the mean, and which of them are "
+        "marked; exact ones of the median and of the share above 2",
         "differ": "ratios that differ by chance alone; Wilcoxon and Holm at 5 %",
     },
     summarize=summarize,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
-from statistics import median_low
+from statistics import median
 
 from bench import Benchmark, Row, Summary, finite, parse, parser
 from matplotlib.figure import Figure
@@ -120,8 +120,8 @@ def summarize(rows: list[Row]) -> Summary:
         sizes = sorted(climb["frontier"] for climb in mine)
         # a climb that ends at the largest size that was tried may go on
         more = "" if all(climb["ended"] for climb in mine) else "at least "
-        low, middle, high = sizes[0], median_low(sizes), sizes[-1]
-        lines.append([family, number(limit, "g"), len(mine), f"{more}{middle}", low, high])
+        low, middle, high = sizes[0], median(sizes), sizes[-1]
+        lines.append([family, number(limit, "g"), len(mine), f"{more}{middle:g}", low, high])
         figures.append({"family": family, "limit": limit, "sizes": sizes, "more": bool(more)})
     columns = ("family", "limit s", "instances", "jobs, median", "fewest", "most")
     return Summary(columns, lines, figures={"frontier": figures})
@@ -142,13 +142,13 @@ def picture(groups: Sequence[Row]) -> Figure:
     for k, limit in enumerate(limits):
         mine = [g for g in groups if g["limit"] == limit]
         places = [families.index(g["family"]) + 0.18 * (k - (len(limits) - 1) / 2) for g in mine]
-        middle = [max(1, median_low(g["sizes"])) for g in mine]
+        middle = [max(1, median(g["sizes"])) for g in mine]
         ends = [(max(1, g["sizes"][0]), max(1, g["sizes"][-1])) for g in mine]
         colour, label = COLOURS[k % len(COLOURS)], f"{limit:g} s"
         axis.hlines(places, *zip(*ends, strict=True), color=colour, linewidth=2)
         axis.plot(middle, places, "o", color=colour, label=label)
         for g, x, y in zip(mine, middle, places, strict=True):
-            text = f"{'≥ ' if g['more'] else ''}{median_low(g['sizes'])}"
+            text = f"{'≥ ' if g['more'] else ''}{median(g['sizes']):g}"
             axis.annotate(text, (x, y), (6, 3), textcoords="offset points", fontsize=8)
     axis.set_xscale("log")
     axis.set_yticks(range(len(families)), families)

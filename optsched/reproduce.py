@@ -19,7 +19,7 @@ from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
 from optsched.papers.caption import caption
 from optsched.papers.digest import code_digest
-from optsched.papers.experiment import Row
+from optsched.papers.experiment import Cell, Row
 from optsched.papers.verdict import Outcome
 from optsched.problem import InputError
 from optsched.process import interrupts
@@ -52,7 +52,7 @@ class Reproduction:
         why = "\n    ".join([*map(str, self.outcome.findings), *self.outcome.notes])
         return (
             f"{self.experiment.title}\n  the paper: {self.experiment.claim}\n"
-            f"  {self.outcome.verdict} (as the worst of its statements does):\n"
+            f"  {self.outcome.score}:\n"
             f"    {why}\n{kept}  {stored}, picture: {self.picture}"
         )
 
@@ -71,11 +71,11 @@ class Reproduction:
 
 
 def said(outcome: Outcome | None) -> dict[str, Any]:
-    """Return a verdict and what it rests on, as they are stored."""
+    """Return the score and the statements it rests on, as they are stored."""
     if outcome is None:
-        return {"verdict": None, "findings": None, "notes": None}
+        return {"score": None, "findings": None, "notes": None}
     return {
-        "verdict": outcome.verdict,
+        "score": outcome.score,
         "findings": [f.summary() for f in outcome.findings],
         "notes": list(outcome.notes),
     }
@@ -103,6 +103,7 @@ def reproduce(
     folder: Path,
     *,
     seeds: int | None = None,
+    first_seed: int | None = None,
     time_limit: float | None = None,
     workers: int | None = None,
     keep_rows: bool = False,
@@ -115,9 +116,12 @@ def reproduce(
     ----------
     chosen : Experiment
     folder : Path
-        Gets NAME.json and NAME.png.
+        Gets NAME.json and NAME.png; with ``first_seed`` N, NAME-from-N.json and NAME-from-N.png.
     seeds : int, optional
         Instances per point, by default the experiment's.
+    first_seed : int, optional
+        Seed of the first instance, by default the experiment's: other instances of the same
+        settings.
     time_limit : float, optional
         Seconds per optimum, by default the experiment's.
     workers : int, optional
@@ -136,8 +140,9 @@ def reproduce(
         After Ctrl-C, without a verdict; what is done is stored.
     """
     limit = chosen.time_limit if time_limit is None else time_limit
-    cells = list(chosen.cells(chosen.seeds if seeds is None else seeds))
-    path = folder / f"{chosen.name}.json"
+    cells = from_seed(chosen, chosen.seeds if seeds is None else seeds, first_seed)
+    name = chosen.name if first_seed is None else f"{chosen.name}-from-{first_seed}"
+    path = folder / f"{name}.json"
     code = code_digest(chosen.run, chosen.family)
     rows = stored_rows(cells, _stored(path, limit, None if keep_rows else code))
     head = {
@@ -150,6 +155,7 @@ def reproduce(
         "machine": machine(),
         "versions": versions(),
         "code": code,
+        "first_seed": first_seed,
         "time_limit": limit,
     }
 
@@ -174,10 +180,27 @@ def reproduce(
     summary = chosen.summarize(done)
     outcome = chosen.judge(summary)
     below = caption(chosen.claim, outcome)
-    picture = save(chosen.draw(summary), folder / f"{chosen.name}.png", below=below)
+    picture = save(chosen.draw(summary), folder / f"{name}.png", below=below)
     foreign = sum(row.get("code") != code for row in done)
     store(**said(outcome), rows_of_other_code=foreign, summary=summary)
     return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign)
+
+
+def from_seed(chosen: Experiment, seeds: int, first: int | None) -> list[Cell]:
+    """Return the cells of an experiment, its seeds moved so that they begin with ``first``.
+
+    Raises
+    ------
+    InputError
+        The instances of the experiment have no seeds of their own.
+    """
+    cells = list(chosen.cells(seeds))
+    if first is None:
+        return cells
+    if not all("seed" in cell for cell in cells):
+        raise InputError(f"{chosen.name} names no seed per cell, expected it without a first seed")
+    shift = first - min(cell["seed"] for cell in cells)
+    return [cell | {"seed": cell["seed"] + shift} for cell in cells]
 
 
 def _stored(path: Path, limit: float, code: str | None) -> list[Row]:

@@ -100,7 +100,7 @@ def test_reproduce_says_in_json_where_the_numbers_are(call, tmp_path):
     args = ("--seeds", 1, "--time-limit", 0.5, "--workers", 1, "--json", "-q")
     status, out, err = call("reproduce", "bot-tab1", "-o", tmp_path, *args)
     assert (status, err) == (0, "")
-    assert {"name", "verdict", "findings", "results", "picture"} <= set(json.loads(out))
+    assert {"name", "score", "findings", "results", "picture"} <= set(json.loads(out))
 
 
 def test_verbose_has_all_columns_and_prices(call, folder):

@@ -8,29 +8,28 @@ from dataclasses import replace
 import pytest
 from matplotlib.figure import Figure
 from squares import RAN, run
+from verdicts import worst
 
 from optsched.families.oasis.instance import OasisInstance
 from optsched.papers import PAPERS, experiments
 from optsched.papers.digest import code_digest
+from optsched.papers.estimate import Estimate, apart, fisher, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting, mean_with_interval
 from optsched.papers.oasis import fig3, fig4, fig5, fig6
-from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES
+from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
 from optsched.papers.shares import Share, mean_share
 from optsched.papers.verdict import (
     NOISE,
     SAME,
-    Estimate,
+    WIDE,
     Outcome,
     Verdict,
     about,
-    apart,
     counted,
     effect,
-    fisher,
-    lead,
-    overlap,
     shown,
     stated,
+    untestable,
     within,
 )
 from optsched.problem import InputError
@@ -58,7 +57,7 @@ SQUARES = Experiment(
 
 def numbers(path):
     content = json.loads(path.read_text())
-    return {k: content[k] for k in ("rows", "summary", "verdict", "findings")}
+    return {k: content[k] for k in ("rows", "summary", "score", "findings")}
 
 
 def test_everything_is_stored(tmp_path):
@@ -70,18 +69,18 @@ def test_everything_is_stored(tmp_path):
     assert {"processor", "cores"} <= set(content["machine"])
     assert [row["square"] for row in content["rows"]] == [0, 1, 4, 9]
     assert content["rows"][0]["ratio"] == "inf"
-    assert content["verdict"] == "agrees"
+    assert content["score"] == "1 of 1 statement holds"
     assert content["findings"][0]["ours"] == 14
     assert content["settings"] == [{"what": "numbers", "value": "0 to 3", "source": "Sec. 1"}]
     assert {row["code"] for row in content["rows"]} == {content["code"]}
     assert found.picture.exists()
-    assert "the sum is 14: here 14: agrees" in str(found)
+    assert "the sum is 14: here 14: holds" in str(found)
 
 
 def test_disagreement_is_said(tmp_path):
     found = reproduce(SQUARES, tmp_path, seeds=3, workers=1)
-    assert found.summary()["verdict"] == "does not agree"
-    assert "does not agree" in str(found)
+    assert found.summary()["score"] == "0 of 1 statement holds (does not hold 1)"
+    assert "does not hold" in str(found)
 
 
 def test_what_is_stored_is_not_computed_again(tmp_path):
@@ -150,7 +149,7 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert found.outcome is None
     assert "2 of 4 cells done" in str(found)
     RAN.clear()
-    assert reproduce(SQUARES, tmp_path, workers=1).outcome.verdict is Verdict.AGREES
+    assert worst(reproduce(SQUARES, tmp_path, workers=1).outcome) is Verdict.HOLDS
     assert RAN == [2, 3]
 
 
@@ -173,51 +172,83 @@ def test_every_experiment_names_its_settings_and_has_ten_instances():
 
 def test_an_effect_must_stand_out_from_noise():
     clear, noisy = Estimate.of([1.0, 1.2, 1.1]), Estimate.of([1.0, -0.9, 0.2])
-    assert effect("more", clear).verdict is Verdict.AGREES
-    assert effect("less", clear, sign=-1).verdict is Verdict.DIFFERS
+    assert effect("more", clear).verdict is Verdict.HOLDS
+    assert effect("less", clear, sign=-1).verdict is Verdict.FAILS
     found = effect("more", noisy)
-    assert (found.verdict, found.note) == (Verdict.DIFFERS, NOISE)
+    assert (found.verdict, found.note) == (Verdict.UNKNOWN, NOISE)
+    assert found.judged == "cannot tell (n = 3)"
     same = effect("more", Estimate.of([0.0, 0.0, 0.0]))
-    assert (same.verdict, same.note) == (Verdict.DIFFERS, SAME)
-    assert effect("more", Estimate.of([1.0])).verdict is Verdict.DIFFERS
-    assert effect("more", None).verdict is Verdict.DIFFERS
+    assert (same.verdict, same.note) == (Verdict.UNKNOWN, SAME)
+    assert effect("more", Estimate.of([1.0])).judged == "cannot tell (n = 1)"
+    assert effect("more", None).judged == "cannot tell (n = 0)"
 
 
 @pytest.mark.parametrize(
     ("paper", "at_least", "verdict"),
     [
-        (1.0, False, Verdict.AGREES),
+        (1.0, False, Verdict.HOLDS),
         (0.3, False, Verdict.DIRECTION),
         (3.0, False, Verdict.DIRECTION),
-        (1.0, True, Verdict.AGREES),
+        ((0.1, 0.2), False, Verdict.DIRECTION),
+        ((0.1, 0.6), False, Verdict.HOLDS),
+        (1.0, True, Verdict.HOLDS),
         (1.3, True, Verdict.DIRECTION),
-        (0.3, True, Verdict.AGREES),
+        (0.3, True, Verdict.HOLDS),
     ],
 )
 def test_a_size_is_within_a_factor_of_two(paper, at_least, verdict):
     found = Estimate.of([1.0, 1.2, 1.1])
     assert effect("more", found, paper=paper, at_least=at_least).verdict is verdict
     less = Estimate.of([-1.0, -1.2, -1.1])
-    assert effect("less", less, sign=-1, paper=-paper, at_least=at_least).verdict is verdict
+    other = tuple(-x for x in paper) if isinstance(paper, tuple) else -paper
+    assert effect("less", less, sign=-1, paper=other, at_least=at_least).verdict is verdict
+
+
+@pytest.mark.parametrize("paper", [None, 1.0, 2.0])
+@pytest.mark.parametrize("at_least", [False, True])
+def test_an_interval_wider_than_a_factor_of_four_never_holds(paper, at_least):
+    wide = Estimate(2.1, (0.9, 3.7), 10)
+    for found in (wide, Estimate(2.1, (-1.0, 30.0), 10, difference=(1.0, 9.0))):
+        said = effect("more", found, paper=paper, at_least=at_least)
+        assert (said.verdict, said.note.split(";")[0]) == (Verdict.DIRECTION, WIDE)
+    exact = Estimate(2.1, (1.0, 3.7), 10)
+    assert effect("more", exact, paper=paper, at_least=at_least).verdict is Verdict.HOLDS
+    assert about("so much", wide, 2.0).verdict is Verdict.DIRECTION
+    assert within("at most", wide, high=4.0).verdict is Verdict.DIRECTION
 
 
 def test_limits_ranges_and_counts():
     found = Estimate.of([1.0, 1.2, 1.1], nothing=None)
-    assert within("at most", found, high=1.2).verdict is Verdict.AGREES
-    assert within("at most", found, high=1.0025).verdict is Verdict.DIFFERS
-    assert within("between", found, low=1.1, high=1.5).paper == (1.1, 1.5)
+    assert within("at most", found, high=1.5).verdict is Verdict.HOLDS
+    assert within("at most", found, high=1.2).verdict is Verdict.UNKNOWN  # it is in our interval
+    assert within("at most", found, high=0.5).verdict is Verdict.FAILS
+    assert within("at most", None, high=0.5).verdict is Verdict.UNKNOWN
+    assert within("between", found, low=0.5, high=1.5).paper == (0.5, 1.5)
     vacuous = within("at most", Estimate.of([1.0, 1.0], nothing=1.0), high=1.0025)
-    assert (vacuous.verdict, vacuous.note) == (Verdict.DIFFERS, SAME)
-    assert about("50", 26.0, 50).verdict is Verdict.AGREES
-    assert about("50", 4.0, 50).verdict is Verdict.DIFFERS
-    assert about("50", None, 50).verdict is Verdict.DIFFERS
-    assert overlap("mean", [400.0, 450.0, 600.0], (373, 531)).verdict is Verdict.AGREES
-    assert overlap("mean", [900.0, 901.0, 902.0], (373, 531)).verdict is Verdict.DIRECTION
-    assert overlap("mean", [4.0, 5.0], (373, 531)).verdict is Verdict.DIFFERS
-    assert counted("28", 30, 30, 28, 30).verdict is Verdict.AGREES
+    assert (vacuous.verdict, vacuous.note) == (Verdict.UNKNOWN, SAME)
+    for sample, paper, verdict in (
+        ([26.0, 27.0, 26.5], 50, Verdict.HOLDS),
+        ([4.0, 5.0, 4.4], 50, Verdict.FAILS),
+        ([4.0], 50, Verdict.UNKNOWN),
+        ([400.0, 450.0, 600.0], (373, 531), Verdict.HOLDS),
+        ([900.0, 901.0, 902.0], (373, 531), Verdict.HOLDS),  # within a factor of two
+        ([1900.0, 1901.0, 1902.0], (373, 531), Verdict.FAILS),
+    ):
+        assert about("mean", Estimate.of(sample, nothing=None), paper).verdict is verdict, sample
+    assert about("50", None, 50).verdict is Verdict.UNKNOWN
+    assert about("50", Estimate.median([45.0, 50.0, 40.0, 44.0, 46.0, 49.0]), 50).ours == 45.5
+    assert counted("28", 30, 30, 28, 30).verdict is Verdict.HOLDS
     assert counted("20", 30, 30, 20, 30).verdict is Verdict.DIRECTION
-    assert counted("20", 0, 30, 20, 30).verdict is Verdict.DIFFERS
-    assert counted("0", 0, 480, 0, 480).verdict is Verdict.AGREES
+    assert counted("20", 0, 30, 20, 30).verdict is Verdict.FAILS
+    assert counted("0", 0, 480, 0, 480).verdict is Verdict.HOLDS
+    assert counted("1", 1, 2, 1, 2).verdict is Verdict.DIRECTION  # two runs tell little
+
+
+def test_what_cannot_be_tested_is_shown_and_not_counted():
+    found = untestable("more", Estimate.of([1.0, 1.2, 1.1]), "units are not printed", unit="%")
+    assert (found.judged, found.note) == ("not testable", "units are not printed")
+    outcome = Outcome((found, stated("b", holds=True), effect("more", None)))
+    assert outcome.score == "1 of 2 statements hold (cannot tell 1; not testable 1)"
 
 
 def test_fishers_exact_test_is_that_of_scipy():
@@ -264,16 +295,37 @@ def test_an_interval_ends_where_nothing_can_be():
 
 def test_differences_that_tell_are_said_where_the_interval_says_otherwise():
     found = Estimate(0.4, (-0.1, 1.0), 10, difference=(1.0, 5.0))
-    assert effect("one leads", found).note == "the paired differences, 1 to 5, tell"
-    assert effect("one leads", replace(found, interval=(0.1, 1.0))).note == ""
+    assert effect("one leads", found).note.endswith("the paired differences, 1 to 5, tell")
+    assert effect("one leads", replace(found, interval=(0.3, 1.0))).note == ""
 
 
-def test_a_figure_agrees_as_well_as_its_worst_statement():
+def test_a_figure_says_how_many_of_its_statements_hold():
     good = stated("a", holds=True)
     middle = counted("b", 30, 30, 20, 30)
-    assert Outcome((good, shown("c", 1.0))).verdict is Verdict.AGREES
-    assert Outcome((good, middle)).verdict is Verdict.DIRECTION
-    assert Outcome((good, middle, stated("d", holds=False))).verdict is Verdict.DIFFERS
+    assert Outcome((good, shown("c", 1.0))).score == "1 of 1 statement holds"
+    assert Outcome((good, middle)).score == "2 of 2 statements hold (1 in direction)"
+    bad = Outcome((good, middle, stated("d", holds=False)))
+    assert bad.score == "2 of 3 statements hold (1 in direction; does not hold 1)"
+
+
+def test_other_instances_of_the_same_settings(tmp_path):
+    seeded = replace(
+        SQUARES, cells=lambda seeds: [{"k": k % 2, "seed": 100 + k} for k in range(seeds)]
+    )
+    found = reproduce(seeded, tmp_path, first_seed=1000, workers=1)
+    assert found.results.name == "squares-from-1000.json"
+    assert found.picture.name == "squares-from-1000.png"
+    content = json.loads(found.results.read_text())
+    assert content["first_seed"] == 1000
+    assert [row["seed"] for row in content["rows"]] == [1000, 1001, 1002, 1003]
+    with pytest.raises(InputError, match="names no seed per cell, expected it without"):
+        reproduce(SQUARES, tmp_path, first_seed=1000, workers=1)
+
+
+def test_seeds_that_are_judged_are_not_those_that_u_and_l_are_learnt_from():
+    for seed in (0, 100, 1000, 1005, 5000):
+        if seed > 9:
+            assert seed not in past(seed)
 
 
 def test_broken_results_file(tmp_path):
@@ -355,16 +407,16 @@ def lines3(oasis):
 @pytest.mark.parametrize(
     ("oasis", "verdict"),
     [
-        ({100: 11.0, 200: 20.0}, Verdict.AGREES),
-        ({100: 20.0, 200: 11.0}, Verdict.DIFFERS),
-        ({100: 9.0, 200: 20.0}, Verdict.DIFFERS),
+        ({100: 11.0, 200: 20.0}, Verdict.HOLDS),
+        ({100: 20.0, 200: 11.0}, Verdict.FAILS),
+        ({100: 9.0, 200: 20.0}, Verdict.FAILS),
     ],
 )
 def test_fig3_verdict(oasis, verdict):
     summary = lines3(oasis)
     assert summary["paper"][ESTIMATED][0]["mean"] == pytest.approx(oasis[100] + 0.1)
     outcome = fig3.judge(summary)
-    assert outcome.verdict is verdict
+    assert worst(outcome) is verdict
     assert "200 jobs" in outcome.words
     assert len(fig3.draw(summary).axes) == len(PRESETS)
 
@@ -380,7 +432,7 @@ def test_fig4_verdict(spread, agrees):
                 late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
             rows.append({"preset": "paper", "seed": seed, "scheme": scheme, "late": late})
     summary = fig4.summarize(rows)
-    assert (fig4.judge(summary).verdict is Verdict.AGREES) is agrees
+    assert (worst(fig4.judge(summary)) is Verdict.HOLDS) is agrees
     assert len(fig4.draw(summary).axes) == 1
 
 
@@ -388,7 +440,7 @@ def test_fig4_without_a_completed_job():
     late = {kind: [] for kind in fig4.KINDS}
     rows = [{"preset": "paper", "scheme": s, "seed": 0, "late": late} for s in SCHEMES]
     summary = fig4.summarize(rows)
-    assert fig4.judge(summary).verdict is Verdict.DIFFERS
+    assert worst(fig4.judge(summary)) is Verdict.UNKNOWN
     fig4.draw(summary)
 
 
@@ -396,17 +448,21 @@ def test_fig4_without_a_completed_job():
     ("low", "high", "agrees"), [(1.2, 1.3, True), (1.2, 1.9, False), (1.01, 1.05, False)]
 )
 def test_fig5_verdict(low, high, agrees):
-    ratio = {"low": low, "high": high, "exact": False, "bounded": "high", "guarantee": None}
+    ratio = {"exact": False, "bounded": "high", "guarantee": None}
     rows = [
         {"machines": m, "priority": top, "seed": seed, "status": "feasible", "seconds": 1.0}
-        | {"ratios": dict.fromkeys(fig5.SCHEMES, ratio)}
+        | {
+            "ratios": dict.fromkeys(
+                fig5.SCHEMES, ratio | {"low": low + seed / 1000, "high": high + seed / 1000}
+            )
+        }
         for m in (20, 40)
         for top in (10, 50)
         for seed in range(2)
     ]
     summary = fig5.summarize(rows)
     outcome = fig5.judge(summary)
-    assert (outcome.verdict is Verdict.AGREES) is agrees
+    assert (outcome.findings[0].verdict is Verdict.HOLDS) is agrees
     assert "0 of 8 optima proved" in outcome.words
     fig5.draw(summary)
 
@@ -418,7 +474,7 @@ def test_fig6_verdict(low, agrees):
         for cell in fig6.cells(3)
     ]
     summary = fig6.summarize(rows)
-    assert (fig6.judge(summary).verdict is Verdict.AGREES) is agrees
+    assert (worst(fig6.judge(summary)) is Verdict.HOLDS) is agrees
     assert len(fig6.draw(summary).axes) == 2 * len(PRESETS)
 
 

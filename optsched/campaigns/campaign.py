@@ -148,7 +148,7 @@ class Campaign:
         found = self.statistics()
         lines = [self.status().head]
         for s in found.summaries:
-            inside = "" if s.interval is None else " (95 %: {:.4g} to {:.4g})".format(*s.interval)
+            inside = "" if s.interval is None else f" (95 %: {s.inside.replace('..', 'to')})"
             lines.append(
                 f"  {s.group}: {s.policy}: mean ratio {s.mean}{inside} over {s.instances} "
                 f"instances, {s.open} open"

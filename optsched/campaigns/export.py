@@ -11,7 +11,7 @@ from typing import Any
 from optsched.campaigns.axes import Reference, canonical
 from optsched.campaigns.campaign import AS_STORED, Campaign
 from optsched.campaigns.ratings import Cell, contender_of, rated, source_of
-from optsched.campaigns.statistics import Statistics, ecdf
+from optsched.campaigns.statistics import MARK, Statistics, ecdf
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.files.disk import write_whole
 from optsched.files.envelope import save_instance
@@ -107,18 +107,19 @@ def save_latex(path: Path, target: Path) -> None:
 def latex(found: Statistics) -> str:
     """Return the means as a table of LaTeX; what cannot be told apart stands below it."""
     lines = [
-        r"\begin{tabular}{llrrrrrr}",
+        r"\begin{tabular}{llrrrrrrr}",
         r"\toprule",
-        r"instances & policy & $n$ & open & mean ratio & 95\,\% interval & median & worst \\",
+        r"instances & policy & $n$ & open & mean ratio & 95\,\% interval & median & 95\,\% & worst"
+        r" \\",
         r"\midrule",
     ]
     for s in found.summaries:
-        inside = "--" if s.interval is None else "{}--{}".format(*map(_tex_number, s.interval))
+        inside = _tex_interval(s.interval) + (MARK if s.warning else "")
         ends = _tex_number(s.low)
         if s.high > s.low * (1 + 1e-6):
             ends += f"--{_tex_number(s.high)}"
         numbers = [str(s.instances), str(s.open), ends, inside]
-        numbers += [_tex_number(s.median), _tex_number(s.worst)]
+        numbers += [_tex_number(s.median), _tex_interval(s.median_interval), _tex_number(s.worst)]
         lines.append(" & ".join([_tex(s.group), _tex(s.policy), *numbers]) + r" \\")
     lines += [r"\bottomrule", r"\end{tabular}"]
     lines += [f"% {flag}" for flag in found.flags()]
@@ -128,6 +129,10 @@ def latex(found: Statistics) -> str:
         if s.errors
     ]
     return "\n".join(lines) + "\n"
+
+
+def _tex_interval(ends: tuple[float, float] | None) -> str:
+    return "--" if ends is None else "{}--{}".format(*map(_tex_number, ends))
 
 
 def _tex_number(value: float) -> str:

@@ -174,6 +174,7 @@ class Sample:
     errors: int  # cells without a ratio
     nothing: int  # ratios 0/0
     least: float = 0.0  # no ratio is below: 1 where the policy keeps to the model
+    drawn: bool = False  # all instances are the same window of a trace: seeds draw attributes only
 
     @property
     def count(self) -> int:
@@ -199,8 +200,8 @@ def samples(cells: Cells) -> list[Sample]:
 
 def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints) -> Sample:
     """Average over the seeds of a policy on each instance; ``inside`` are its cells."""
-    numbers = [cells.cases[case][0] for case in cells.case[inside].tolist()]
-    instances, of, first = _numbered(numbers)
+    case = cells.case[inside].tolist()
+    instances, of, first = _numbered([cells.cases[k][0] for k in case])
     low, high, has = found.low[inside], found.high[inside], ~np.isnan(found.low[inside])
     count = np.bincount(of[has], minlength=len(instances))
     kept = np.flatnonzero(count)
@@ -224,6 +225,7 @@ def _sample(group: str, policy: str, cells: Cells, found: Ratings, inside: Ints)
         errors=int((~has | (status == State.ERROR)).sum()),
         nothing=int(zero.sum()),
         least=float(not np.isnan(known[has]).any()),
+        drawn=all("window" in json.loads(source) for source in {cells.cases[c][1] for c in case}),
     )
 
 

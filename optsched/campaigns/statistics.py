@@ -22,11 +22,20 @@ import numpy as np
 from pydantic import Field
 
 from optsched.campaigns.ratings import Sample
-from optsched.intervals import LEVEL, mean_interval
+from optsched.intervals import (
+    FAR,
+    LEVEL,
+    UNSURE,
+    mean_interval,
+    median_interval,
+    share_above,
+    warning,
+)
 from optsched.numbers.arrays import Floats
 from optsched.numbers.infinite import Extended
 from optsched.problem import Frozen
 
+MARK = "*"  # of an interval that may not hold
 SAME = 1e-9  # policies whose ratios differ by less have done the same
 
 
@@ -55,9 +64,21 @@ class Summary(Frozen):
     low: Extended = Field(description="mean of the low ends")
     high: Extended = Field(description="mean of the high ends")
     interval: tuple[Extended, Extended] | None = Field(
-        description="holds the mean ratio with 95 % confidence; None with one instance"
+        description="95 % interval of the mean ratio; None with fewer than five instances or equal "
+        "ratios"
+    )
+    warning: str = Field(description="why `interval` may miss the mean; '' if it is trusted")
+    drawn: bool = Field(
+        description="the instances are one window of a trace; the seeds draw only what it does not "
+        "record, and the intervals cover these draws only"
     )
     median: Extended = Field(description="of the low ends")
+    median_interval: tuple[Extended, Extended] | None = Field(
+        description="exact 95 % interval of the median; None with fewer than six instances"
+    )
+    far: tuple[float, float] = Field(
+        description="exact 95 % interval of the share of instances with a ratio above 2"
+    )
     quantile90: Extended = Field(description="of the low ends")
     worst: Extended = Field(description="the largest low end")
     worst_seed: int
@@ -67,6 +88,25 @@ class Summary(Frozen):
     def mean(self) -> str:
         """The mean, as short as in a table."""
         return between(self.low, self.high)
+
+    @property
+    def inside(self) -> str:
+        """The interval of the mean, with a mark where it may not hold."""
+        if self.interval is None:
+            return f"- {MARK}"
+        return "{:.4g} .. {:.4g}".format(*self.interval) + (f" {MARK}" if self.warning else "")
+
+    @property
+    def middle(self) -> str:
+        """The interval of the median."""
+        if self.median_interval is None:
+            return "-"
+        return "{:.4g} .. {:.4g}".format(*self.median_interval)
+
+    @property
+    def beyond(self) -> str:
+        """The interval of the share of instances with a ratio above 2, in per cent."""
+        return "{:.0f} .. {:.0f} %".format(*(100 * x for x in self.far))
 
 
 class Pair(Frozen):
@@ -122,7 +162,29 @@ class Statistics(Frozen):
                 found.append(f"{group}: cannot tell policies apart{few}")
             elif alike:
                 found.append(f"{group}: cannot tell apart: {', '.join(alike)}")
+            found += _doubts(group, self.groups[group])
         return found
+
+
+def _doubts(group: str, inside: Sequence[Summary]) -> list[str]:
+    """Return what must be said of the intervals of a group."""
+    reasons: dict[str, list[str]] = {}
+    for s in inside:
+        if s.warning:
+            reasons.setdefault(s.warning, []).append(s.policy)
+    found = []
+    if reasons:
+        why = "; ".join(
+            reason if len(names) == len(inside) else f"{reason} ({', '.join(names)})"
+            for reason, names in reasons.items()
+        )
+        found.append(f"{group}: {MARK} {UNSURE}: {why}")
+    if any(s.drawn for s in inside):
+        found.append(
+            f"{group}: the intervals cover the drawn attributes only: all instances are the same "
+            "window of the same trace"
+        )
+    return found
 
 
 def statistics(found: Sequence[Sample], *, seed: int = 0) -> Statistics:
@@ -159,7 +221,11 @@ def summary(sample: Sample, *, seed: int = 0) -> Summary:
         low=float(low.mean()),
         high=float(high.mean()),
         interval=mean_interval(low, high, least=sample.least, seed=seed),
-        median=float(np.quantile(low, 0.5, method="inverted_cdf")),
+        warning=warning(low, high),
+        drawn=sample.drawn,
+        median=float(np.median(low)),
+        median_interval=median_interval(low, high),
+        far=share_above(low, high, FAR),
         quantile90=float(np.quantile(low, 0.9, method="inverted_cdf")),
         worst=float(low[worst]),
         worst_seed=sample.instances[worst][0],
@@ -176,7 +242,8 @@ def pairs(inside: Sequence[Sample]) -> Iterator[Pair]:
     found = [(a, b, *_signed(a, b)) for a, b in combinations(inside, 2)]
     p = [p for *_, p in found]
     for (a, b, differences, alone), corrected in zip(found, holm(p), strict=True):
-        middle = float(np.median(differences)) if len(differences) else 0.0
+        with np.errstate(over="ignore"):
+            middle = float(np.median(np.exp(differences))) if len(differences) else 1.0
         yield Pair(
             group=a.group,
             first=a.policy,
@@ -184,7 +251,7 @@ def pairs(inside: Sequence[Sample]) -> Iterator[Pair]:
             instances=len(differences),
             better=int((differences < 0).sum()),
             worse=int((differences > 0).sum()),
-            median=math.exp(middle) if middle < 700 else math.inf,
+            median=middle,
             p=alone,
             holm=corrected,
         )

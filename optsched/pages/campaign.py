@@ -130,10 +130,9 @@ def _means(found: Reading) -> Table:
     rows = [
         [
             *(Cell(s.policy), Cell(s.group), ends(s.mean, s.low, s.high)),
-            Cell("-")
-            if s.interval is None
-            else ends("{:.4g} .. {:.4g}".format(*s.interval), *s.interval),
-            *(number(s.median), number(s.quantile90), number(s.worst), count(s.worst_seed)),
+            *(_interval(s.inside, s.interval), number(s.median)),
+            *(_interval(s.middle, s.median_interval), ends(s.beyond, *s.far)),
+            *(number(s.quantile90), number(s.worst), count(s.worst_seed)),
             *(count(s.instances), count(s.open), count(s.errors), count(s.infinite)),
         ]
         for s in found.statistics.summaries
@@ -141,8 +140,11 @@ def _means(found: Reading) -> Table:
     columns = [
         *(Column("policy"), Column("instances")),
         Column("mean ratio", "between the mean of the low ends and that of the high ends"),
-        Column("95 % interval", "holds the mean ratio with 95 % confidence"),
-        *(Column("median", "of the low ends"), Column("90 %", "nine of ten low ends are below")),
+        Column("95 % interval", "of the mean ratio; *: it may not hold, see the remarks"),
+        Column("median", "of the low ends"),
+        Column("its 95 %", "exact interval of the median, for any distribution"),
+        Column("above 2, 95 %", "exact interval of the share of instances with a ratio above 2"),
+        Column("90 %", "nine of ten low ends are below"),
         *(Column("worst", "the largest low end"), Column("its seed")),
         Column("n", "instances with a ratio"),
         Column("open", "instances whose optimum is not closed"),
@@ -150,6 +152,10 @@ def _means(found: Reading) -> Table:
         Column("inf", "instances with an infinite ratio"),
     ]
     return Table("means", "Every policy", columns, rows, where=EXPORT)
+
+
+def _interval(text: str, inside: tuple[float, float] | None) -> Cell:
+    return Cell(text) if inside is None else ends(text, *inside)
 
 
 def _pairs(found: Reading) -> Table:

@@ -10,6 +10,7 @@ import numpy as np
 
 from optsched.campaigns.ratings import Sample
 from optsched.campaigns.statistics import Summary, ecdf
+from optsched.intervals import UNSURE
 from optsched.numbers.arrays import Floats
 from optsched.optimum import Optimum
 from optsched.pages.blocks import Bar, Bars, Curve, Plot
@@ -45,6 +46,7 @@ def _bar(s: Summary, scale: Scale, colour: int) -> Bar:
     inside = ""
     if s.interval is not None:
         inside = ", 95 % interval {:.4g} to {:.4g}".format(*s.interval)
+        inside += f" ({UNSURE}: {s.warning})" if s.warning else ""
     opened = f"{s.open} optima open" if s.open else "all optima closed"
     return Bar(
         name=s.policy,

@@ -38,7 +38,7 @@ def _mean(s: Summary) -> str:
     if text.startswith(">= "):
         text = "at least " + text[3:]
     if s.interval is not None and math.isfinite(s.interval[1]):
-        text += " (95 %: {:.4g} to {:.4g})".format(*s.interval)
+        text += f" (95 %: {s.inside.replace('..', 'to')})"
     return text
 
 

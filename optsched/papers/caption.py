@@ -12,7 +12,7 @@ def caption(claim: str, outcome: Outcome) -> list[str]:
     """Return the lines below a picture."""
     judged = [f for f in outcome.findings if f.verdict is not None]
     others = [f for f in outcome.findings if f.verdict is None]
-    lines = [f"The paper: {claim}.", f"Here: {outcome.verdict}."]
+    lines = [f"The paper: {claim}.", f"Here: {outcome.score}."]
     lines += [f"- {finding}" for finding in (*judged[:MOST], *others[:OTHERS])]
     left = len(outcome.findings) - len(judged[:MOST]) - len(others[:OTHERS])
     if left:

@@ -25,7 +25,7 @@ Rows: TypeAlias = Sequence[Row]
 Summary: TypeAlias = dict[str, Any]
 """What a figure shows, plain JSON."""
 
-FEWEST = 10  # instances per point, or an experiment says why
+FEWEST = 30  # instances per point, or an experiment says why
 FRESH = 100  # first seed of settings that were chosen after others had been looked at
 
 

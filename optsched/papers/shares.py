@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from optsched.drawing import COLOURS
-from optsched.intervals import LEVEL, student
+from optsched.intervals import clopper_pearson, student
 
 WIDTH = 0.25  # of a bar; the places of groups are 1 apart
 
@@ -25,20 +25,7 @@ class Share:
     @classmethod
     def of(cls, count: int, number: int) -> Share:
         """Return ``count`` of ``number``, which are drawn one by one."""
-        return cls(count / number, binomial(count, number), f"{count} / {number}")
-
-
-def binomial(count: int, number: int) -> tuple[float, float]:
-    """Return the exact 95 % interval of a probability (Clopper, Pearson).
-
-    >>> [round(x, 4) for x in binomial(0, 30)]
-    [0.0, 0.1157]
-    """
-    from scipy.special import betaincinv  # here, since it takes a while to import
-
-    low = betaincinv(count, number - count + 1, LEVEL / 2) if count else 0.0
-    high = betaincinv(count + 1, number - count, 1 - LEVEL / 2) if count < number else 1.0
-    return float(low), float(high)
+        return cls(count / number, clopper_pearson(count, number), f"{count} / {number}")
 
 
 def mean_share(sample: Sequence[float]) -> tuple[float, float] | None:
@@ -48,7 +35,7 @@ def mean_share(sample: Sequence[float]) -> tuple[float, float] | None:
     False
     """
     if all(x in (0.0, 1.0) for x in sample):
-        return binomial(int(sum(sample)), len(sample))
+        return clopper_pearson(int(sum(sample)), len(sample))
     if len(sample) < 2:
         return None
     low, high = student(np.asarray(sample, dtype=float))

@@ -1,27 +1,28 @@
-"""What a figure says: statements of the paper, each beside our number, and one of three verdicts.
+"""What a figure says: statements of the paper, each next to our number, and one of five verdicts.
 
-The rules are the same for all figures, so that none is bent to its result:
+One function, `decide`, judges them all:
 
-1. An effect is told from noise by the 95 % interval of its paired differences over instances. If
-   that holds 0 there is no effect that we can tell, and a statement that there is one does not
-   agree.
-2. If all instances give the same number, so that nothing is compared, nothing agrees.
-3. An effect that the paper has too, but another size, agrees in direction. A size is the paper's if
-   the paper's number lies in our interval, or ours is between half and twice of it.
-4. A figure agrees as well as the worst of its statements.
+1. With no number, a single instance, or no difference on any instance, we *cannot tell*.
+2. An effect is told from noise by the 95 % interval of its paired differences over instances. If
+   that holds 0 we *cannot tell*; if it lies on the other side the statement *does not hold*.
+3. A statement *holds* if our number is the paper's: it is between half and twice of it, the paper's
+   number is in our interval, or the whole interval keeps the paper's limit; and if the interval is
+   not wider than a factor of 4. An effect that the paper has too, but of another size or less
+   exactly known, *holds in direction*.
+4. A number without a direction, or a limit, *does not hold* where the whole interval says so.
+
+Statements whose units or data are not printed are shown, and *not testable*.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-import numpy as np
-
-from optsched.intervals import student
+from optsched.papers.estimate import Estimate, fisher
 
 SAME_SIZE = 2.0  # a number within this factor of the paper's has its size
 LARGE = 1000.0  # per cent, which are printed whole
@@ -29,83 +30,21 @@ NEAR_ONE = 1.1  # below it a ratio is printed with a digit more
 LEVEL = 0.05  # p from which two counts may be the same
 SAME = "nothing is compared: all instances give the same number"
 NOISE = "no effect that we can tell"
+NO_NUMBER = "no instance gives a number"
+ONE = "too few instances for an interval"
+OTHER_WAY = "the other way round"
+WIDE = "the interval is wider than a factor of 4"
 CUT, TOO_WIDE = "†", "nothing is below it: the interval is too wide to say how much"
 
 
 class Verdict(StrEnum):
     """How far our numbers bear out a statement."""
 
-    AGREES = "agrees"
-    DIRECTION = "agrees in direction, not in size"
-    DIFFERS = "does not agree"
-
-
-WORST_LAST = tuple(Verdict)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over instances."""
-
-    mean: float
-    interval: tuple[float, float] | None  # 95 %; None for one number
-    count: int
-    same: bool = False  # all instances gave exactly `nothing`: neither more nor less
-    difference: tuple[float, float] | None = None  # of a ratio: interval of the paired difference
-    least: float | None = None  # nothing below it can be; its interval may be
-
-    @classmethod
-    def of(cls, sample: Sequence[float], *, nothing: float | None = 0.0) -> Estimate:
-        """Return the mean of ``sample``; ``nothing`` is what no effect would give."""
-        interval = None
-        if len(sample) > 1 and all(map(math.isfinite, sample)):
-            low, high = student(np.asarray(sample, dtype=float))
-            interval = float(low), float(high)
-        same = nothing is not None and all(x == nothing for x in sample)
-        return cls(sum(sample) / len(sample), interval, len(sample), same)
-
-
-def lead(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
-    """Return by how much the mean of ``ours`` is above that of ``theirs``, relatively.
-
-    The numbers are paired: of the same instances, in the same order. The interval is that of a
-    ratio of means, which is wide where the mean of ``theirs`` is small; whether there is a lead at
-    all is told by the paired differences. None where the mean of ``theirs`` is not positive: a
-    share of it means nothing. Where no number of ``ours`` is negative, there is no lead below -1.
-
-    >>> found = lead([3.0, 3.0], [2.0, 2.0])
-    >>> found.mean, found.interval, found.difference
-    (0.5, (0.5, 0.5), (1.0, 1.0))
-    """
-    a, b = (np.asarray(x, dtype=float) for x in (ours, theirs))
-    if not b.mean() > 0:
-        return None
-    ratio = float(a.mean() / b.mean())
-    found = Estimate.of((ratio - 1 + (a - ratio * b) / b.mean()).tolist(), nothing=None)
-    apart = Estimate.of((a - b).tolist(), nothing=None).interval
-    least = -1.0 if (a >= 0).all() else None
-    return Estimate(ratio - 1, found.interval, len(a), bool((a == b).all()), apart, least)
-
-
-def differences(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[float]:
-    """Return by how much each of ``ours`` is above its pair, where both have a number.
-
-    >>> differences([3.0, 2.0, None], [1.0, 2.5, 1.0])
-    [2.0, -0.5]
-    """
-    pairs = zip(ours, theirs, strict=True)
-    return [a - b for a, b in pairs if a is not None and b is not None]
-
-
-def fewer(pairs: Sequence[float], of: Sequence[object], why: str) -> str:
-    """Say why there are fewer pairs than instances; "" if there are as many.
-
-    >>> fewer([1.0, 2.0], range(3), "where both have one")
-    '2 of 3 instances: where both have one'
-    >>> fewer([1.0, 2.0], range(2), "where both have one")
-    ''
-    """
-    return "" if len(pairs) == len(of) else f"{len(pairs)} of {len(of)} instances: {why}"
+    HOLDS = "holds"
+    DIRECTION = "holds in direction"
+    UNKNOWN = "cannot tell"
+    FAILS = "does not hold"
+    UNTESTABLE = "not testable"
 
 
 Number = float | tuple[float, float] | None
@@ -174,8 +113,16 @@ class Finding:
     def __str__(self) -> str:
         paper = f"paper {self.printed}, " if self.printed else ""
         end = f" - {self.note}" if self.note else ""
-        judged = "not judged" if self.verdict is None else self.verdict
-        return f"{self.claim}: {paper}here {self.found}: {judged}{end}"
+        return f"{self.claim}: {paper}here {self.found}: {self.judged}{end}"
+
+    @property
+    def judged(self) -> str:
+        """The verdict in words; where we cannot tell, of how many instances."""
+        if self.verdict is None:
+            return "not judged"
+        if self.verdict is Verdict.UNKNOWN:
+            return f"{self.verdict} (n = {self.count or 0})"
+        return str(self.verdict)
 
 
 @dataclass(frozen=True)
@@ -186,11 +133,15 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
-        """The worst of what is judged."""
-        return max(
-            (f.verdict for f in self.findings if f.verdict is not None), key=WORST_LAST.index
-        )
+    def tally(self) -> dict[Verdict, int]:
+        """How many statements have each verdict."""
+        judged = [f.verdict for f in self.findings if f.verdict is not None]
+        return {verdict: judged.count(verdict) for verdict in Verdict}
+
+    @property
+    def score(self) -> str:
+        """How many of the statements hold, in direction at least."""
+        return score(self.tally)
 
     @property
     def words(self) -> str:
@@ -198,12 +149,88 @@ class Outcome:
         return "; ".join([*map(str, self.findings), *self.notes])
 
 
+def score(tally: Mapping[Verdict, int]) -> str:
+    """Return how many statements of those that can be tested hold, in direction at least.
+
+    >>> score({Verdict.HOLDS: 3, Verdict.DIRECTION: 1, Verdict.UNKNOWN: 2, Verdict.UNTESTABLE: 5})
+    '4 of 6 statements hold (1 in direction; cannot tell 2; not testable 5)'
+    """
+    held = tally.get(Verdict.HOLDS, 0) + tally.get(Verdict.DIRECTION, 0)
+    of = sum(n for verdict, n in tally.items() if verdict is not Verdict.UNTESTABLE)
+    parts = [f"{tally[Verdict.DIRECTION]} in direction"] * bool(tally.get(Verdict.DIRECTION))
+    for verdict in (Verdict.UNKNOWN, Verdict.FAILS, Verdict.UNTESTABLE):
+        if tally.get(verdict):
+            parts.append(f"{verdict} {tally[verdict]}")
+    if not of:
+        parts = [f"{verdict} {tally[verdict]}" for verdict in Verdict if tally.get(verdict)]
+        return "; ".join(parts) or "no statement"
+    said = f"{held} of {of} statement{'s' * (of != 1)} {'holds' if of == 1 else 'hold'}"
+    return said + (f" ({'; '.join(parts)})" if parts else "")
+
+
+Region = tuple[float, float]
+ANYWHERE: Region = (-math.inf, math.inf)
+
+
+def decide(
+    found: Estimate | None,
+    *,
+    region: Region = ANYWHERE,
+    printed: Region | None = None,
+    beyond: tuple[int, float] | None = None,
+    whole: bool = False,
+) -> tuple[Verdict, str]:
+    """Judge a number of ours by what the paper says of it: the one rule for all statements.
+
+    Parameters
+    ----------
+    found : Estimate or None
+        None where there is no number.
+    region : (float, float)
+        Where our number must be.
+    printed : (float, float), optional
+        What the paper prints; our interval may meet it instead.
+    beyond : (sign, float), optional
+        The direction: above (1) or below (-1) a number.
+    whole : bool
+        Whether all of the interval must be in the region: of limits.
+
+    Returns
+    -------
+    verdict, why
+    """
+    if found is None:
+        return Verdict.UNKNOWN, NO_NUMBER
+    if found.same:
+        return Verdict.UNKNOWN, SAME
+    if found.interval is None:
+        return Verdict.UNKNOWN, ONE
+    low, high = found.interval
+    if beyond is not None:
+        sign, nothing = beyond
+        least, most = sorted(sign * (x - nothing) for x in found.difference or found.interval)
+        if least <= 0 <= most:
+            return Verdict.UNKNOWN, NOISE
+        if most < 0:
+            return Verdict.FAILS, OTHER_WAY
+    inside = region[0] <= low and high <= region[1]
+    if not whole:
+        meets = printed is not None and low <= printed[1] and printed[0] <= high
+        inside = region[0] <= found.mean <= region[1] or meets
+    if inside:
+        return (Verdict.DIRECTION, WIDE) if found.wide else (Verdict.HOLDS, "")
+    if beyond is not None:
+        return Verdict.DIRECTION, ""
+    outside = high < region[0] or region[1] < low
+    return (Verdict.FAILS, "") if outside else (Verdict.UNKNOWN, "the limit is in our interval")
+
+
 def effect(
     claim: str,
     found: Estimate | None,
     *,
     sign: int = 1,
-    paper: float | None = None,
+    paper: Number = None,
     at_least: bool = False,
     unit: str = "%",
     note: str = "",
@@ -217,16 +244,26 @@ def effect(
         Of paired differences; None where they mean nothing.
     sign : {1, -1}
         Which way it goes in the paper.
-    paper : float, optional
-        What the paper prints, with its sign; by default it prints no number.
+    paper : float or (float, float), optional
+        The number or range that the paper prints, with its sign; by default it prints none.
     at_least : bool
         Whether the paper's number is a bound that any larger effect meets.
     unit, note : str
     """
     bound: Literal["", "at least "] = "at least " if at_least else ""
+    region, printed = ANYWHERE, None
+    if paper is not None:
+        ends = sorted(paper if isinstance(paper, tuple) else (paper, paper), key=abs)
+        if at_least:
+            region = (ends[0], math.inf) if sign > 0 else (-math.inf, ends[0])
+        else:
+            low, high = sorted((ends[0] / SAME_SIZE, ends[1] * SAME_SIZE))
+            region, printed = (low, high), (min(ends), max(ends))
+    verdict, why = decide(found, region=region, printed=printed, beyond=(sign, 0.0))
     if found is None:
-        return Finding(claim, paper, None, Verdict.DIFFERS, unit=unit, bound=bound, note=note)
-    verdict, why = _effect(found, sign, paper, at_least=at_least)
+        return Finding(
+            claim, paper, None, verdict, count=0, unit=unit, bound=bound, note=note or why
+        )
     return Finding(
         claim, paper, found.mean, verdict, found.interval, found.count, unit, bound,
         "; ".join(filter(None, [why, _told(found), note])), found.least,
@@ -243,29 +280,9 @@ def _told(found: Estimate) -> str:
     return f"the paired differences, {low:.4g} to {high:.4g}, tell"
 
 
-def _effect(
-    found: Estimate, sign: int, paper: float | None, *, at_least: bool
-) -> tuple[Verdict, str]:
-    if found.same:
-        return Verdict.DIFFERS, SAME
-    if found.interval is None:
-        return Verdict.DIFFERS, "one instance tells no effect from noise"
-    low, high = sorted(sign * x for x in found.difference or found.interval)
-    if low <= 0 <= high:
-        return Verdict.DIFFERS, NOISE
-    if high < 0:
-        return Verdict.DIFFERS, "the other way round"
-    if paper is None or (sign * found.mean >= sign * paper and at_least):
-        return Verdict.AGREES, ""
-    near = 1 / SAME_SIZE <= found.mean / paper <= SAME_SIZE
-    if not at_least and (near or found.interval[0] <= paper <= found.interval[1]):
-        return Verdict.AGREES, ""
-    return Verdict.DIRECTION, ""
-
-
 def within(
     claim: str,
-    found: Estimate,
+    found: Estimate | None,
     *,
     low: float | None = None,
     high: float | None = None,
@@ -273,103 +290,75 @@ def within(
     note: str = "",
 ) -> Finding:
     """Judge a mean of which the paper says that it is at least, at most, or between numbers."""
-    inside = (low is None or found.mean >= low) and (high is None or found.mean <= high)
+    region = (-math.inf if low is None else low, math.inf if high is None else high)
     paper: Number = (
         (low, high) if low is not None and high is not None else high if low is None else low
     )
     bound: Literal["", "at least ", "at most "] = ""
     if not isinstance(paper, tuple):
         bound = "at most " if low is None else "at least "
-    verdict = Verdict.AGREES if inside and not found.same else Verdict.DIFFERS
-    why = SAME if found.same else ""
+    verdict, why = decide(found, region=region, whole=True)
+    if found is None:
+        return Finding(claim, paper, None, verdict, count=0, unit=unit, bound=bound, note=why)
     return Finding(
         claim, paper, found.mean, verdict, found.interval, found.count, unit, bound,
         "; ".join(filter(None, [why, note])),
     )  # fmt: skip
 
 
-def apart(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
-    """Return how far the mean of ``ours`` is above that of ``theirs``, which are not paired.
-
-    None where one has no numbers.
-    """
-    if not ours or not theirs:
-        return None
-    both = [Estimate.of(x, nothing=None) for x in (ours, theirs)]
-    mean, ends = both[0].mean - both[1].mean, None
-    halves = [(e.interval[1] - e.interval[0]) / 2 for e in both if e.interval is not None]
-    if len(halves) == len(both):
-        half = math.hypot(*halves)
-        ends = mean - half, mean + half
-    return Estimate(mean, ends, min(e.count for e in both), False)
-
-
-def overlap(claim: str, sample: Sequence[float], paper: tuple[float, float]) -> Finding:
-    """Judge a mean of which the paper prints a 95 % interval: the same if ours meets it."""
-    if len(sample) < 2:
-        return Finding(claim, paper, None, Verdict.DIFFERS, count=len(sample))
-    found = Estimate.of(sample, nothing=None)
-    low, high = found.interval or (found.mean, found.mean)
-    verdict = Verdict.DIFFERS
-    if low <= paper[1] and paper[0] <= high:
-        verdict = Verdict.AGREES
-    elif paper[0] / SAME_SIZE <= found.mean <= paper[1] * SAME_SIZE:
-        verdict = Verdict.DIRECTION
-    return Finding(claim, paper, found.mean, verdict, found.interval, found.count)
-
-
 def about(
-    claim: str, found: Estimate | float | None, paper: float, *, unit: str = "", note: str = ""
+    claim: str, found: Estimate | None, paper: float | Region, *, unit: str = "", note: str = ""
 ) -> Finding:
-    """Judge a number that the paper prints: the same within a factor of two, or in our interval."""
+    """Judge a number, or an interval, that the paper prints and that is not a difference."""
+    low, high = paper if isinstance(paper, tuple) else (paper, paper)
+    region = low / SAME_SIZE, high * SAME_SIZE
+    verdict, why = decide(found, region=region, printed=(low, high))
+    note = "; ".join(filter(None, [why, note]))
     if found is None:
-        return Finding(claim, paper, None, Verdict.DIFFERS, unit=unit, note=note)
-    e = found if isinstance(found, Estimate) else Estimate(found, None, 1)
-    low, high = e.interval or (e.mean, e.mean)
-    near = 1 / SAME_SIZE <= e.mean / paper <= SAME_SIZE or low <= paper <= high
-    verdict = Verdict.AGREES if near else Verdict.DIFFERS
-    count = e.count if isinstance(found, Estimate) else None
-    return Finding(claim, paper, e.mean, verdict, e.interval, count, unit, note=note)
+        return Finding(claim, paper, None, verdict, count=0, unit=unit, note=note)
+    return Finding(claim, paper, found.mean, verdict, found.interval, found.count, unit, note=note)
 
 
 def counted(
     claim: str, ours: int, of: int, paper: int, paper_of: int, *, note: str = ""
 ) -> Finding:
-    """Judge a count: the same unless Fisher's exact test tells the two apart.
+    """Judge a count: it is the paper's unless Fisher's exact test tells the two apart.
 
-    Two that differ, but are on the same side of one half, agree in direction.
+    The direction is the side of one half. A share near 1 is known as exactly as its complement.
     """
+    found = Estimate.share(ours, of)
     if ours == paper == 0 or fisher(ours, of, paper, paper_of) >= LEVEL:
-        verdict = Verdict.AGREES
-    elif (2 * ours > of) == (2 * paper > paper_of):
-        verdict = Verdict.DIRECTION
+        share = min(found, Estimate.share(of - ours, of), key=lambda e: e.wide)
+        verdict, why = decide(share)
     else:
-        verdict = Verdict.DIFFERS
+        sign = 1 if 2 * paper > paper_of else -1
+        at = replace(found, difference=(found.mean, found.mean))
+        verdict, why = decide(at, region=(1.0, 0.0), beyond=(sign, 0.5))
+    said = f"{ours} of {of}, paper {paper} of {paper_of}"
     return Finding(
-        claim, paper / paper_of, ours / of, verdict, count=of,
-        note="; ".join(filter(None, [f"{ours} of {of}, paper {paper} of {paper_of}", note])),
+        claim, paper / paper_of, ours / of, verdict, found.interval, of,
+        note="; ".join(filter(None, [said, why, note])),
     )  # fmt: skip
 
 
-def fisher(a: int, n: int, b: int, m: int) -> float:
-    """Return the two-sided p that a of n and b of m have the same probability.
-
-    >>> round(fisher(3, 3, 0, 3), 3)
-    0.1
-    """
-
-    def ways(k: int) -> int:
-        return math.comb(n, k) * math.comb(m, a + b - k)
-
-    seen = ways(a)
-    fewest, most = max(0, a + b - m), min(n, a + b)
-    return sum(w for w in map(ways, range(fewest, most + 1)) if w <= seen) / math.comb(n + m, a + b)
-
-
-def stated(claim: str, holds: bool, *, note: str = "", ours: float | None = None) -> Finding:
+def stated(
+    claim: str,
+    holds: bool,
+    *,
+    note: str = "",
+    ours: float | None = None,
+    paper: float | None = None,
+    bound: Literal["", "at least ", "at most "] = "",
+) -> Finding:
     """Judge a statement that is true or not, and about which no noise is possible."""
-    verdict = Verdict.AGREES if holds else Verdict.DIFFERS
-    return Finding(claim, None, ours, verdict, note=note)
+    verdict = Verdict.HOLDS if holds else Verdict.FAILS
+    return Finding(claim, paper, ours, verdict, bound=bound, note=note)
+
+
+def untestable(claim: str, found: Estimate | None, why: str, **shown_as: Any) -> Finding:
+    """Return a statement of which the paper does not print what it takes to repeat it."""
+    made = shown(claim, found, note=why, **shown_as)
+    return replace(made, verdict=Verdict.UNTESTABLE)
 
 
 def shown(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -86,11 +87,11 @@ def headline(inst: Any) -> str:
 
 
 def spread(values: Iterable[float]) -> dict[str, float]:
-    """Return the least, the middle and the greatest of some numbers."""
+    """Return the least, the median and the greatest of some numbers."""
     ordered = sorted(values)
     if not ordered:
         return {}
-    return {"min": ordered[0], "median": ordered[len(ordered) // 2], "max": ordered[-1]}
+    return {"min": ordered[0], "median": statistics.median(ordered), "max": ordered[-1]}
 
 
 def share(flags: Iterable[bool]) -> float:

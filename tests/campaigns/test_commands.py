@@ -143,13 +143,14 @@ def test_ctrl_c_finishes_the_cells_in_flight_and_says_how_to_go_on(tmp_path):
 
 def test_a_ratio_over_seeds_is_a_campaign(call, tmp_path):
     store = tmp_path / "store"
-    words = ("sample", "--family", "bot", "--jobs", 2, "--draw-seed", 5, "--seeds", 3)
+    words = ("sample", "--family", "bot", "--jobs", 2, "--draw-seed", 5, "--seeds", 5)
     status, out, err = call("ratio", *words, "-p", "local-share", "--json", "-o", store)
     assert status == 0, err
     (mine,) = json.loads(out)["statistics"]["summaries"]
-    assert (mine["policy"], mine["instances"]) == ("local-share", 3)
+    assert (mine["policy"], mine["instances"]) == ("local-share", 5)
+    assert mine["drawn"]  # the trace is the same, its intervals cover the drawn attributes
     assert 1 <= mine["interval"][0] < mine["low"] < mine["interval"][1]
-    assert {row["instance_seed"] for row in numbers(store)} == {5, 6, 7}
+    assert {row["instance_seed"] for row in numbers(store)} == {5, 6, 7, 8, 9}
 
 
 def test_seeds_of_what_is_not_drawn_are_refused(call, tmp_path):

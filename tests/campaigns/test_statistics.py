@@ -5,12 +5,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas
 import pytest
-from scipy.stats import bootstrap, false_discovery_control
+from scipy.stats import binomtest, bootstrap, false_discovery_control
 
 from optsched.campaigns.ratings import KNOWN, NUMBERS, Cells, Sample, samples
 from optsched.campaigns.statistics import ecdf, holm, pairs, statistics, summary
-from optsched.intervals import Ratio, mean_interval
+from optsched.intervals import (
+    Ratio,
+    mean_interval,
+    mean_ratio,
+    median_interval,
+    share_above,
+    warning,
+)
+from optsched.papers.bot.common import median as iterations
+from optsched.scheduling.jobs import spread
 
 
 def cell(instance, policy, value, *, optimum=10.0, bound=10.0, known=True, family="oasis"):
@@ -88,8 +98,20 @@ def test_infinite_ratios_and_nothing_to_gain_are_counted():
     found = summary(*samples(taken(rows)))
     assert (found.infinite, found.nothing, found.unbounded, found.instances) == (1, 1, 1, 4)
     assert found.low == found.high == math.inf
-    assert found.interval == (math.inf, math.inf)
+    assert found.interval is None
+    assert found.warning == "fewer than 5 instances"
     assert (found.median, found.worst, found.worst_seed) == (2.0, math.inf, 0)
+
+
+@pytest.mark.parametrize("values", [[1, 2, 4], [1, 2, 4, 9], [1, math.inf], [3, 3, math.inf, 9]])
+def test_medians_are_those_of_pandas(values):
+    middle = pandas.Series(values, dtype=float).median()
+    assert summary(sample(values)).median == middle
+    assert mean_ratio([Ratio.of("max", 1.0, v, v) for v in values]).median == middle
+    (pair,) = pairs([sample(values), sample([1.0] * len(values), policy="b")])
+    assert pair.median == pytest.approx(middle)
+    if all(map(math.isfinite, values)):
+        assert spread(values)["median"] == middle == iterations(values)
 
 
 def test_cells_without_a_ratio_are_counted():
@@ -122,8 +144,110 @@ def test_the_interval_is_near_that_of_scipy_where_ratios_are_not_skewed():
     assert mean_interval(x, x) == pytest.approx((theirs.low, theirs.high), rel=0.003)
 
 
-def test_equal_ratios_have_an_interval_without_width():
-    assert mean_interval(np.full(9, 1.5), np.full(9, 1.5)) == (1.5, 1.5)
+@pytest.mark.parametrize("value", [1.0, 1.5, 0.1 + 0.2])
+def test_equal_ratios_have_no_interval(value):
+    # one instance in twenty with ratio 20 would be missed in 60 % of all samples of ten
+    found = summary(sample(np.full(60, value)))
+    assert found.interval is None
+    assert found.warning == "all ratios are equal"
+    assert found.median_interval == (value, value)
+    assert found.far == (0.0, pytest.approx(1 - 0.025 ** (1 / 60)))
+    closed = 1.0 + 1e-7 * np.random.default_rng(0).random(60)  # as a closed optimum is
+    assert warning(closed, closed) == "all ratios are equal"
+    spread_high = np.linspace(1, 2, 9)
+    assert mean_interval(np.ones(9), spread_high, least=1.0)[0] == 1.0
+    assert mean_interval(np.full(9, 1.5), np.full(9, 1.5) + spread_high, least=1.0) is None
+
+
+def test_infinite_ratios_have_an_infinite_mean_with_certainty():
+    found = summary(sample([1.0, 2.0, 3.0, 4.0, 5.0, math.inf]))
+    assert found.interval == (math.inf, math.inf)
+    assert found.median_interval == (1.0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "why"),
+    [
+        ([1.0], "fewer than 5 instances"),
+        ([1.0, 1.1, 1.2], "fewer than 5 instances"),
+        ([1.0 + 0.1 * k for k in range(10)], "fewer than 50 instances"),
+        ([*[1.0] * 19, 20.0], "one instance makes half of the excess"),
+        ([*[1.0] * 95, *[20.0] * 5], "3 of 100 instances make half of the excess"),
+        ([1.0 + 0.1 * k for k in range(60)], ""),
+        ([1.0 + 0.1 * k for k in range(59)] + [math.inf], ""),
+    ],
+)
+def test_a_doubtful_interval_is_marked(ratios, why):
+    found = statistics([sample(ratios), sample(np.linspace(1, 2, 60), policy="b")])
+    (mine,) = (s for s in found.summaries if s.policy == "a")
+    assert mine.warning == why
+    assert mine.inside.endswith("*") == bool(why)
+    told = [line for line in found.flags() if "no reliable 95 % interval" in line]
+    assert told == ([f"group: * no reliable 95 % interval of the mean: {why} (a)"] if why else [])
+
+
+def test_a_bound_that_dominates_is_a_doubt_too():
+    high = np.ones(60)
+    high[7] = 20.0
+    assert warning(np.ones(60), high) == "one instance makes half of the excess"
+
+
+def test_the_interval_of_the_median_is_exact():
+    x = np.arange(1.0, 21.0)
+    # scipy's test that the median is some number, inverted
+    kept = [m for m in x if binomtest(int((x <= m).sum()), 20, 0.5).pvalue > 0.05]
+    assert median_interval(x, x) == (min(kept), max(kept) + 1)
+    assert median_interval(x, 2 * x) == (min(kept), 2 * (max(kept) + 1))
+    assert median_interval(x[:5], x[:5]) is None
+    assert median_interval(x[:6], x[:6]) == (1.0, 6.0)
+    many = np.arange(1e6)
+    first, last = median_interval(many, many)
+    assert (first, last) == pytest.approx((5e5 - 980, 5e5 + 980), abs=2)
+
+
+def test_the_interval_of_a_share_is_exact():
+    low, high = np.array([1.0, 1.5, 2.0, 2.5]), np.array([1.0, 2.1, 3.0, math.inf])
+    theirs = [binomtest(k, 4).proportion_ci(method="exact") for k in (1, 3)]
+    assert share_above(low, high, 2.0) == pytest.approx((theirs[0].low, theirs[1].high))
+
+
+def one_in_twenty(rng, n):
+    return np.where(rng.random(n) < 0.05, 20.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("draw", "mean", "median", "far"),
+    [
+        (lambda rng, n: 1 + rng.lognormal(0, 1.5, n), 1 + math.exp(1.125), 2.0, 0.5),
+        (one_in_twenty, 1.95, 1.0, 0.05),
+    ],
+)
+@pytest.mark.parametrize("n", [10, 20])
+def test_skewed_ratios_are_marked_and_their_exact_intervals_hold(draw, mean, median, far, n):
+    rng, repetitions = np.random.default_rng(n), 200
+    missed = holds = shares = 0
+    for k in range(repetitions):
+        x = draw(rng, n)
+        ends = mean_interval(x, x, least=1.0, seed=k)
+        missed += ends is not None and not warning(x, x) and not ends[0] <= mean <= ends[1]
+        first, last = median_interval(x, x)
+        holds += first <= median <= last
+        first, last = share_above(x, x, 2.0)
+        shares += first <= far <= last
+    assert missed == 0
+    least = 0.95 * repetitions - 2.5 * math.sqrt(repetitions * 0.05 * 0.95)
+    assert min(holds, shares) >= least
+
+
+def test_the_seeds_of_a_trace_draw_attributes_only():
+    rows = [cell(k, "p", 5.0 + k) for k in range(3)]
+    assert not any(s.drawn for s in samples(taken(rows)))
+    window = '{"family":"oasis","files":{"trace":"jobs.csv"},"window":{"slots":9}}'
+    for row in rows:
+        row["case"] = (row["case"][0], window, row["case"][2])
+    found = statistics(samples(taken(rows)))
+    assert found.summaries[0].drawn
+    assert "the intervals cover the drawn attributes only" in found.flags()[-1]
 
 
 @pytest.mark.parametrize("open_share", [0.0, 0.3, 0.6])
@@ -163,13 +287,13 @@ def test_what_cannot_be_told_apart_is_said():
     low = np.array([1.0, 1.2, 1.5])
     found = statistics([sample(low), sample(low, policy="b")])
     few = "group: cannot tell policies apart; nobody could with so few instances"
-    assert found.flags() == [few]
+    assert found.flags()[0] == few
     more = np.linspace(1, 2, 6)
     found = statistics([sample(more), sample(more, policy="b")])
-    assert found.flags() == ["group: cannot tell policies apart"]
+    assert found.flags()[0] == "group: cannot tell policies apart"
     many = 1 + np.random.default_rng(3).exponential(0.5, 20)
     three = [sample(many), sample(many, policy="b"), sample(many * 2, policy="c")]
-    assert statistics(three).flags() == ["group: cannot tell apart: a/b"]
+    assert statistics(three).flags()[0] == "group: cannot tell apart: a/b"
 
 
 def test_infinite_ratios_can_be_compared():

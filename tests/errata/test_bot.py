@@ -91,10 +91,15 @@ def test_bot_6_nothing_grows_from_zero():
     assert max(rho / 2, rho + 0.05 * (1 - total * price) * total) > rho
 
 
-def test_bot_7_no_price_where_nobody_computes():
+def test_bot_7_the_update_of_section_7_4_is_the_one_that_is_announced():
     loads, speed, present = [], 5.0, []
     with pytest.raises(ZeroDivisionError):
-        (sum(loads) - speed) / sum(present)  # (21), and the equations at the end of Sec. 7
+        (sum(loads) - speed) / sum(present)  # (21), and the equations at the end of Sec. 7.3
+    with np.errstate(divide="ignore"):
+        step = np.float64(sum(loads) - speed) / sum(present)  # the numerator is not 0
+    price = 0.3
+    assert step == -math.inf
+    assert max(price / 2, price + step) == price / 2  # Sec. 7.4: it decreases geometrically
 
 
 def test_bot_8_the_naive_algorithm_is_not_exactly_11():

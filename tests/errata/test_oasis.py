@@ -152,8 +152,9 @@ def test_oasis_6_most_jobs_of_the_settings_cannot_finish():
     shortest = np.ceil(epochs * batches * tau)  # with all N workers, and gradients for free
     assert np.median(shortest) > 200
     assert np.mean(shortest <= 10) < 0.03  # T of Fig. 5
-    assert np.mean(shortest <= 15) < 0.04  # the latest target
+    assert np.mean(shortest - 1 <= 15) < 0.04  # the latest target
     assert np.mean(shortest <= 100) < 0.3  # T of Fig. 4
+    assert np.mean(shortest <= 300) > 0.5  # T of Figs. 3 and 6
 
 
 def test_oasis_7_a_chunk_takes_slots_not_a_fraction_of_one():

@@ -75,7 +75,8 @@ def test_means_are_those_of_the_export(both):
         )
         assert exact["mean ratio"] == [s.low, s.high]
         assert exact["95 % interval"] == [*s.interval]
-        assert text["95 % interval"] == "{:.4g} .. {:.4g}".format(*s.interval)
+        assert text["95 % interval"] == "{:.4g} .. {:.4g} *".format(*s.interval)
+        assert (text["its 95 %"], exact["above 2, 95 %"]) == (s.middle, [*s.far])
         for name, value in (("median", s.median), ("90 %", s.quantile90), ("worst", s.worst)):
             assert exact[name] == [value]
             assert text[name] == f"{value:.4g}"

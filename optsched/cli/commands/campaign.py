@@ -328,8 +328,10 @@ def _show(made: "Campaign", as_json: bool) -> None:
             "errors": str(s.errors),
             "inf": str(s.infinite),
             "mean ratio": s.mean,
-            "95 % interval": "-" if s.interval is None else "{:.4g} .. {:.4g}".format(*s.interval),
+            "95 % interval": s.inside,
             "median": f"{s.median:.4g}",
+            "its 95 %": s.middle,
+            "above 2, 95 %": s.beyond,
             "worst": f"{s.worst:.4g}",
         }
         for s in found.summaries

@@ -197,7 +197,8 @@ def ratio(
     A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
     status 1: no schedule was found, or a policy of your own failed.
 
-    With `--seeds 20`, a campaign of 20 instances; `-o` keeps its store.
+    With `--seeds 20`, a campaign of 20 instances; `-o` keeps its store. Of a trace, the seeds draw
+    only what it does not record, and the intervals cover these draws only.
 
     Example:  optsched ratio jobs.csv --machines machines.csv --time-limit 120 --plot pictures
     """
@@ -290,6 +291,9 @@ def reproduce(
         "results"
     ),
     seeds: Annotated[int | None, typer.Option(min=1, max=MOST, help="Instances per point.")] = None,
+    first_seed: Annotated[
+        int | None, typer.Option(min=0, max=MOST, help="Seed of the first instance.")
+    ] = None,
     time_limit: Annotated[float | None, typer.Option(min=0, help="Seconds per optimum.")] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes; default: all cores.")
@@ -302,9 +306,10 @@ def reproduce(
     """Repeat a figure of a paper, and say how far the numbers agree with it.
 
     Writes NAME.json (every number, settings, machine, versions, command) and NAME.png. What the
-    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing.
+    same code has stored in NAME.json is not computed again, so Ctrl-C loses nothing. With
+    --first-seed N, other instances of the same settings, stored in NAME-from-N.json.
 
-    Example:  optsched reproduce oasis-fig5 -o results
+    Example:  optsched reproduce completion-fig9 --first-seed 1000 -o results
     """
     from optsched.cli.ticker import Ticker
     from optsched.files.provenance import portable
@@ -321,6 +326,7 @@ def reproduce(
                 chosen,
                 folder,
                 seeds=seeds,
+                first_seed=first_seed,
                 time_limit=time_limit,
                 workers=workers,
                 keep_rows=keep_rows,

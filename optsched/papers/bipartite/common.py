@@ -22,6 +22,7 @@ from optsched.families.bipartite.policies.packing import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.numbers.arrays import Floats
 from optsched.optimum import solve
+from optsched.papers.estimate import Estimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -34,7 +35,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, differences, effect, lead, shown
+from optsched.papers.verdict import Finding, effect, shown, untestable
 from optsched.problem import Information, Instance, Policy, get_family
 from optsched.simulation import Run, simulate
 
@@ -205,7 +206,7 @@ def best_baseline(point: Any) -> str:
     return max(BASELINES, key=lambda name: float(point["rewards"][name]["mean"]))
 
 
-def ahead(point: Any, where: str, *, paper: float | None = None) -> Finding:
+def ahead(point: Any, where: str, *, paper: float | None = None, testable: bool = True) -> Finding:
     """Judge whether OGASched is ahead of the best baseline: the other ones are behind that."""
     rival = best_baseline(point)
     found, unit = over(point, rival), "%"
@@ -213,10 +214,14 @@ def ahead(point: Any, where: str, *, paper: float | None = None) -> Finding:
         unit = "reward of a slot"
         found = Estimate.of(differences(values(point, OURS), values(point, rival)))
     note = "" if point["tells"] else TELLS_NOTHING
+    if not testable:
+        why = "; ".join(filter(None, [NO_UNITS, note]))
+        return untestable(f"{where}: OGASched ahead of {LABELS[rival]}", found, why, unit=unit)
     return effect(f"{where}: OGASched ahead of {LABELS[rival]}", found, paper=paper, unit=unit,
                   note=note)  # fmt: skip
 
 
+NO_UNITS = "the units of the contention are not printed, and nothing is scarce here"
 TELLS_NOTHING = f"cannot tell policies apart: a baseline has {NEAR:.0%} of the optimum"
 
 

@@ -10,6 +10,7 @@ from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.optimum import solve
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -22,7 +23,7 @@ from optsched.papers.experiment import (
     line,
     mean_with_interval,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 2000

@@ -13,8 +13,9 @@ from optsched.families.bipartite.pictures import bars, split
 from optsched.families.bipartite.policies.paper import KNOWLEDGE
 from optsched.numbers.streams import Streams
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
-from optsched.papers.verdict import Estimate, Outcome, effect, shown
+from optsched.papers.verdict import Outcome, effect, shown, within
 from optsched.policies.plugins import get_policy
 from optsched.problem import get_family
 
@@ -58,16 +59,15 @@ def judge(summary: Summary) -> Outcome:
     """Compare with the paper: the overhead grows with the contention, but slowly."""
     levels = list(summary)
     first, last = (summary[level][common.OURS] for level in (levels[0], levels[-1]))
-    growth = [
-        [math.log(b[part] / a[part]) for a, b in zip(first, last, strict=True)] for part in (0, 1)
-    ]
-    slower = [overhead - gain for gain, overhead in zip(*growth, strict=True)]
+    times = math.log(float(levels[-1]) / float(levels[0]))
+    power = Estimate.of(
+        [math.log(b[1] / a[1]) / times for a, b in zip(first, last, strict=True)], nothing=0.0
+    )
+    where = f"from contention {levels[0]} to {levels[-1]}"
     found = [
-        effect(f"ln of the overhead at contention {levels[-1]} over that at {levels[0]}",
-               Estimate.of(growth[1]), unit=""),
-        effect("it grows slower than the gain: difference of the logarithms", Estimate.of(slower),
-               sign=-1, unit=""),
-    ]  # fmt: skip
+        effect(f"the overhead grows {where}: exponent of the contention", power, unit=""),
+        within("slowly, which is less than in proportion: the same exponent", power, high=1.0),
+    ]
     for level in levels:
         for part, name in enumerate(("gain", "overhead")):
             each = [parts[part] for parts in summary[level][common.OURS]]
@@ -106,5 +106,5 @@ SETTINGS = (
     *common.COMMON,
     Setting("slots", "2000, every 50th looked at", "Table II; which slots count is " + OPEN),
     Setting("contention", "0.1 to 20", "Fig. 6"),
-    Setting("slowly", "by a smaller factor than the gain", OPEN + ": what slowly means"),
+    Setting("slowly", "less than in proportion to the contention", OPEN + ": what slowly means"),
 )

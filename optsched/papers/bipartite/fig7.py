@@ -6,8 +6,9 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import finish, new_figure
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import Cell, Setting, Summary, fresh, whisker
-from optsched.papers.verdict import Estimate, Outcome, differences, effect, shown
+from optsched.papers.verdict import Outcome, effect, shown
 
 SLOTS = 2000
 KINDS = ("linear", "poly", "log", "reciprocal")

@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.bipartite import common
+from optsched.papers.estimate import lead
 from optsched.papers.experiment import Cell, Setting, Summary
-from optsched.papers.verdict import Finding, Outcome, effect, lead, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 
 HORIZONS = (1000, 2000, 5000, 10_000)
 PROBABILITIES = (0.3, 0.5, 0.7, 0.9)

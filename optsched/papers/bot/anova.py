@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from scipy.special import fdtrc
 
 from optsched.drawing import COLOURS, finish, legend, new_figure
@@ -22,6 +23,7 @@ from optsched.papers.bot.common import (
     platforms,
 )
 from optsched.papers.bot.tables import ADAPTIVE_LEVELS
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -34,7 +36,7 @@ from optsched.papers.experiment import (
     mean_with_interval,
     whisker,
 )
-from optsched.papers.verdict import Finding, Outcome, Verdict, stated
+from optsched.papers.verdict import Finding, Outcome, effect, stated
 
 LARGEST = 1e3  # a coefficient of variation farther from 0, or none, counts as this
 SIGNIFICANT = 0.05
@@ -84,6 +86,7 @@ def summarize(rows: Rows) -> Summary:
                     ]
                     for f in FACTORS
                 },
+                "effects": {f: _effects(response, platform, coded[f]) for f in FACTORS},
             }
         tables.append(table)
     return {"tables": tables}
@@ -93,6 +96,15 @@ def _interval(response: pd.Series[float], platform: pd.Series[int]) -> list[floa
     """Return the interval of a mean over platforms: runs on one of them are no sample."""
     found: list[float] | None
     found = mean_with_interval(response.groupby(platform).mean().tolist())["interval"]
+    return found
+
+
+def _effects(
+    response: pd.Series[float], platform: pd.Series[int], coded: NDArray[np.float64]
+) -> list[float]:
+    """Return what the high level adds to the mean of a platform, platform by platform."""
+    means = response.groupby([platform, coded]).mean().unstack()
+    found: list[float] = (means[1.0] - means[-1.0]).tolist()
     return found
 
 
@@ -130,13 +142,16 @@ def judge_fig4(summary: Summary) -> Outcome:
     """Compare with Fig. 4: rho matters most, its low level varies less, prices hardly matter."""
     first = summary["tables"][0][SIGNED]
     by = {row["factor"]: row for row in first["anova"]}
-    most = max(by.values(), key=lambda row: row["F"] or 0.0)
+    rival = max((f for f in FACTORS if f != "rho"), key=lambda f: by[f]["F"] or 0.0)
+    ours, theirs = (first["effects"][f] for f in ("rho", rival))
+    squares = [a * a - b * b for a, b in zip(ours, theirs, strict=True)]
     low, high = first["means"]["rho"]
     found = [
-        stated("rho has the largest F", most["factor"] == "rho", note=f"{_f(by)}"),
+        effect(f"rho matters most: its squared effect on c_v less that of {rival}, by platform",
+               Estimate.of(squares), unit="", note=_f(by)),
         _p("p of rho", by["rho"], CLAIMED, below=True),
-        stated("the mean c_v is lower at the low level of rho", low < high,
-               note=f"{low:.4g} at the low level, {high:.4g} at the high one"),
+        effect("c_v is lower at the low level of rho: what the high one adds", Estimate.of(ours),
+               unit="", note=f"{low:.4g} at the low level, {high:.4g} at the high one"),
         *(
             _p(f"{name} has limited impact, so that its p is not small", by[name], SIGNIFICANT,
                below=False)
@@ -160,11 +175,10 @@ def judge_fig6(summary: Summary) -> Outcome:
 def _p(claim: str, row: dict[str, Any], limit: float, *, below: bool) -> Finding:
     """Judge a p: none, where nothing varies, is not significant."""
     p = 1.0 if row["p"] is None else row["p"]
-    holds = p < limit if below else p >= limit
-    verdict = Verdict.AGREES if holds else Verdict.DIFFERS
-    printed = limit if below else None  # the paper prints no p that would not be significant
     note = f"F {row['F'] or 0.0:.3g}" + ("" if below else f"; significant is p < {limit:g}")
-    return Finding(claim, printed, p, verdict, bound="at most " if below else "", note=note)
+    if below:
+        return stated(claim, p < limit, ours=p, paper=limit, bound="at most ", note=note)
+    return stated(claim, p >= limit, ours=p, note=note)
 
 
 def _f(by: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -122,8 +123,7 @@ def best_sets(rows: Rows) -> list[dict[str, Any]]:
 
 def median(sample: Sequence[float]) -> float | None:
     """Return the median; None of nothing."""
-    ordered = sorted(sample)
-    return None if not ordered else ordered[len(ordered) // 2]
+    return statistics.median(sample) if sample else None
 
 
 def best_count(found: dict[str, Any], paper: int | None, of: int = 30) -> Finding:

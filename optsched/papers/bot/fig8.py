@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -24,8 +22,9 @@ from optsched.papers.bot.common import (
     platforms,
 )
 from optsched.papers.bot.fig7 import TABLE2
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, grouped
-from optsched.papers.verdict import Estimate, Outcome, about, counted, effect, shown
+from optsched.papers.verdict import Outcome, about, counted, effect, shown
 
 NODES = 100
 PRINTED, LATER = 140, 1500  # iterations until they leave: the paper's, and when sec6.2 is there
@@ -118,9 +117,10 @@ def judge(summary: Summary) -> Outcome:
         where = f"{t['units']}, they leave at {t['leave']}"
         judged = (t["leave"], t["units"]) == (PRINTED, UNITS[0])
         runs, note = t["platforms"], f"{len(t['back'])} of {t['platforms']} come back"
+        back = Estimate.median(t["back"])
         claims = [
             (f"{where}: share of the nodes that compute", t["computing"], SHARE, ""),
-            (f"{where}: median iteration at which it is back", t["median"], PAPER, note),
+            (f"{where}: median iteration at which it is back", back, PAPER, note),
         ]
         if not judged:
             others += [shown(claim, _mean(x), note=why) for claim, x, _, why in claims]
@@ -139,7 +139,7 @@ def judge(summary: Summary) -> Outcome:
     return Outcome((*found, *others), notes)
 
 
-def _mean(x: Any) -> Estimate | float | None:
+def _mean(x: list[float] | Estimate | None) -> Estimate | None:
     return Estimate.of(x, nothing=None) if isinstance(x, list) else x
 
 

@@ -14,6 +14,7 @@ from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.sources.presets import generate
 from optsched.numbers.resources import MachineClass
+from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -27,7 +28,7 @@ from optsched.papers.experiment import (
     mean_with_interval,
     whisker,
 )
-from optsched.papers.verdict import Estimate, Outcome, lead
+from optsched.papers.verdict import Outcome
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
 FREE = -1  # instead of a worker type: every job chooses
@@ -93,7 +94,7 @@ def instance(cell: Cell, slots: int) -> CompletionInstance:
     )
     count = cell["servers"]
     capacity = math.fsum(c.count * c.capacity[0] for c in made.servers)
-    factor = SHARE * ideal_gpus(made) / capacity * SERVERS / count
+    factor = cell.get("share", SHARE) * ideal_gpus(made) / capacity * SERVERS / count
     counts = in_proportion(count, [c.count for c in made.servers])
     servers = tuple(
         MachineClass(name=c.name, count=n, capacity=_scaled(c.capacity, factor))
@@ -219,8 +220,9 @@ def draw(summary: Summary, paper: Mapping[str, Sequence[float]] | None = None) -
     """
     figure = new_figure(6.0, 4.2)
     axis = figure.subplots()
-    colours = colours_of([line["policy"] for line in summary["lines"]])
-    for k, of in enumerate(summary["lines"]):
+    lines = [e for e in summary["lines"] if len(e["points"]) > 1]
+    colours = colours_of([line["policy"] for line in lines])
+    for k, of in enumerate(lines):
         colour, label = colours[of["policy"]], named(of["policy"], summary["y"])
         places = range(len(of["points"]))
         if summary["x"] == "worker_type":  # nothing is between two of them

@@ -18,8 +18,9 @@ from optsched.papers.completion.common import (
     pooled,
 )
 from optsched.papers.completion.weight_bound import most_weight
+from optsched.papers.estimate import lead
 from optsched.papers.experiment import OPEN, Cell, Row, Setting, Summary, fresh
-from optsched.papers.verdict import Outcome, effect, lead, shown
+from optsched.papers.verdict import Outcome, effect, shown
 
 TAU = 64
 SLOTS = 150

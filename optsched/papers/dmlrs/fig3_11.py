@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import COMMON, lines, means, reference
+from optsched.papers.estimate import lead
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, fresh, grouped
-from optsched.papers.verdict import Outcome, effect, lead, shown
+from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import get_family
 from optsched.simulation import simulate
 

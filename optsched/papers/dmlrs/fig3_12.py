@@ -6,6 +6,7 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import COMMON, lines, means, reference
+from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -17,7 +18,7 @@ from optsched.papers.experiment import (
     grid,
     grouped,
 )
-from optsched.papers.verdict import Estimate, Outcome, differences, effect, shown
+from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import get_family
 from optsched.simulation import simulate
 

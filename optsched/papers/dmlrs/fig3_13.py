@@ -7,8 +7,9 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.papers.dmlrs.rounding import LOADS, MOST_ROUNDS
+from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import Rows, Summary, grouped, line, mean_with_interval
-from optsched.papers.verdict import Estimate, Outcome, about, differences, effect, shown, within
+from optsched.papers.verdict import Outcome, about, effect, shown, within
 
 BEST_GAIN, FEWEST, MOST = 1.006, 570, 1000  # the thesis's
 LEAST_GAIN, MOST_GAIN = 1.0, 1.01

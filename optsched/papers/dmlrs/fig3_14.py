@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.papers.dmlrs.rounding import LOADS
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import Rows, Summary, grouped, line, mean_with_interval
-from optsched.papers.verdict import Estimate, Outcome, shown, within
+from optsched.papers.verdict import Outcome, shown, within
 
 CLAIMED = 1.0025
 OUTER = "outer"  # judged: what Algorithm 4 rounds

@@ -26,27 +26,28 @@ LABELS = {
 }
 PAPER, DRAWN, REACHABLE = "paper", "drawn", "earnable"
 PRESETS = {  # the verdict is about the first
-    PAPER: "as printed, jobs that cannot finish drawn anew",
-    DRAWN: "as printed, nothing drawn anew",
+    DRAWN: "as printed",
+    PAPER: "jobs that cannot finish drawn anew",
     REACHABLE: "targets moved by the shortest run",
 }
 SCHEMES = (ESTIMATED, LITERAL, "fifo", "drf", "rrh", "dorm")
 OTHERS = ("fifo", "drf", "rrh", "dorm")
 PAST = range(1000, 1010)  # seeds of the instances from which U and L are learnt
+OTHER_PAST = range(10)  # if those, or later ones, are judged
 LATE = "completion - target, slots"
 COMMON: tuple[Setting, ...] = (
     Setting(
         "U, L",
         "judged: estimated from the jobs of ten earlier instances (seeds 1000 to 1009) of the same "
         "setting, by (23)-(26), where utilities below 1 % of that without delay do not count; "
-        "beside: the true ones of the instance",
+        "shown too: the true ones of the instance",
         'Sec. IV: "exact values are not known before all jobs have arrived. Instead, we adopt '
         'their estimated values (based on past experience)"',
     ),
     Setting("jobs, utilities, machines", "preset paper", "Sec. V-A, Settings"),
     Setting(
         "jobs that cannot finish on the empty machines",
-        "judged: drawn anew; beside: kept, and targets moved by the shortest run",
+        "judged: kept, as printed; shown too: drawn anew, and targets moved by the shortest run",
         OPEN + ": the targets of 1 to 15 slots are below most jobs' shortest runs",
     ),
     Setting("arrivals", "bursts on a steady background", 'Sec. V-A: "according to the Google '
@@ -62,17 +63,22 @@ def instance(preset: str, seed: int, **sizes: Any) -> Any:
 
 
 @cache
-def learnt(preset: str, sizes: tuple[tuple[str, Any], ...]) -> Estimate:
+def learnt(preset: str, sizes: tuple[tuple[str, Any], ...], past: range) -> Estimate:
     """Return what the earlier instances of a setting teach."""
-    return learn([instance(preset, seed, **dict(sizes)) for seed in PAST])
+    return learn([instance(preset, seed, **dict(sizes)) for seed in past])
 
 
-def policy(scheme: str, preset: str, sizes: dict[str, Any], **options: Any) -> Policy:
-    """Return the policy of a scheme, for instances of a setting."""
+def past(seed: int) -> range:
+    """Return the seeds of the instances before that of a seed: others than those judged."""
+    return PAST if seed < PAST.start else OTHER_PAST
+
+
+def policy(scheme: str, preset: str, seed: int, sizes: dict[str, Any], **options: Any) -> Policy:
+    """Return the policy of a scheme, for the instance of a setting and a seed."""
     if scheme == LITERAL:
         return Oasis(**options)
     if scheme == ESTIMATED:
-        return Oasis(estimate=learnt(preset, tuple(sizes.items())), **options)
+        return Oasis(estimate=learnt(preset, tuple(sizes.items()), past(seed)), **options)
     return get_family("oasis").policies[scheme](**options)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS, finish, legend
+from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -32,7 +33,7 @@ from optsched.papers.oasis.common import (
     instance,
     policy,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, lead, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 300
@@ -50,7 +51,9 @@ def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme on one instance."""
     sizes = {"jobs": cell["jobs"], "slots": SLOTS, "machines": MACHINES}
     inst = instance(cell["preset"], cell["seed"], **sizes)
-    found = simulate(inst, policy(cell["scheme"], cell["preset"], sizes), seed=cell["seed"])
+    found = simulate(
+        inst, policy(cell["scheme"], cell["preset"], cell["seed"], sizes), seed=cell["seed"]
+    )
     return {
         "value": found.value,
         "completed": sum(c is not None for c in found.completion),

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS
+from optsched.papers.estimate import Estimate, differences, fewer
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, fresh, grid, grouped
 from optsched.papers.oasis.common import (
     COMMON,
@@ -26,7 +27,7 @@ from optsched.papers.oasis.common import (
     policy,
     quantiles,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, differences, effect, fewer, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 100
@@ -70,7 +71,9 @@ def is_critical(job: Any) -> bool:
 def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme; return completion - target of the completed jobs of each kind."""
     inst = workload(cell["preset"], cell["seed"])
-    found = simulate(inst, policy(cell["scheme"], cell["preset"], _sizes()), seed=cell["seed"])
+    found = simulate(
+        inst, policy(cell["scheme"], cell["preset"], cell["seed"], _sizes()), seed=cell["seed"]
+    )
     late: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for job, end in zip(inst.jobs, found.completion, strict=True):
         if end is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import atanh, isfinite, sqrt, tanh
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from optsched.drawing import COLOURS
 from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, mean_ratio
+from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -30,7 +31,7 @@ from optsched.papers.oasis.common import (
     instance,
     policy,
 )
-from optsched.papers.verdict import Finding, Outcome, Verdict, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown, within
 from optsched.problem import Status
 from optsched.ratios import compare
 
@@ -41,6 +42,7 @@ PRIORITIES = (10, 50, 100)  # gamma_1 is drawn between 1 and this
 AROUND = (1.1, 1.5)
 HARDER = {20: 2.5}  # few machines are the hard case: times the time limit
 TREND = 0.3  # rank correlation from which we speak of a trend
+NORMAL = 1.06 * 1.96  # half of a 95 % interval of a rank correlation, after the transformation
 
 
 def cells(seeds: int) -> list[Cell]:
@@ -58,7 +60,7 @@ def run(cell: Cell, time_limit: float) -> Row:
     }
     report = compare(
         instance(PAPER, cell["seed"], **sizes),
-        [policy(scheme, PAPER, sizes) for scheme in SCHEMES],
+        [policy(scheme, PAPER, cell["seed"], sizes) for scheme in SCHEMES],
         time_limit=time_limit * HARDER.get(cell["machines"], 1),
         seed=cell["seed"],
     )
@@ -119,9 +121,8 @@ def judge(summary: Summary) -> Outcome:
     found = [_around(summary["overall"][ESTIMATED])]
     for name, rank in summary["trend"].items():
         claim = f"no clear trend: rank correlation of the ratio with {name}"
-        flat = rank is None or abs(rank) < TREND
-        verdict = Verdict.AGREES if flat else Verdict.DIFFERS
-        found.append(Finding(claim, None, rank, verdict, note=f"a trend is {TREND} and more"))
+        seen = None if rank is None else _of_rank(rank, summary["count"])
+        found.append(within(claim, seen, low=-TREND, high=TREND))
     for name in SCHEMES:
         mean = summary["overall"][name]
         claim, note = f"{LABELS[name]}: median ratio", f"worst {float(mean['worst']['low']):.3g}"
@@ -139,16 +140,21 @@ def judge(summary: Summary) -> Outcome:
 
 
 def _around(mean: Any) -> Finding:
-    """Judge the mean ratio, whose two ends rest on schedules and on bounds."""
+    """Judge by how much the mean ratio, whose ends rest on schedules and bounds, is above 1."""
     low, high = float(mean["low"]), mean["high"]
-    inside = AROUND[0] <= low and high is not None and float(high) <= AROUND[1]
-    ends = mean["interval"] and tuple(map(float, mean["interval"]))
+    ends = mean["interval"] and tuple(float(x) - 1 for x in mean["interval"])
     between = Ratio.of("max", 1.0, low, high and float(high))
-    note = f"{between}; {mean['infinite']} of {mean['count']} earn nothing"
-    return Finding(
-        "OASiS: mean ratio", AROUND, low, Verdict.AGREES if inside else Verdict.DIFFERS,
-        ends, mean["count"], note=note,
-    )  # fmt: skip
+    note = f"mean ratio {between}; {mean['infinite']} of {mean['count']} earn nothing"
+    more = Estimate(low - 1, ends or None, mean["count"])
+    paper = AROUND[0] - 1, AROUND[1] - 1
+    return effect("OASiS: how far the optimum is ahead, the mean ratio less 1", more, paper=paper,
+                  note=note)  # fmt: skip
+
+
+def _of_rank(rank: float, count: int) -> Estimate:
+    """Return a rank correlation with its 95 % interval (Fisher's transformation)."""
+    half = NORMAL / sqrt(count - 3)
+    return Estimate(rank, (tanh(atanh(rank) - half), tanh(atanh(rank) + half)), count)
 
 
 def draw(summary: Summary) -> Figure:
@@ -189,8 +195,12 @@ CLAIM = (
     "range of priorities"
 )
 TIME_LIMIT = 60.0  # seconds per optimum
+SEEDS = 10
+FEW = "an optimum takes up to minutes; the statements are about all 150 instances together"
 SETTINGS = (
-    *COMMON,
+    *(setting for setting in COMMON if not setting.what.startswith("jobs that cannot finish")),
+    Setting("jobs that cannot finish on the empty machines", "drawn anew", OPEN + ": as printed "
+            "nobody can earn anything in 10 slots, so that the printed setting cannot be run"),
     Setting("jobs, slots", "10, 10", 'Sec. V-A: "the number of jobs is limited to 10", "We set '
             'T=10"'),
     Setting("machines", "20 to 100, halves", 'Sec. V-A: "proportionally divided to host workers '

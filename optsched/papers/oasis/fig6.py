@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from optsched.drawing import COLOURS
+from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -24,16 +25,16 @@ from optsched.papers.experiment import (
 )
 from optsched.papers.oasis.common import (
     COMMON,
+    DRAWN,
     ESTIMATED,
     LABELS,
     LITERAL,
     MACHINES,
-    PAPER,
     PRESETS,
     instance,
     policy,
 )
-from optsched.papers.verdict import Estimate, Finding, Outcome, effect, lead, shown
+from optsched.papers.verdict import Finding, Outcome, effect, shown
 from optsched.simulation import simulate
 
 SLOTS = 300
@@ -51,7 +52,9 @@ def run(cell: Cell, _time_limit: float) -> Row:
     """Run OASiS with U at a percentage of what it is, so that U / L is wrong by as much."""
     sizes = {"jobs": cell["jobs"], "slots": SLOTS, "machines": MACHINES}
     inst = instance(cell["preset"], cell["seed"], **sizes)
-    chosen = policy(cell["scheme"], cell["preset"], sizes, U_factor=cell["percent"] / 100)
+    chosen = policy(
+        cell["scheme"], cell["preset"], cell["seed"], sizes, U_factor=cell["percent"] / 100
+    )
     found = simulate(inst, chosen, seed=cell["seed"])
     return {"value": found.value, "completed": sum(c is not None for c in found.completion)}
 
@@ -77,7 +80,7 @@ def judge(summary: Summary) -> Outcome:
             "high"
         )
         more, note = _low_over_high(of)
-        if (of["preset"], of["jobs"], of["scheme"]) == (PAPER, scarce, ESTIMATED):
+        if (of["preset"], of["jobs"], of["scheme"]) == (DRAWN, scarce, ESTIMATED):
             found.append(effect(claim, more, note=note))
         else:
             beside.append(_shown(claim, more, note))

@@ -16,6 +16,7 @@ from optsched.families.oasis.policies.paper import Oasis
 from optsched.families.oasis.sources.presets import RESOURCES, UNITS, draw_utility
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams, draw_whole
+from optsched.papers.estimate import Estimate, differences, fewer, lead
 from optsched.papers.experiment import (
     OPEN,
     Cell,
@@ -35,13 +36,13 @@ from optsched.papers.oasis.common import (
     LATE,
     LITERAL,
     OTHERS,
-    PAST,
     SCHEMES,
     boxes,
     known_mean,
+    past,
     quantiles,
 )
-from optsched.papers.verdict import Estimate, Outcome, differences, effect, fewer, lead, shown
+from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import Policy, get_family
 from optsched.scheduling.jobs import MB_PER_GBIT
 from optsched.simulation import simulate
@@ -118,22 +119,22 @@ def _job(streams: Streams, i: int) -> OasisJob:
 
 
 @cache
-def learnt() -> Learnt:
+def learnt(seeds: range) -> Learnt:
     """Return what the earlier experiments teach."""
-    return learn([testbed(seed) for seed in PAST])
+    return learn([testbed(seed) for seed in seeds])
 
 
-def scheme_policy(scheme: str) -> Policy:
-    """Return the policy of a scheme."""
+def scheme_policy(scheme: str, seed: int) -> Policy:
+    """Return the policy of a scheme, for the experiment of a seed."""
     if scheme in (ESTIMATED, LITERAL):
-        return Oasis(estimate=learnt() if scheme == ESTIMATED else None)
+        return Oasis(estimate=learnt(past(seed)) if scheme == ESTIMATED else None)
     return get_family("oasis").policies[scheme]()
 
 
 def run(cell: Cell, _time_limit: float) -> Row:
     """Run one scheme; return its utility, and completion - target of the completed jobs."""
     inst: Any = testbed(cell["seed"])
-    found = simulate(inst, scheme_policy(cell["scheme"]), seed=cell["seed"])
+    found = simulate(inst, scheme_policy(cell["scheme"], cell["seed"]), seed=cell["seed"])
     late = [
         end - job.arrival - job.utility.target
         for job, end in zip(inst.jobs, found.completion, strict=True)

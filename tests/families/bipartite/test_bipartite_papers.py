@@ -41,7 +41,7 @@ def test_a_percentage_of_a_loss_means_nothing():
     same = {name: [-4.0, -3.0, -2.0] for name in common.BASELINES}
     losing = point(ogasched=[5.0, 6.0, 7.0], **same)
     found = common.ahead(losing, "here")
-    assert (found.unit, found.ours, found.verdict) == ("reward of a slot", 9.0, Verdict.AGREES)
+    assert (found.unit, found.ours, found.verdict) == ("reward of a slot", 9.0, Verdict.HOLDS)
     assert common.over(losing, "drf") is None
     earning = point(ogasched=[5.0, 6.0, 7.5], **{n: [4.0, 5.0, 6.0] for n in common.BASELINES})
     found = common.ahead(earning, "here", paper=0.1)

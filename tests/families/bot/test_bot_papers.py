@@ -7,6 +7,7 @@ from itertools import product
 import pandas as pd
 import pytest
 from sweeps import sweep
+from verdicts import worst
 
 from optsched.families.bot.sources.presets import generate
 from optsched.papers.bot import (
@@ -75,7 +76,7 @@ def test_the_best_set_converges_most_and_then_soonest():
     assert (found["best"]["rho"], found["best"]["converged"]) == (1.0, 2)
     assert (found["platforms"], found["all"], found["runs"]) == (2, 5, 6)
     judged = common.best_count(found, 28)
-    assert (judged.ours, judged.paper, judged.verdict) == (1.0, 28 / 30, Verdict.AGREES)
+    assert (judged.ours, judged.paper, judged.verdict) == (1.0, 28 / 30, Verdict.DIRECTION)
     (none,) = common.best_sets([row(0, entry(False))])
     assert "0 of 1, paper 28 of 30" in common.best_count(none, 28).note
     assert common.best_count(none, None).verdict is None
@@ -87,13 +88,13 @@ def test_tables_agree_if_every_count_could_be_the_papers():
         for (n, d), count in tables.TABLE1.items()
         for seed in range(30)
     ]
-    assert tables.judge_table1(tables.summarize(rows)).verdict is Verdict.AGREES
+    assert worst(tables.judge_table1(tables.summarize(rows))) is Verdict.HOLDS
     for r in rows:
         r["sets"] = [entry(True, 9)]  # 20 of 30 is another number than 30 of 30
-    assert tables.judge_table1(tables.summarize(rows)).verdict is Verdict.DIRECTION
+    assert worst(tables.judge_table1(tables.summarize(rows))) is Verdict.DIRECTION
     for r in rows[-30:]:
         r["sets"] = [entry(False)]
-    assert tables.judge_table2(tables.summarize(rows)).verdict is Verdict.DIFFERS
+    assert worst(tables.judge_table2(tables.summarize(rows))) is Verdict.FAILS
 
 
 def test_one_run_that_converges_contradicts_section_66():
@@ -104,11 +105,13 @@ def test_one_run_that_converges_contradicts_section_66():
         ]
 
     summary = tables.summarize_naive(runs(-8.0))
-    assert tables.judge_naive(summary).verdict is Verdict.AGREES
+    assert worst(tables.judge_naive(summary)) is Verdict.DIRECTION  # two runs tell little
     assert summary["tables"][0]["outside"] == [2.0, tables.FAR]
-    assert summary["tables"][0]["least_variation"] == 8.0
+    assert summary["tables"][0]["least_variation"] == [8.0, 8.0]
     low = tables.judge_naive(tables.summarize_naive(runs(1.0)))
-    assert low.verdict is Verdict.DIFFERS
+    assert worst(low) is Verdict.FAILS
+    none = tables.judge_naive(tables.summarize_naive(runs(None)))  # no run has a c_v
+    assert worst(none) is Verdict.UNTESTABLE
     many = [row(s, entry(s == 0, 7) | {"variation": 9.0}, grid=tables.GRIDS[0]) for s in range(9)]
     outcome = tables.judge_naive(tables.summarize_naive(many))
     assert "1 of 9, paper 0 of 480" in outcome.words
@@ -134,8 +137,8 @@ def levels(rho_effect, mu_effect):
 def test_the_analysis_of_variance_finds_the_factor_that_matters():
     summary = anova.summarize(levels(1.0, 0.0))
     (table,) = summary["tables"]
-    assert anova.judge_fig4(summary).verdict is Verdict.AGREES
-    assert anova.judge_fig6(summary).verdict is Verdict.DIFFERS  # there it must not matter
+    assert worst(anova.judge_fig4(summary)) is Verdict.HOLDS
+    assert worst(anova.judge_fig6(summary)) is Verdict.FAILS  # there it must not matter
     low, high = table["c_v"]["means"]["rho"]
     assert high - low == pytest.approx(1.0, abs=0.01)
     by = {r["factor"]: r for r in table["c_v"]["anova"]}
@@ -143,10 +146,10 @@ def test_the_analysis_of_variance_finds_the_factor_that_matters():
     assert by["rho"]["sum_sq"] == pytest.approx(12.0, rel=0.05)
     assert by["tilde"]["p"] > 0.5
     other = anova.summarize(levels(0.0, 1.0))
-    assert anova.judge_fig4(other).verdict is Verdict.DIFFERS
+    assert worst(anova.judge_fig4(other)) is Verdict.FAILS
     assert "mu has limited impact" in anova.judge_fig4(other).words
     six = [f for f in anova.judge_fig6(other).findings if f.claim.startswith("rho")]
-    assert six[0].verdict is Verdict.AGREES
+    assert six[0].verdict is Verdict.HOLDS
 
 
 def test_c_v_has_a_sign():
@@ -168,15 +171,15 @@ def leaving(back, seed=0, *, computing=15, there=True):
 @pytest.mark.parametrize(
     ("backs", "more", "agrees"),
     [
-        ((40, 50, 60), {}, True),
-        ((4, 5, 6), {}, False),
-        ((40, 50, 60), {"computing": 100}, False),
+        (range(40, 61, 4), {}, True),
+        (range(4, 10), {}, False),
+        (range(40, 61, 4), {"computing": 100}, False),
         ((None, None, None), {}, False),
     ],
 )
 def test_how_soon_a_platform_is_back(backs, more, agrees):
     rows = [leaving(back, seed, **more) for seed, back in enumerate(backs)]
-    assert (fig8.judge(fig8.summarize(rows)).verdict is Verdict.AGREES) is agrees
+    assert (worst(fig8.judge(fig8.summarize(rows))) is Verdict.HOLDS) is agrees
 
 
 def test_masters_and_the_nodes_between_them_stay():
@@ -211,9 +214,9 @@ def test_larger_platforms_take_longer():
             )
         ]
 
-    assert fig7.judge(fig7.summarize(lines((10, 20, 30, 400)))).verdict is Verdict.AGREES
-    assert fig7.judge(fig7.summarize(lines((10, 20, 30, 600)))).verdict is Verdict.DIRECTION
-    assert fig7.judge(fig7.summarize(lines((500, 20, 30, 400)))).verdict is Verdict.DIFFERS
+    assert worst(fig7.judge(fig7.summarize(lines((10, 20, 30, 400))))) is Verdict.HOLDS
+    assert worst(fig7.judge(fig7.summarize(lines((10, 20, 30, 1600))))) is Verdict.FAILS
+    assert worst(fig7.judge(fig7.summarize(lines((500, 20, 30, 400))))) is Verdict.FAILS
 
 
 def test_step_sizes_must_serve_other_platforms():
@@ -222,10 +225,10 @@ def test_step_sizes_must_serve_other_platforms():
         return {"units": UNITS[0], "nodes": 20, "degree": 5, "algorithm": "adaptive", "mix": mix,
                 "seeds": 10, "tried": 3, "printed": side, "searched": side}  # fmt: skip
 
-    assert steps.judge(steps.summarize([line(9)])).verdict is Verdict.AGREES
-    outcome = steps.judge(steps.summarize([line(10), line(8)]))
-    assert outcome.verdict is Verdict.DIFFERS
-    assert "searched 8 of 10" in outcome.words
+    assert worst(steps.judge(steps.summarize([line(9)]))) is Verdict.HOLDS
+    outcome = steps.judge(steps.summarize([line(10), line(2)]))
+    assert worst(outcome) is Verdict.FAILS
+    assert "searched 2 of 10" in outcome.words
 
 
 def test_the_analysis_of_variance_is_that_of_statsmodels():
