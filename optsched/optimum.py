@@ -16,6 +16,7 @@ from optsched.engine.progress import CLOSED, Point, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.infinite import Extended
 from optsched.problem import (
+    RELAXATION,
     Family,
     Frozen,
     Implementation,
@@ -116,6 +117,8 @@ class Optimum(Frozen):
         """Say what is known, and how far it was checked."""
         if self.status is Status.INFEASIBLE:
             return f"no schedule exists ({self.bound_level})"
+        if self.status is Status.BOUND_ONLY:
+            return f"the relaxation has the value {self.bound:.6g} ({self.bound_level})"
         if self.value is None:
             none = "no schedule found"
             if self.bound is None:
@@ -252,7 +255,8 @@ def solve(
     def search(_stopped: Ints) -> Optimum:
         with blas.one_thread():  # it waits for cores of others, and sums depend on their number
             with suppress(KeyboardInterrupt):  # the best so far is the answer
-                begin(progress, start, method)
+                if method != RELAXATION:  # what is known says nothing of the relaxation
+                    begin(progress, start, method)
                 if not (progress.interrupted or _settled(progress)):
                     family.methods[method](instance, progress, threads=threads, seed=seed)
                 second = family.second.get(method)
@@ -309,6 +313,8 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     family, instance = progress.family, progress.instance
     sides = _Sides.of(progress, level)
     value, schedule = progress.value, progress.schedule
+    if method == RELAXATION:  # where the program is its own relaxation, there is a schedule
+        value = schedule = None
     certificate = sides.certificate
 
     def apart(bound: float | None) -> float | None:
@@ -322,7 +328,9 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         status = Status.of(gap, CLOSED, sides.level)
     else:
         none = progress.infeasible or impossible
-        status = Status.INFEASIBLE if none else Status.NO_SCHEDULE
+        found = method == RELAXATION and sides.bound is not None
+        less = Status.BOUND_ONLY if found else Status.NO_SCHEDULE
+        status = Status.INFEASIBLE if none else less
     return Optimum(
         family=family.name,
         sense=family.sense,

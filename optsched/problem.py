@@ -28,6 +28,8 @@ Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
 
+RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
+
 
 class InputError(ValueError):
     """The input is wrong; the message says what, where, and what would be right."""
@@ -133,6 +135,7 @@ class Status(StrEnum):
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     NO_SCHEDULE = "no_schedule"
+    BOUND_ONLY = "bound only"  # the method looks for no schedule
 
     @property
     def closed(self) -> bool:

@@ -1,0 +1,82 @@
+"""Linear programs that are written down in blocks of rows, and their duals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Unpack
+
+import numpy as np
+
+from optsched.numbers.arrays import Floats, Ints
+from optsched.solvers.linear import MipLimits, floats, highs, load, power_of_two, row_duals, run
+
+TIGHT = 1e-10  # the relative gap of HiGHS's interior point
+
+
+class LinearProgram:
+    """Maximize over x >= 0, every row being at most its limit.
+
+    Variables and rows are added in blocks and called by their numbers.
+    """
+
+    def __init__(self) -> None:
+        self._value: list[Floats] = []
+        self._limit: list[Floats] = []
+        self._entries: list[tuple[Ints, Ints, Floats]] = []
+        self._limits: dict[int, float] = {}
+        self._variables = self._rows = 0
+
+    def variables(self, *shape: int, value: Any = 0.0) -> Ints:
+        """Add variables; return their numbers in an array of that shape."""
+        self._value.append(np.broadcast_to(floats(value), shape).ravel())
+        first, self._variables = self._variables, self._variables + math.prod(shape)
+        return np.arange(first, self._variables).reshape(shape)
+
+    def rows(self, *shape: int, limit: Any = 0.0) -> Ints:
+        """Add rows; return their numbers in an array of that shape."""
+        self._limit.append(np.broadcast_to(floats(limit), shape).ravel())
+        first, self._rows = self._rows, self._rows + math.prod(shape)
+        return np.arange(first, self._rows).reshape(shape)
+
+    def limit(self, row: int, limit: float) -> None:
+        """Change the limit of a row."""
+        self._limits[row] = limit
+
+    def put(self, row: Any, variable: Any, amount: Any) -> None:
+        """Add amount * variable to rows; the three are broadcast together."""
+        r, v, a = np.broadcast_arrays(row, variable, floats(amount))
+        self._entries.append((r.ravel(), v.ravel(), a.ravel()))
+
+    def duals(
+        self, *, threads: int, seed: int, **limits: Unpack[MipLimits]
+    ) -> tuple[float, Floats] | None:
+        """Return the optimum and the duals >= 0 of all rows; None if a limit came first.
+
+        The interior point finds both; its duals need no vertex.
+        """
+        import highspy
+        from scipy.sparse import coo_array
+
+        if not self._variables:
+            return 0.0, np.zeros(self._rows)
+        stop, effort = limits.pop("stop", lambda: False), limits.pop("effort", math.inf)
+        row, variable, amount = map(np.concatenate, zip(*self._entries, strict=True))
+        shape = self._rows, self._variables
+        matrix = coo_array((amount, (row, variable)), shape=shape).tocsc()
+        cost, limit = -np.concatenate(self._value), np.concatenate(self._limit)
+        limit[list(self._limits)] = list(self._limits.values())
+        scale = power_of_two(cost)
+        h = highs(threads=threads, seed=seed, **limits)  # type: ignore[misc]
+        for name, value in (
+            ("solver", "ipm"),
+            ("run_crossover", "off"),
+            ("ipm_optimality_tolerance", TIGHT),
+        ):
+            h.setOptionValue(name, value)
+        none, any_ = np.zeros(self._variables), np.full(self._variables, np.inf)
+        load(h, cost / scale, matrix, np.full(self._rows, -np.inf), limit, none, any_)
+        run(h, stop=stop, effort=effort)
+        if h.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            return None
+        value = -float(h.getInfo().objective_function_value) * scale
+        return value, np.maximum(-row_duals(h), 0.0) * scale
