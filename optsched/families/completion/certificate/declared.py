@@ -15,6 +15,7 @@ asks nothing of bandwidths. So no job costs less than its cheapest unit.
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,17 +26,24 @@ from optsched.numbers.kernels import kernel
 from optsched.numbers.magnitudes import INT64
 
 
+class Starts(NamedTuple):
+    """When a unit may run."""
+
+    first: int  # start
+    latest: int  # start
+    end: int  # the slot by which it ends
+
+
 def relaxed_bound(evaluation: Evaluation, priced: Priced) -> Fraction | None:
     """Return the bound; None where a job has no schedule."""
     inst, most = evaluation.inst, most_servers(evaluation)
     total = -priced.worth
     for j, modes in enumerate(evaluation.modes):
+        arrival, weight = inst.jobs[j].arrival, int(priced.weights[j])
+        free = max(arrival, priced.costs.worker.shape[1] - 1)  # from here on, later is no cheaper
+        starts = Starts(arrival, free, FAR if inst.deadline is None else inst.deadline)
         found = np.zeros(2, np.int64)
-        weight = int(priced.weights[j])
-        last = FAR if inst.deadline is None else inst.deadline
-        least = cheapest_unit(
-            modes, inst.jobs[j].arrival, last, weight, most, inst.ring, priced.costs, found
-        )
+        least = cheapest_unit(modes, starts, weight, most, inst.ring, priced.costs, found)
         if least == INT64:
             return None
         total += int(least)
@@ -53,14 +61,7 @@ def most_servers(evaluation: Evaluation) -> int:
 
 @kernel
 def cheapest_unit(
-    modes: Ints,
-    arrival: int,
-    last: int,
-    weight: int,
-    most: int,
-    ring: bool,
-    costs: Costs,
-    found: Ints,
+    modes: Ints, starts: Starts, weight: int, most: int, ring: bool, costs: Costs, found: Ints
 ) -> int:
     """Return what a unit of the job costs at least, rounded down; INT64 if it has no schedule.
 
@@ -70,8 +71,7 @@ def cheapest_unit(
     ----------
     modes : shape (G, 5)
         Rows [duration, worker type, PS type, q, workers], by duration.
-    arrival, last : int
-        First start, and the slot by which all ends.
+    starts : Starts
     weight, most : int
     ring : bool
     costs : Costs
@@ -82,7 +82,7 @@ def cheapest_unit(
     slots = costs.worker.shape[1] - 1
     for k in range(modes.shape[0]):
         d, m, p, q, n = modes[k, 0], modes[k, 1], modes[k, 2], modes[k, 3], modes[k, 4]
-        for t in range(arrival, min(last - d, max(arrival, slots)) + 1):
+        for t in range(starts.first, min(starts.latest, starts.end - d) + 1):
             cost = weight * (t + d)
             if cost >= least:
                 break
