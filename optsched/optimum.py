@@ -277,6 +277,42 @@ def solve(
     return found.model_copy(update={"seconds": progress.budget.elapsed()})
 
 
+def relax(
+    instance: Instance,
+    *,
+    time_limit: float | None = None,
+    threads: int = 1,
+    watch: Callable[[Progress], None] | None = None,
+) -> Optimum:
+    """Find the value of the relaxation: how good a schedule is at most whose parts may be split.
+
+    Same as ``solve(instance, method="relaxation")``. What is relaxed is the declared program of the
+    family, ``family.program(instance)``; convex programs are their own relaxations.
+
+    Parameters
+    ----------
+    instance : Instance
+    time_limit : float, optional
+        Seconds, by default 60.
+    threads : int
+        Of the solvers.
+    watch : callable, optional
+        As in :func:`solve`.
+
+    Returns
+    -------
+    Optimum
+        Its ``bound`` is the value, as far as ``bound_level`` goes; it has no schedule. If the time
+        was too short, the status is ``no_schedule``.
+
+    Raises
+    ------
+    InputError
+        A limit below zero.
+    """
+    return solve(instance, method=RELAXATION, time_limit=time_limit, threads=threads, watch=watch)
+
+
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
     """Judge what is known of an instance.
 

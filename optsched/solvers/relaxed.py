@@ -11,6 +11,7 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.linear import MipLimits, floats, highs, load, power_of_two, row_duals, run
 
 TIGHT = 1e-10  # the relative gap of HiGHS's interior point
+NOTHING = 1e-11  # of the optimum: duals of rows that are worth less are 0, but for rounding
 
 
 class LinearProgram:
@@ -52,7 +53,8 @@ class LinearProgram:
     ) -> tuple[float, Floats] | None:
         """Return the optimum and the duals >= 0 of all rows; None if a limit came first.
 
-        The interior point finds both; its duals need no vertex.
+        The interior point finds both; its duals need no vertex. A row that adds nothing to the
+        dual's value has the dual 0.
         """
         import highspy
         from scipy.sparse import coo_array
@@ -79,4 +81,6 @@ class LinearProgram:
         if h.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         value = -float(h.getInfo().objective_function_value) * scale
-        return value, np.maximum(-row_duals(h), 0.0) * scale
+        duals = np.maximum(-row_duals(h), 0.0) * scale
+        duals[(limit > 0) & (duals * limit < NOTHING * value)] = 0.0
+        return value, duals
