@@ -215,7 +215,9 @@ class Scale:
     def to_relaxation(self, earned: float) -> float | None:
         """Return the ratio to the value of the relaxation; None if that was not found."""
         relaxed = self.references.get(RELAXATION)
-        bound = None if relaxed is None else relaxed.proved or relaxed.bound
+        if relaxed is None:
+            return None
+        bound = relaxed.bound if relaxed.proved is None else relaxed.proved
         if bound is None:
             return None
         if self.family.measure is not None:

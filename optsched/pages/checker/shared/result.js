@@ -14,7 +14,7 @@ const optimumKind = (family) =>
     sense: oneOf("max", "min"),
     instance_sha256: text,
     method: text,
-    status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule"),
+    status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule", "bound only"),
     value: numberOrNull,
     bound: numberOrNull,
     gap: [gapOrNull, null],
