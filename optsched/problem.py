@@ -328,7 +328,9 @@ class Family:
     box: Callable[..., Box] | None = None  # (preset, **sizes) -> what hunts may try; None: nothing
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    program: Callable[[Any], Any] | None = None  # the declarative model, of Pyomo or CVXPY
+    # the declarative model, of Pyomo or CVXPY: (instance, *, relaxed, printed), the linear
+    # relaxation and the form with the paper's own numbers
+    program: Callable[..., Any] | None = None
     headline: Callable[[Any], str] = _headline  # its size in a phrase: "100 jobs"
     describe: Callable[[Any], Mapping[str, Any]] = sizes_of  # facts for `show`
     warnings: Callable[[Any], Sequence[str]] = lambda _instance: ()
