@@ -277,40 +277,19 @@ def solve(
     return found.model_copy(update={"seconds": progress.budget.elapsed()})
 
 
-def relax(
-    instance: Instance,
-    *,
-    time_limit: float | None = None,
-    threads: int = 1,
-    watch: Callable[[Progress], None] | None = None,
-) -> Optimum:
-    """Find the value of the relaxation: how good a schedule is at most whose parts may be split.
+def relax(instance: Instance, *, time_limit: float | None = None, threads: int = 1) -> Optimum:
+    """Find the value of the relaxation: ``solve(instance, method="relaxation")``.
 
-    Same as ``solve(instance, method="relaxation")``. What is relaxed is the declared program of the
-    family, ``family.program(instance)``; convex programs are their own relaxations.
-
-    Parameters
-    ----------
-    instance : Instance
-    time_limit : float, optional
-        Seconds, by default 60.
-    threads : int
-        Of the solvers.
-    watch : callable, optional
-        As in :func:`solve`.
+    That is how good schedules are at most whose parts may be split: the linear relaxation of the
+    family's program. Convex programs are their own.
 
     Returns
     -------
     Optimum
-        Its ``bound`` is the value, as far as ``bound_level`` goes; it has no schedule. If the time
-        was too short, the status is ``no_schedule``.
-
-    Raises
-    ------
-    InputError
-        A limit below zero.
+        Its ``bound`` is the value; there is no schedule. If the time (60 s unless given) is too
+        short, the status is ``no_schedule``.
     """
-    return solve(instance, method=RELAXATION, time_limit=time_limit, threads=threads, watch=watch)
+    return solve(instance, method=RELAXATION, time_limit=time_limit, threads=threads)
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:

@@ -27,7 +27,7 @@ The maximum weighted schedule problem has the same constraints, all jobs present
     s.t.  sum_kt x_jkt <= 1, all ends by tau                     for all j          (7a)
 """
 
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ import pyomo.environ as pyo
 
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
-from optsched.models.relaxed import linear
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,9 @@ def completion_ilp(
             return pyo.Constraint.Infeasible
         return sum(of_job[j]) == 1
 
-    return linear(model) if relaxed else model
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    return model
 
 
 def max_weight_ilp(inst: CompletionInstance, tau: int) -> pyo.ConcreteModel:

@@ -52,7 +52,6 @@ from optsched.families.dmlrs.instance import (
     batch_slots,
     usable_ps,
 )
-from optsched.models.relaxed import linear
 from optsched.numbers.resources import exact, room
 
 
@@ -71,7 +70,9 @@ def dmlrs_ilp(
     """
     build = dmlrs_job_ilp if inst.locality == "job" else dmlrs_link_ilp
     model = build(inst, printed=printed)
-    return linear(model) if relaxed else model
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    return model
 
 
 def dmlrs_job_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.ConcreteModel:
@@ -352,9 +353,7 @@ def _ratio(table: tuple[int, ...]) -> tuple[int, int] | None:
     return found.numerator, found.denominator
 
 
-def _work(
-    inst: DmlrsInstance, i: int, slots: int, *, printed: bool
-) -> tuple[float, float, float]:
+def _work(inst: DmlrsInstance, i: int, slots: int, *, printed: bool) -> tuple[float, float, float]:
     """Return coefficients and right-hand side of (3.1) for a job that may run in so many slots."""
     job = inst.jobs[i]
     if not printed:

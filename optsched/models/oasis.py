@@ -27,7 +27,7 @@ natural units, b_i and B_i. Where variables are whole that changes nothing, beyo
 tolerance of 1e-9; the relaxation is looser.
 """
 
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 # ruff: noqa: ARG001, N806
 # Pyomo calls every rule with the model, used or not; capital letters are the paper's.
 
@@ -40,7 +40,6 @@ import numpy as np
 import pyomo.environ as pyo
 
 from optsched.families.oasis.instance import OasisInstance, work_of
-from optsched.models.relaxed import linear
 from optsched.numbers.arrays import Ints
 
 
@@ -139,7 +138,9 @@ def oasis_ilp(
     def eq11_once(m, i):
         return x[i] <= 1
 
-    return linear(m) if relaxed else m
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(m)
+    return m
 
 
 def measured(demand: Ints, capacity: Ints) -> tuple[list[list[float]], list[list[float]]]:

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from optsched.numbers.arrays import Floats, Ints
-from optsched.solvers.linear import MipLimits, floats, highs, load, power_of_two, row_duals, run
+from optsched.solvers.linear import (
+    Limits,
+    MipLimits,
+    floats,
+    highs,
+    load,
+    power_of_two,
+    row_duals,
+    run,
+)
 
 TIGHT = 1e-10  # the relative gap of HiGHS's interior point
 NOTHING = 1e-11  # of the optimum: duals of rows that are worth less are 0, but for rounding
@@ -48,9 +57,7 @@ class LinearProgram:
         r, v, a = np.broadcast_arrays(row, variable, floats(amount))
         self._entries.append((r.ravel(), v.ravel(), a.ravel()))
 
-    def duals(
-        self, *, threads: int, seed: int, **limits: Unpack[MipLimits]
-    ) -> tuple[float, Floats] | None:
+    def duals(self, **limits: Unpack[MipLimits]) -> tuple[float, Floats] | None:
         """Return the optimum and the duals >= 0 of all rows; None if a limit came first.
 
         The interior point finds both; its duals need no vertex. A row that adds nothing to the
@@ -68,7 +75,7 @@ class LinearProgram:
         cost, limit = -np.concatenate(self._value), np.concatenate(self._limit)
         limit[list(self._limits)] = list(self._limits.values())
         scale = power_of_two(cost)
-        h = highs(threads=threads, seed=seed, **limits)  # type: ignore[misc]
+        h = highs(**cast("Limits", limits))
         for name, value in (
             ("solver", "ipm"),
             ("run_crossover", "off"),

@@ -67,7 +67,7 @@ def test_the_printed_numbers_are_the_papers(tmp_path):
     assert work < float(of_work[1]) == instance.work[0]
 
 
-def test_a_family_without_a_form_says_so(tmp_path):
+def test_a_family_without_a_form_says_so():
     """A family from outside may have a program that takes the instance alone."""
     from dataclasses import replace
 

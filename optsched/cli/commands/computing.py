@@ -59,8 +59,8 @@ def solve(
 
     Ctrl-C and the limits leave the best schedule so far and a valid bound. Beside an effort, which
     counts work, the clock is not asked: the result is the same on any machine and under any load,
-    unless a time limit ends it first. `--method relaxation` gives the value of the linear relaxation,
-    certified, and no schedule. Exit status 1: no schedule was found.
+    unless a time limit ends it first. `--method relaxation` gives the value of the linear
+    relaxation, certified, and no schedule. Exit status 1: no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
 

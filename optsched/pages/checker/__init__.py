@@ -23,7 +23,16 @@ FAMILIES = {
     "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "program", "relaxed", "bound"),
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
-    "completion": ("data", "judge", "placements", "choices", "conflicts", "program", "relaxed", "bound"),
+    "completion": (
+        "data",
+        "judge",
+        "placements",
+        "choices",
+        "conflicts",
+        "program",
+        "relaxed",
+        "bound",
+    ),
 }
 PAGE = ("page", "node")
 

@@ -38,9 +38,7 @@ STEPS = 3  # of pricing a mode on a class of servers
 class _Units(ServerBlocks):
     """The decomposition: one block per job, one row per slot, class and resource."""
 
-    def __init__(
-        self, inst: CompletionInstance, jobs: Jobs, ends: list[int], slots: int
-    ) -> None:
+    def __init__(self, inst: CompletionInstance, jobs: Jobs, ends: list[int], slots: int) -> None:
         super().__init__(jobs, slots)
         self.inst, self.ends = inst, ends
         self.units = Evaluation(inst)
@@ -151,9 +149,7 @@ def _solved(problem: _Units, progress: Progress, threads: int) -> Relaxation | N
     if problem.rhs.size > INTERIOR:
         inner = InteriorMaster(problem, threads=threads)
         inner.add(columns)
-        first = generate_columns(
-            problem, inner, stop=stop, center=center, tolerance=lambda _: NEAR
-        )
+        first = generate_columns(problem, inner, stop=stop, center=center, tolerance=lambda _: NEAR)
         center, columns = first.prices, first.columns
     master = Master(problem, threads=threads)
     master.add(columns)

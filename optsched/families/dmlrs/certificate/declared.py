@@ -54,7 +54,7 @@ Multipliers = Mapping[tuple[int, int, int, int, int], int]
 class Machines(NamedTuple):
     """Classes of equal machines, and what a job has of them."""
 
-    count: Ints  # (C,)
+    number: Ints  # (C,)
     capacity: Ints  # (C, R) of one machine: whole multiples of the common measure of demands
     worker: Ints  # (I, R)
     ps: Ints  # (I, R)
@@ -97,7 +97,7 @@ def modes(inst: DmlrsInstance, all_: Machines, i: int) -> Modes:
         for c, free in enumerate(capacity)
         if all(n * a + m * b <= f for a, b, f in zip(alpha, beta, free, strict=True))
     ]
-    spreads = all_.count.sum() > 1 and all_.room[:, i].any() and all_.ps_room[:, i].any()
+    spreads = all_.number.sum() > 1 and all_.room[:, i].any() and all_.ps_room[:, i].any()
     if not spreads or IMPOSSIBLE in needs.ps_outer:
         return Modes(inner, None)
     table = enumerate(needs.ps_outer)
@@ -134,7 +134,7 @@ def relaxed_bound(
     grid_bits : int
     """
     all_, unit = machines(inst), Fraction(2) ** grid_bits
-    total = capacity_worth(prices, all_.capacity, all_.count)
+    total: int = capacity_worth(prices, all_.capacity, all_.number)
     whole = prices.astype(object)
     linked = inst.locality == "link"
     for i, (job, first) in enumerate(zip(inst.jobs, inst.earliest, strict=True)):
@@ -185,7 +185,7 @@ def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> i
         best = max(best, n * (terms.inner - paid - terms.worker[c]) - m * terms.ps[c])
     if ways.outer is None:
         return best
-    count = all_.count.tolist()
+    count = all_.number.tolist()
     away = [here.of(Row.AWAY, c) for c in range(len(count))]
     apart = sum(k * x for k, x in zip(count, away, strict=True))
     b, big_b = (x * here.of(Row.BANDWIDTH) for x in ways.outer)
@@ -203,7 +203,7 @@ def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> i
 def _linked(inst: DmlrsInstance, all_: Machines, i: int, here: _Slot, terms: Terms) -> int:
     """Return what the variables of a slot earn up to their upper bounds, reading "link"."""
     job, of = inst.jobs[i], here.of
-    count = all_.count.tolist()
+    count: list[int] = all_.number.tolist()
     classes, others = range(len(count)), sum(count) - 1
     near, far = (
         exact(b) / exact(job.ps_bandwidth) for b in (job.inner_bandwidth, job.outer_bandwidth)
@@ -212,7 +212,7 @@ def _linked(inst: DmlrsInstance, all_: Machines, i: int, here: _Slot, terms: Ter
     no_other = [of(Row.NO_OTHER, c) for c in classes]
     nobody = sum(k * x for k, x in zip(count, no_other, strict=True))
     rooms_ = all_.room[:, i].tolist()
-    total = 0
+    total: int = 0
     for c in classes:
         pairs = [k - (p == c) for p, k in enumerate(count)]  # machines of p but one of c
         links = [of(Row.LINK, c, p) for p in classes]

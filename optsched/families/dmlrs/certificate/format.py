@@ -131,7 +131,9 @@ class RelaxedPrices(CapacityPrices):
     )
 
 
-Prices = Annotated[CapacityPrices | UnitPrices | PackingPrices | RelaxedPrices, Field(discriminator="kind")]
+Prices = Annotated[
+    CapacityPrices | UnitPrices | PackingPrices | RelaxedPrices, Field(discriminator="kind")
+]
 
 
 class _Node(Frozen):
@@ -198,9 +200,7 @@ class DmlrsCertificate(Frozen):
     )
 
     @classmethod
-    def root(
-        cls, inst: DmlrsInstance, prices: Prices | None, grid_bits: int
-    ) -> Self:
+    def root(cls, inst: DmlrsInstance, prices: Prices | None, grid_bits: int) -> Self:
         """Certify by one set of prices (None: all are 0), without a tree."""
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.dmlrs.certificate.declared import Machines, Modes, Row, machines, modes
+from optsched.families.dmlrs.certificate.declared import Modes, Row, machines, modes
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, RelaxedPrices
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Floats, Ints
@@ -40,7 +40,7 @@ class _Program:
 
     def __init__(self, inst: DmlrsInstance) -> None:
         self.inst, self.all, self.lp = inst, machines(inst), LinearProgram()
-        lp, count = self.lp, self.all.count
+        lp, count = self.lp, self.all.number
         limit = self.all.capacity * count[:, None].astype(float)  # (C, R)
         self.most = float(max(1.0, limit.max(initial=0.0)))
         self.each = np.where(limit > 0, limit, 1.0)  # rows in shares of what there is
@@ -73,12 +73,12 @@ class _Program:
         times: Any = 1, limit: Any = 0.0
     ) -> Ints:  # fmt: skip
         """Add rows by slot and class, of so many machines (or pairs) each."""
-        cells = np.broadcast_arrays(np.asarray(classes, np.int64), seconds, times)
-        numbers = self.lp.rows(len(time), len(cells[0]), limit=limit)
-        self.named.append((row, i, time, *cells, numbers))
+        c, p, number = np.broadcast_arrays(np.asarray(classes, np.int64), seconds, times)
+        numbers = self.lp.rows(len(time), len(c), limit=limit)
+        self.named.append((row, i, time, c, p, number, numbers))
         return numbers
 
-    def _load(self, i: int, time: Ints, x: Ints, classes: Any, units: Any) -> None:
+    def _load(self, time: Ints, x: Ints, classes: Any, units: Any) -> None:
         """Put variables (S, n) into (3.3), which take units (n, R) on classes (n,)."""
         for r in np.flatnonzero(units.any(axis=0)).tolist():
             amount = units[:, r] / self.each[classes, r]
@@ -98,10 +98,10 @@ class _Program:
             lp.put(workers, x, n)
             lp.put(mode, x, 1.0)
             units = n[:, None] * all_.worker[i] + m[:, None] * all_.ps[i]
-            self._load(i, time, x, c, units)
+            self._load(time, x, c, units)
         if ways.outer is None:
             return
-        here, count = np.arange(len(all_.count)), all_.count
+        here, count = np.arange(len(all_.number)), all_.number
         apart = lp.variables(len(time), 1)
         lp.put(mode, apart, 1.0)
         w, s = (lp.variables(len(time), len(here)) for _ in range(2))  # of all machines of a class
@@ -111,7 +111,7 @@ class _Program:
             inside = lp.rows(len(time), len(here))
             lp.put(inside, x, 1.0)
             lp.put(inside, apart, -room[:, i] * count)
-            self._load(i, time, x, here, np.repeat(demand[[i]], len(here), axis=0))
+            self._load(time, x, here, np.repeat(demand[[i]], len(here), axis=0))
         b, big_b = ways.outer
         bandwidth, servers = (self._rows(r, i, time) for r in (Row.BANDWIDTH, Row.SERVERS))
         lp.put(bandwidth, w, b)
@@ -126,14 +126,14 @@ class _Program:
 
     def _by_link(self, i: int, time: Ints, still: Ints, inner: float, outer: float) -> None:
         lp, all_, job = self.lp, self.all, self.inst.jobs[i]
-        here, count = np.arange(len(all_.count)), all_.count
+        here, count = np.arange(len(all_.number)), all_.number
         room, ps_room, others = all_.room[:, i], all_.ps_room[:, i], int(count.sum()) - 1
         shape = len(time), len(here)
         w, s, holds, alone, near, own = (lp.variables(*shape) for _ in range(6))  # per machine
         lp.put(self.work[i], w, -outer * count)
         lp.put(self.work[i], near, -(inner - outer) * count)
         for x, demand in ((w, all_.worker), (s, all_.ps)):
-            self._load(i, time, x, here, demand[[i]] * count[:, None])
+            self._load(time, x, here, demand[[i]] * count[:, None])
 
         def row(kind: Row, *parts: tuple[Ints, Any], limit: Any = 0.0) -> Ints:
             rows = self._rows(kind, i, time, here, times=count, limit=limit)

@@ -31,7 +31,7 @@ class Side(NamedTuple):
 
     demand: Ints  # (I, R) units
     capacity: Ints  # (C, R) of one machine: whole multiples of the common measure of demands
-    count: Ints  # (C,) machines of each class
+    number: Ints  # (C,) machines of each class
 
 
 def sides(inst: OasisInstance) -> tuple[Side, Side]:
@@ -71,7 +71,7 @@ def relaxed_bound(
     """
     unit, total, cheapest = Fraction(2) ** grid_bits, 0, []
     for price, side in zip(prices, sides(inst), strict=True):
-        total += capacity_worth(price, side.capacity, side.count)
+        total += capacity_worth(price, side.capacity, side.number)
         exact = price.astype(object) @ side.demand.T.astype(object)  # (T, C, I)
         cheapest.append(exact.min(axis=1))
     for i, job in enumerate(inst.jobs):
@@ -89,5 +89,3 @@ def relaxed_bound(
                 best = max(best, beyond + math.ceil(job.utility.upper(delay) * unit))
         total += best
     return total
-
-

@@ -165,9 +165,7 @@ class OasisCertificate(Frozen):
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
     @classmethod
-    def root(
-        cls, inst: OasisInstance, prices: Prices | None, grid_bits: int
-    ) -> Self:
+    def root(cls, inst: OasisInstance, prices: Prices | None, grid_bits: int) -> Self:
         """Certify by one set of prices (None: all are 0), without a tree."""
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 

@@ -8,7 +8,8 @@
   before, or are all;
 - `relaxation`: the value of the linear relaxation, no schedule.
 
-Where jobs are counted in thousands, all but the last are the one method that survives it: see `large`.
+Where jobs are counted in thousands, all but the last are the one method that survives it: see
+`large`.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def _relaxation(inst: OasisInstance, progress: Progress, *, threads: int, seed: 
     lp, slots, both = LinearProgram(), inst.horizon, sides(inst)
     rows, most = [], 1.0
     for side in both:
-        limit = side.capacity * side.count[:, None].astype(float)  # (C, R)
+        limit = side.capacity * side.number[:, None].astype(float)  # (C, R)
         most = max(most, limit.max(initial=0.0))
         each = np.where(limit > 0, limit, 1.0)  # rows in shares of what there is
         rows.append((lp.rows(slots, *limit.shape, limit=limit / each), each))
@@ -44,7 +44,7 @@ def _relaxation(inst: OasisInstance, progress: Progress, *, threads: int, seed: 
         for side, (row, each), (a, b) in zip(
             both, rows, ((1.0, share.numerator), (0.0, -share.denominator)), strict=True
         ):
-            x = lp.variables(len(time), len(side.count))
+            x = lp.variables(len(time), len(side.number))
             for r in np.flatnonzero(side.demand[i]).tolist():  # (4), (5)
                 lp.put(row[time, :, r], x, side.demand[i, r] / each[:, r])
             lp.put(enough[:, None], x, b)  # (6)
