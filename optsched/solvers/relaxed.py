@@ -17,6 +17,7 @@ from optsched.solvers.linear import (
     power_of_two,
     row_duals,
     run,
+    without_presolve,
 )
 
 TIGHT = 1e-10  # the relative gap of HiGHS's interior point
@@ -85,6 +86,8 @@ class LinearProgram:
         none, any_ = np.zeros(self._variables), np.full(self._variables, np.inf)
         load(h, cost / scale, matrix, np.full(self._rows, -np.inf), limit, none, any_)
         run(h, stop=stop, effort=effort)
+        if h.getModelStatus() == highspy.HighsModelStatus.kInfeasible:  # x = 0 is feasible
+            without_presolve(h, lambda: run(h, stop=stop, effort=effort))
         if h.getModelStatus() != highspy.HighsModelStatus.kOptimal:
             return None
         value = -float(h.getInfo().objective_function_value) * scale

@@ -51,6 +51,14 @@ def test_printed_and_tightened_programs_have_one_optimum(case, seed):
     assert family.sign * (lp - tight) >= -1e-7 * abs(tight)
 
 
+def test_a_relaxation_that_presolve_calls_infeasible_is_solved():
+    """HiGHS 1.13.1 does so, although the integer program has a solution of the same value."""
+    instance = drawn("completion-ring", 2)
+    family = optsched.get_family("completion")
+    assert solve_pyomo(family.program(instance, relaxed=True)).objective == pytest.approx(96)
+    assert optsched.relax(instance).bound == pytest.approx(96)
+
+
 def test_the_printed_numbers_are_the_papers(tmp_path):
     instance = optsched.get_family("oasis").generate("small", seed=1)
     write_program(instance, tmp_path / "printed.lp", Format.LP, printed=True)

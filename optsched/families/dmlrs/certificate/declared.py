@@ -190,7 +190,7 @@ def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> i
     apart = sum(k * x for k, x in zip(count, away, strict=True))
     b, big_b = (x * here.of(Row.BANDWIDTH) for x in ways.outer)
     more = here.of(Row.SERVERS)
-    spread = -apart
+    spread: int = -apart
     for c, k in enumerate(count):
         elsewhere = apart - away[c]
         worker = terms.outer - paid - terms.worker[c] - b + more + elsewhere
