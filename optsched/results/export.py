@@ -27,8 +27,8 @@ HIGHS = (
 )
 
 RELAXED = (
-    "HiGHS: if it calls the program infeasible, solve it with presolve = off; HiGHS 1.13 has called "
-    "one so that is not"
+    "HiGHS: if it calls the program infeasible, solve it with presolve = off; HiGHS 1.13 has "
+    "called one so that is not"
 )
 
 

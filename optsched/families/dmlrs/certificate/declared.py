@@ -185,7 +185,7 @@ def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> i
         best = max(best, n * (terms.inner - paid - terms.worker[c]) - m * terms.ps[c])
     if ways.outer is None:
         return best
-    count = all_.number.tolist()
+    count: list[int] = all_.number.tolist()
     away = [here.of(Row.AWAY, c) for c in range(len(count))]
     apart = sum(k * x for k, x in zip(count, away, strict=True))
     b, big_b = (x * here.of(Row.BANDWIDTH) for x in ways.outer)
