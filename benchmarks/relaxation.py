@@ -4,8 +4,8 @@
     python benchmarks/relaxation.py --small       (50 small instances of each family: two minutes)
 
 Ours is timed with everything: the linear program, its duals, and the certificate evaluated again.
-HiGHS reads the file of `optsched export --relaxed`, with a variable for every machine, and solves it
-with its own settings; writing the file is not counted. One thread each.
+HiGHS reads the file of `optsched export --relaxed`, with a variable for every machine, and solves
+it with its own settings; writing the file is not counted. One thread each.
 """
 
 from __future__ import annotations
