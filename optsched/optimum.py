@@ -328,8 +328,6 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     family, instance = progress.family, progress.instance
     sides = _Sides.of(progress, level)
     value, schedule = progress.value, progress.schedule
-    if method == RELAXATION:  # where the program is its own relaxation, there is a schedule
-        value = schedule = None
     certificate = sides.certificate
 
     def apart(bound: float | None) -> float | None:
@@ -339,12 +337,16 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     if sides.bound is not None and math.isinf(sides.bound):  # there is no schedule at all
         sides = replace(sides, bound=None, certified=None)
     gap = apart(sides.bound)
+    solved = sides.bound is not None
+    if family.methods[method] is family.methods["auto"]:  # which a limit may have left open
+        solved = gap is not None and gap <= CLOSED
+    if method == RELAXATION:
+        value = schedule = gap = None
     if value is not None:
         status = Status.of(gap, CLOSED, sides.level)
     else:
         none = progress.infeasible or impossible
-        found = method == RELAXATION and sides.bound is not None
-        less = Status.BOUND_ONLY if found else Status.NO_SCHEDULE
+        less = Status.BOUND_ONLY if method == RELAXATION and solved else Status.NO_SCHEDULE
         status = Status.INFEASIBLE if none else less
     return Optimum(
         family=family.name,

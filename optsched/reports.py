@@ -14,7 +14,7 @@ from optsched.engine.progress import CLOSED
 from optsched.intervals import Ratio, quotient
 from optsched.numbers.infinite import Extended, Signed
 from optsched.optimum import Optimum
-from optsched.problem import RELAXATION, Family, Frozen, InputError, Schedule, Verdict
+from optsched.problem import RELAXATION, Family, Frozen, InputError, Schedule, Status, Verdict
 from optsched.simulation import Run
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
@@ -215,7 +215,7 @@ class Scale:
     def to_relaxation(self, earned: float) -> float | None:
         """Return the ratio to the value of the relaxation; None if that was not found."""
         relaxed = self.references.get(RELAXATION)
-        if relaxed is None:
+        if relaxed is None or relaxed.status is not Status.BOUND_ONLY:
             return None
         bound = relaxed.bound if relaxed.proved is None else relaxed.proved
         if bound is None:

@@ -196,7 +196,7 @@ def _row(task: Task, instance: Instance) -> Row:
 
 def _to_relaxation(family: Family, instance: Instance, run: Run, best: Best) -> float | None:
     """Return the ratio to the value of the relaxation; None where that is not known."""
-    if best.proved is None:
+    if best.proved is None or best.status is not State.DONE:
         return None
     if family.measure is not None:
         return family.measure(instance, run.value, best.proved)

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from optsched.problem import RELAXATION, get_family
+from optsched.problem import RELAXATION, Status, get_family
 from optsched.process import talk
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def show_ratios(console: Console, report: RatioReport) -> None:
         console.print(f"integrality gap: {report.gap_in_words}", markup=False)
     rows = [_cells(row, report) for row in report.policies]
     relaxed = report.references.get(RELAXATION)
-    if rows and relaxed is not None and relaxed.bound is not None:
+    if rows and relaxed is not None and relaxed.status is Status.BOUND_ONLY:
         cells = {"policy": LP_ROW, "value": f"{relaxed.bound:.6g}", TO_LP: "1"}
         rows.append(dict.fromkeys(rows[0], "-") | cells)
     same = {} if talk.verbose else _same(rows)

@@ -105,6 +105,18 @@ def test_a_limit_leaves_no_value():
     assert (found.status, found.bound) == (Status.NO_SCHEDULE, None)
 
 
+@pytest.mark.parametrize("family", ["bipartite", "bot"])
+def test_a_bound_that_a_limit_left_open_is_not_the_value(family):
+    instance = optsched.get_family(family).generate("small", seed=1)
+    found = optsched.solve(instance, method=RELAXATION, effort=0.0)
+    assert found.status is Status.NO_SCHEDULE
+    made = optsched.compare(instance, ["fifo"] if family == "bot" else ["drf"])
+    from optsched.ratios import rate
+
+    report = rate(instance, made.runs, made.optimum, {RELAXATION: found})
+    assert (report.integrality_gap, report.policies[0].to_relaxation) == (None, None)
+
+
 def test_no_jobs():
     for name in ("oasis", "dmlrs", "completion"):
         instance = optsched.get_family(name).generate("small", seed=1)
