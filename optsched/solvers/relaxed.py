@@ -21,6 +21,7 @@ from optsched.solvers.linear import (
 )
 
 TIGHT = 1e-10  # the relative gap of HiGHS's interior point
+SAME = 1e-7  # of the optimum: so near its dual must be
 NOTHING = 1e-11  # of the optimum: duals of rows that are worth less are 0, but for rounding
 
 
@@ -64,7 +65,6 @@ class LinearProgram:
         The interior point finds both; its duals need no vertex. A row that adds nothing to the
         dual's value has the dual 0.
         """
-        import highspy
         from scipy.sparse import coo_array
 
         if not self._variables:
@@ -86,11 +86,30 @@ class LinearProgram:
         none, any_ = np.zeros(self._variables), np.full(self._variables, np.inf)
         load(h, cost / scale, matrix, np.full(self._rows, -np.inf), limit, none, any_)
         run(h, stop=stop, effort=effort)
-        if h.getModelStatus() == highspy.HighsModelStatus.kInfeasible:  # x = 0 is feasible
+        found = _accurate(h, limit)
+        if found is None and h.getModelStatus() not in _limits_of(h):
             without_presolve(h, lambda: run(h, stop=stop, effort=effort))
-        if h.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            found = _accurate(h, limit)
+        if found is None:
             return None
-        value = -float(h.getInfo().objective_function_value) * scale
-        duals = np.maximum(-row_duals(h), 0.0) * scale
+        value, duals = found[0] * scale, found[1] * scale
         duals[(limit > 0) & (duals * limit < NOTHING * value)] = 0.0
         return value, duals
+
+
+def _limits_of(h: Any) -> tuple[Any, ...]:
+    """Return the states in which HiGHS was stopped."""
+    status = type(h.getModelStatus())
+    return status.kTimeLimit, status.kIterationLimit, status.kInterrupt
+
+
+def _accurate(h: Any, limit: Floats) -> tuple[float, Floats] | None:
+    """Return the optimum and duals of the same value; None if HiGHS has none.
+
+    What presolve takes away may come back with wrong duals, which HiGHS may or may not notice.
+    """
+    if h.getModelStatus() != type(h.getModelStatus()).kOptimal:
+        return None
+    value, duals = -float(h.getInfo().objective_function_value), np.maximum(-row_duals(h), 0.0)
+    apart = abs(float(limit @ duals) - value)
+    return (value, duals) if apart <= SAME * max(abs(value), 1.0) else None

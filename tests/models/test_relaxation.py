@@ -117,6 +117,13 @@ def test_a_bound_that_a_limit_left_open_is_not_the_value(family):
     assert (report.integrality_gap, report.policies[0].to_relaxation) == (None, None)
 
 
+def test_wrong_duals_after_presolve_are_noticed():
+    """HiGHS 1.13.1 calls this program unknown, since what presolve took away has wrong duals."""
+    found = optsched.relax(optsched.get_family("oasis").generate("small", seed=23))
+    assert found.bound_level is Level.CERTIFIED
+    assert found.bound == pytest.approx(299.958684, rel=1e-7)
+
+
 def test_no_jobs():
     for name in ("oasis", "dmlrs", "completion"):
         instance = optsched.get_family(name).generate("small", seed=1)
