@@ -26,11 +26,6 @@ HIGHS = (
     "of such programs optimal"
 )
 
-RELAXED = (
-    "HiGHS: if it calls the program infeasible, solve it with presolve = off; HiGHS 1.13 has "
-    "called one so that is not"
-)
-
 
 def write_program(
     instance: Instance, path: Path, to: Format, *, relaxed: bool = False, printed: bool = False
@@ -72,7 +67,7 @@ def write_program(
             f"the program of family {instance.family} cannot be written as {to}, "
             f"expected {' or '.join(fitting)}"
         )
-    notes = (*family.program_note(instance), *([] if convex else [RELAXED if relaxed else HIGHS]))
+    notes = (*family.program_note(instance), *([] if convex or relaxed else [HIGHS]))
     text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
     comments = (f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
     write_whole(path, "".join(comments).encode() + text)

@@ -4,9 +4,7 @@ What is known to go wrong, and what is done about it here:
 
 - HiGHS 1.12 to 1.15 returns wrong "Optimal" answers for integer programs of the OASiS shape when
   presolve is on. With 1.16 none was found, but presolve saves no time over all families (see
-  benchmarks/presolve.py): :func:`highs` turns it off for integer programs. Linear programs keep it;
-  one that is called infeasible is solved again without, since HiGHS 1.13 has called one so that
-  is not.
+  benchmarks/presolve.py): :func:`highs` turns it off for integer programs. Linear programs keep it.
 - HiGHS compares objectives with absolute tolerances: :func:`solve_mip` hands it one whose largest
   coefficient is near 1000.
 - HiGHS may hand back duals of a maximization with the wrong sign (interior point, no crossover):

@@ -382,8 +382,6 @@ def solve_mip(
     report = None if on_improve is None else improved
     try:
         begun = run(h, on_improve=report, stop=stop, effort=effort)
-        if not mip and h.getModelStatus() == highspy.HighsModelStatus.kInfeasible:
-            without_presolve(h, lambda: run(h, stop=stop, effort=effort))
         if begun and strayed():  # it takes 0.999999 for 1, on which more may hang than is allowed
             left = max(0.0, limits.get("time_limit", math.inf) - (time.perf_counter() - began))
             h.clearSolver()
@@ -393,13 +391,6 @@ def solve_mip(
     except KeyboardInterrupt as err:
         raise Interrupted(result()) from err
     return result(begun)
-
-
-def without_presolve(h: highspy.Highs, again: Callable[[], object]) -> None:
-    """Solve a linear program again that presolve has called infeasible, which may be wrong."""
-    h.clearSolver()
-    h.setOptionValue("presolve", "off")
-    again()
 
 
 def power_of_two(cost: Floats) -> float:

@@ -17,7 +17,6 @@ from optsched.solvers.linear import (
     power_of_two,
     row_duals,
     run,
-    without_presolve,
 )
 
 TIGHT = 1e-10  # the relative gap of HiGHS's interior point
@@ -88,7 +87,9 @@ class LinearProgram:
         run(h, stop=stop, effort=effort)
         found = _accurate(h, limit)
         if found is None and h.getModelStatus() not in _limits_of(h):
-            without_presolve(h, lambda: run(h, stop=stop, effort=effort))
+            h.clearSolver()
+            h.setOptionValue("presolve", "off")
+            run(h, stop=stop, effort=effort)
             found = _accurate(h, limit)
         if found is None:
             return None

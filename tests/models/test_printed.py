@@ -52,7 +52,7 @@ def test_printed_and_tightened_programs_have_one_optimum(case, seed):
 
 
 def test_a_relaxation_that_presolve_calls_infeasible_is_solved():
-    """HiGHS 1.13.1 does so, although the integer program has a solution of the same value."""
+    """HiGHS 1.13 did so, although the integer program has a solution of the same value."""
     instance = drawn("completion-ring", 2)
     family = optsched.get_family("completion")
     assert solve_pyomo(family.program(instance, relaxed=True)).objective == pytest.approx(96)
