@@ -280,6 +280,7 @@ def _frame(inst: DmlrsInstance, name: str, *, printed: bool) -> pyo.ConcreteMode
     ends = [range(never if end is None else end, never) for end in inst.earliest]
     if printed:
         ends = [range(job.arrival, never) for job in jobs]
+        u = [[0.0] * job.arrival + job.utility.of_first(never - job.arrival) for job in jobs]
     m = pyo.ConcreteModel(name)
     m.I = pyo.RangeSet(0, len(jobs) - 1)
     m.J = pyo.Set(initialize=[i for i in m.I if len(ends[i])], doc="jobs that can finish")

@@ -22,9 +22,9 @@ of a common measure of the demands; b_i : B_i is the ratio of the smallest integ
 the same number of parameter servers, ceil(n b_i / B_i), for every n <= N_i (there is one whenever
 b_i / B_i > 1e-9).
 
-With ``printed`` these numbers are those of the paper: W_i as it is, demands and capacities in
-natural units, b_i and B_i. Where variables are whole that changes nothing, beyond the judge's
-tolerance of 1e-9; the relaxation is looser.
+With ``printed`` these numbers are those of the paper: f_i and W_i as they are, demands and
+capacities in natural units, b_i and B_i. Where variables are whole that changes nothing, beyond the
+judge's tolerance of 1e-9; the relaxation is looser.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -67,6 +67,7 @@ def oasis_ilp(
     w, c_h = measured(inst.arrays.worker_demand, inst.arrays.worker_capacity)  # (I, R), (H, R)
     s, c_k = measured(inst.arrays.ps_demand, inst.arrays.ps_capacity)  # (I, R), (K, R)
     if printed:
+        f = [[0.0] * job.arrival + job.utility.of_first(inst.horizon - job.arrival) for job in jobs]
         W = [float(work_of(job, inst.slot_seconds)) for job in jobs]
         w, c_h = [list(job.worker_demand) for job in jobs], list(map(list, inst.worker_capacity))
         s, c_k = [list(job.ps_demand) for job in jobs], list(map(list, inst.ps_capacity))

@@ -7,7 +7,8 @@ unit of "completes in u" earns
 
     f(u) - m W + N sum_{t <= u} max(0, m - p_t),
 
-as (8) allows N workers until then, and (11) one unit in all. That sum is the greatest that the
+as (8) allows N workers until then, and (11) one unit in all; f(u) is at most that of the earliest
+completion on the empty machines. That sum is the greatest that the
 relaxation, and so any schedule, can reach at these prices.
 """
 
@@ -74,7 +75,9 @@ def relaxed_bound(
         total += capacity_worth(price, side.capacity, side.number)
         exact = price.astype(object) @ side.demand.T.astype(object)  # (T, C, I)
         cheapest.append(exact.min(axis=1))
-    for i, job in enumerate(inst.jobs):
+    for i, (job, first) in enumerate(zip(inst.jobs, inst.earliest, strict=True)):
+        if first is None:
+            continue
         share = ps_share(inst, i)
         worker, ps = (c[job.arrival :, i].tolist() for c in cheapest)
         m, best = work[i], 0
@@ -82,10 +85,11 @@ def relaxed_bound(
             job.chunks * max(0, m - p - q * share.numerator // share.denominator)
             for p, q in zip(worker, ps, strict=True)
         )
-        dearest = math.ceil(job.utility.upper(0) * unit)
+        soonest = first - job.arrival  # no completion earns more
+        dearest = math.ceil(job.utility.upper(soonest) * unit)
         for delay, most in enumerate(spared):
             beyond = most - m * inst.work[i]
             if beyond + dearest > best:  # a fraction takes long
-                best = max(best, beyond + math.ceil(job.utility.upper(delay) * unit))
+                best = max(best, beyond + math.ceil(job.utility.upper(max(delay, soonest)) * unit))
         total += best
     return total

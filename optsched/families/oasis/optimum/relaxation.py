@@ -32,7 +32,7 @@ def _relaxation(inst: OasisInstance, progress: Progress, *, threads: int, seed: 
         rows.append((lp.rows(slots, *limit.shape, limit=limit / each), each))
     work = lp.rows(len(inst.jobs))  # (2)
     for i, job in enumerate(inst.jobs):
-        if inst.work[i] > job.chunks * (slots - job.arrival):
+        if inst.earliest[i] is None:
             continue
         time = np.arange(job.arrival, slots)
         f, share = inst.arrays.utility[i, time], ps_share(inst, i)

@@ -21,15 +21,17 @@ const oasisRelaxed = (() => {
       return sides[s].classes.map((_, c) => bigSum((there.get(c) ?? []).map(([r, p]) => p * demand[r]))).reduce(smaller);
     };
     jobs.forEach((job, i) => {
-      const { ps, work: needed } = { ...tables(inst, i), ...inst.derived[i] };
+      const { ps, most: crew, work: needed } = { ...tables(inst, i), ...inst.derived[i] };
+      const soonest = crew > 0 ? Math.ceil(needed / crew) - 1 : Infinity; // no earlier completion
+      if (job.arrival + soonest >= inst.horizon) return;
       let share = [0, 1];
       for (let n = 1; n < ps.length; n += 1) if (n === 1 || ps[n] * share[1] < share[0] * n) share = [ps[n], n];
-      const most = ceilShifted(earned(job.utility, 0), gridBits);
+      const most = ceilShifted(earned(job.utility, soonest), gridBits);
       let [best, spared] = [0n, -work[i] * big(needed)];
       for (let t = job.arrival; t < inst.horizon; t += 1) {
         const cost = cheapest(0, i, t) + (cheapest(1, i, t) * big(share[0])) / big(share[1]);
         spared += big(job.chunks) * larger(0n, work[i] - cost);
-        if (spared + most > best) best = larger(best, spared + ceilShifted(earned(job.utility, t - job.arrival), gridBits));
+        if (spared + most > best) best = larger(best, spared + ceilShifted(earned(job.utility, Math.max(soonest, t - job.arrival)), gridBits));
       }
       total += best;
     });
