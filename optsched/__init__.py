@@ -9,7 +9,7 @@ TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
     from optsched.campaigns.campaign import Campaign, campaign
     from optsched.files.envelope import load_instance, save_instance
-    from optsched.optimum import Optimum, solve
+    from optsched.optimum import Optimum, relax, solve
     from optsched.pages.page import report
     from optsched.policies.knowledge import statistic
     from optsched.problem import (
@@ -42,6 +42,7 @@ __all__ = [
     "compare",
     "get_family",
     "load_instance",
+    "relax",
     "report",
     "save_instance",
     "simulate",
@@ -53,7 +54,7 @@ _HOMES = {
     "campaigns.campaign": ("Campaign", "campaign"),
     "files.envelope": ("load_instance", "save_instance"),
     "policies.knowledge": ("statistic",),
-    "optimum": ("Optimum", "solve"),
+    "optimum": ("Optimum", "relax", "solve"),
     "pages.page": ("report",),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),

@@ -16,6 +16,7 @@ from optsched.engine.progress import CLOSED, Point, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.infinite import Extended
 from optsched.problem import (
+    RELAXATION,
     Family,
     Frozen,
     Implementation,
@@ -116,6 +117,8 @@ class Optimum(Frozen):
         """Say what is known, and how far it was checked."""
         if self.status is Status.INFEASIBLE:
             return f"no schedule exists ({self.bound_level})"
+        if self.status is Status.BOUND_ONLY:
+            return f"the relaxation has the value {self.bound:.6g} ({self.bound_level})"
         if self.value is None:
             none = "no schedule found"
             if self.bound is None:
@@ -252,7 +255,8 @@ def solve(
     def search(_stopped: Ints) -> Optimum:
         with blas.one_thread():  # it waits for cores of others, and sums depend on their number
             with suppress(KeyboardInterrupt):  # the best so far is the answer
-                begin(progress, start, method)
+                if method != RELAXATION:  # what is known says nothing of the relaxation
+                    begin(progress, start, method)
                 if not (progress.interrupted or _settled(progress)):
                     family.methods[method](instance, progress, threads=threads, seed=seed)
                 second = family.second.get(method)
@@ -271,6 +275,21 @@ def solve(
         so_far, proved = progress.so_far()
         found = settle(so_far, level if proved is Level.CERTIFIED else proved, method)
     return found.model_copy(update={"seconds": progress.budget.elapsed()})
+
+
+def relax(instance: Instance, *, time_limit: float | None = None, threads: int = 1) -> Optimum:
+    """Find the value of the relaxation: ``solve(instance, method="relaxation")``.
+
+    That is how good schedules are at most whose parts may be split: the linear relaxation of the
+    family's program. Convex programs are their own.
+
+    Returns
+    -------
+    Optimum
+        Its ``bound`` is the value; there is no schedule. If the time (60 s unless given) is too
+        short, the status is ``no_schedule``.
+    """
+    return solve(instance, method=RELAXATION, time_limit=time_limit, threads=threads)
 
 
 def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
@@ -318,11 +337,17 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     if sides.bound is not None and math.isinf(sides.bound):  # there is no schedule at all
         sides = replace(sides, bound=None, certified=None)
     gap = apart(sides.bound)
+    solved = sides.bound is not None
+    if family.methods[method] is family.methods["auto"]:  # which a limit may have left open
+        solved = gap is not None and gap <= CLOSED
+    if method == RELAXATION:
+        value = schedule = gap = None
     if value is not None:
         status = Status.of(gap, CLOSED, sides.level)
     else:
         none = progress.infeasible or impossible
-        status = Status.INFEASIBLE if none else Status.NO_SCHEDULE
+        less = Status.BOUND_ONLY if method == RELAXATION and solved else Status.NO_SCHEDULE
+        status = Status.INFEASIBLE if none else less
     return Optimum(
         family=family.name,
         sense=family.sense,

@@ -28,6 +28,8 @@ Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
 
+RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
+
 
 class InputError(ValueError):
     """The input is wrong; the message says what, where, and what would be right."""
@@ -133,6 +135,7 @@ class Status(StrEnum):
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     NO_SCHEDULE = "no_schedule"
+    BOUND_ONLY = "bound only"  # the method looks for no schedule
 
     @property
     def closed(self) -> bool:
@@ -325,7 +328,9 @@ class Family:
     box: Callable[..., Box] | None = None  # (preset, **sizes) -> what hunts may try; None: nothing
     # name -> (instance, **options) -> JSON value
     knowledge: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    program: Callable[[Any], Any] | None = None  # the declarative model, of Pyomo or CVXPY
+    # the declarative model, of Pyomo or CVXPY: (instance, *, relaxed, printed), the linear
+    # relaxation and the form with the paper's own numbers
+    program: Callable[..., Any] | None = None
     headline: Callable[[Any], str] = _headline  # its size in a phrase: "100 jobs"
     describe: Callable[[Any], Mapping[str, Any]] = sizes_of  # facts for `show`
     warnings: Callable[[Any], Sequence[str]] = lambda _instance: ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from typing import Any, Unpack
 
@@ -14,6 +15,7 @@ from optsched.optimum import Optimum, Search, known, refuted, solve, within
 from optsched.policies.limit import checked_limit
 from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
+    RELAXATION,
     Family,
     InputError,
     Instance,
@@ -28,6 +30,22 @@ from optsched.problem import (
 from optsched.process import interrupts
 from optsched.reports import Failed, RatioReport, Scale, facts_of
 from optsched.simulation import Original, Run, simulate
+
+
+class Against(StrEnum):
+    """What policies are compared with."""
+
+    OPTIMUM = "optimum"
+    RELAXATION = "relaxation"
+    BOTH = "both"
+
+
+def _against(reference: str) -> Against:
+    try:
+        return Against(reference)
+    except ValueError as err:
+        known = ", ".join(Against)
+        raise InputError(f"unknown reference {reference!r}, expected one of: {known}") from err
 
 
 def turns(
@@ -73,6 +91,7 @@ def compare(
     optimum: Optimum | None = None,
     references: Mapping[str, Optimum] | None = None,
     schedule: Schedule | Mapping[str, Schedule] | None = None,
+    reference: Against | str = Against.OPTIMUM,
     seed: int = 0,
     sealed: bool = False,
     decision_limit: float | None = None,
@@ -94,6 +113,10 @@ def compare(
         From outside; judged beside the policies as "schedule", or under the names of the mapping,
         by the rules of the model. A job that it leaves unfinished earns nothing, where the model
         allows that.
+    reference : {"optimum", "relaxation", "both"}
+        What policies are compared with: "both" adds the value of the relaxation (see
+        :func:`optsched.relax`) and the integrality gap; "relaxation" does not look for an optimum,
+        and the best policy stands in for it.
     seed : int
         Of the policies and of the search.
     sealed : bool
@@ -128,6 +151,7 @@ def compare(
     if unknown:  # before the policies run
         raise TypeError(f"compare() got an unexpected keyword argument {unknown[0]!r}")
     family = family_of(instance)
+    against = _against(reference)
     references = dict(references or {})
     for best in (optimum, *references.values()):
         if best is not None and best.instance_sha256 != instance.digest():
@@ -178,10 +202,15 @@ def compare(
     look = partial(solve, instance, seed=seed, **search)
     runs = [done[place] for place in sorted(done)]
     others = _known(family, instance, runs) + [kept for kept, _ in outside]
+    wanted = against is not Against.OPTIMUM and not stopped
+    if wanted and RELAXATION not in references:
+        references[RELAXATION] = look(method=RELAXATION)
+    if optimum is None and against is Against.RELAXATION and wanted:
+        optimum = references[RELAXATION]
     optimum = optimum or look(method=method, start=[start, *(k.schedule for k in others)])
     if tell is not None:
         tell(optimum)
-    if not stopped:
+    if not stopped and against is not Against.RELAXATION:
         missing = {name: by for name, by in family.references.items() if name not in references}
         references |= {name: look(method=by, start=start) for name, by in missing.items()}
     optimum, improved_by = _with_known(family, instance, optimum, others)
@@ -194,6 +223,7 @@ def compare(
         optimum=optimum,
         improved_by=improved_by,
         references=references,
+        integrality_gap=scale.integrality_gap(),
         policies=tuple(rows),
         failed=tuple(failed[place] for place in sorted(failed)),
         runs=tuple(shown),
@@ -235,6 +265,7 @@ def rate(
         optimum=optimum,
         improved_by=improved_by,
         references=dict(references),
+        integrality_gap=scale.integrality_gap(),
         policies=(
             *map(scale.judged, runs),
             *(scale.judged_outside(kept.name, verdict) for kept, verdict in outside),

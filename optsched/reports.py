@@ -11,10 +11,10 @@ from typing import Any
 from pydantic import Field
 
 from optsched.engine.progress import CLOSED
-from optsched.intervals import Ratio
+from optsched.intervals import Ratio, quotient
 from optsched.numbers.infinite import Extended, Signed
 from optsched.optimum import Optimum
-from optsched.problem import Family, Frozen, InputError, Schedule, Verdict
+from optsched.problem import RELAXATION, Family, Frozen, InputError, Schedule, Status, Verdict
 from optsched.simulation import Run
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
@@ -50,6 +50,9 @@ class Judged(Frozen):
     obeys: bool = Field(description="it keeps to the model; else its ratio may be below 1")
     completed: int | None = Field(description="jobs that were completed; None: none do")
     ratio: Ratio
+    to_relaxation: Extended | None = Field(
+        default=None, description="the same ratio to the value of the relaxation; None: not asked"
+    )
     regret: dict[str, Regret] = Field(default={}, description="by reference beside the optimum")
     seconds: float | None = Field(description="time for all decisions; None from outside")
     slowest: float | None = Field(description="time of the slowest decision, s")
@@ -116,6 +119,11 @@ class RatioReport(Frozen):
     references: dict[str, Optimum] = Field(
         default={}, description="what else the policies are compared with"
     )
+    integrality_gap: tuple[Extended, Extended] | None = Field(
+        default=None,
+        description="the ratio of the optimum to the relaxation: at least, at most; None: no "
+        "relaxation was asked for",
+    )
     policies: tuple[Judged, ...]
     failed: tuple[Failed, ...] = Field(default=(), description="policies that have no row")
     runs: tuple[Run, ...] = Field(default=(), description="what each policy did")
@@ -136,11 +144,20 @@ class RatioReport(Frozen):
         if self.improved_by is not None:
             lines.append(f"the best schedule known is that of {self.improved_by}")
         lines += [f"{name} reference: {found}" for name, found in self.references.items()]
+        if self.integrality_gap is not None:
+            lines.append(f"integrality gap: {self.gap_in_words}")
         lines += [f"  {row}" for row in self.policies]
         lines += [f"  failed: {failure}" for failure in self.failed]
         if not self.facts.telling:
             lines.append(f"cannot tell policies apart: {self.facts.trivial_policy} is within 2 %")
         return "\n".join(lines)
+
+    @property
+    def gap_in_words(self) -> str:
+        """The integrality gap, as in a table; 1 says that the relaxation loses nothing."""
+        assert self.integrality_gap is not None
+        low, high = self.integrality_gap
+        return f"{low:.6g}" if high <= low * (1 + CLOSED) else f"{low:.6g} .. {high:.6g}"
 
     def summary(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -150,6 +167,7 @@ class RatioReport(Frozen):
             "facts": self.facts.model_dump(mode="json") | {"telling": self.facts.telling},
             "reference": self.optimum.summary() | {"improved_by": self.improved_by},
             "references": {name: found.summary() for name, found in self.references.items()},
+            "integrality_gap": self.integrality_gap,
             "policies": [
                 row.model_dump(mode="json") | {"guarantee": row.ratio.guarantee}
                 for row in self.policies
@@ -183,7 +201,8 @@ class Scale:
 
     def regret(self, earned: float) -> dict[str, Regret]:
         """Return the distance to each further reference, and then to the optimum too."""
-        known = {"optimum": self.optimum, **self.references} if self.references else {}
+        others = {name: best for name, best in self.references.items() if name != RELAXATION}
+        known = {"optimum": self.optimum, **others} if others else {}
         found = {}
         for name, best in known.items():
             if best.value is not None:
@@ -192,6 +211,29 @@ class Scale:
                 high = None if bound is None else self.family.sign * (bound - earned)
                 found[name] = Regret(low=low, high=None if high is None else max(low, high))
         return found
+
+    def to_relaxation(self, earned: float) -> float | None:
+        """Return the ratio to the value of the relaxation; None if that was not found."""
+        relaxed = self.references.get(RELAXATION)
+        if relaxed is None or relaxed.status is not Status.BOUND_ONLY:
+            return None
+        bound = relaxed.bound if relaxed.proved is None else relaxed.proved
+        if bound is None:
+            return None
+        if self.family.measure is not None:
+            return self.family.measure(self.instance, earned, bound)
+        return quotient(self.family.sense, earned, bound)
+
+    def integrality_gap(self) -> tuple[float, float] | None:
+        """Return between which numbers the ratio of the optimum to the relaxation lies."""
+        best = self.optimum
+        high = None if best.value is None else self.to_relaxation(best.value)
+        if high is None:
+            return None
+        bound = best.bound if best.proved is None else best.proved
+        low = 1.0 if bound is None else self.to_relaxation(bound)
+        assert low is not None
+        return min(max(low, 1.0), high), high
 
     def judged(self, run: Run) -> Judged:
         """Return the row of a policy.
@@ -217,6 +259,7 @@ class Scale:
             obeys=run.obeys,
             completed=_completed(run.completion),
             ratio=ratio,
+            to_relaxation=self.to_relaxation(run.value),
             regret=self.regret(run.value),
             seconds=run.seconds,
             slowest=run.slowest,
@@ -232,6 +275,7 @@ class Scale:
             obeys=verdict.obeys,
             completed=_completed(verdict.completion),
             ratio=self.ratio(verdict.value),
+            to_relaxation=self.to_relaxation(verdict.value),
             regret=self.regret(verdict.value),
             seconds=None,
             slowest=None,

@@ -20,10 +20,19 @@ from optsched.campaigns.axes import KEY, Contender, Reference, Source
 from optsched.campaigns.store import Best, Row, State
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import first_error
-from optsched.intervals import Ratio
+from optsched.intervals import Ratio, quotient
 from optsched.optimum import refuted
 from optsched.policies.trouble import explain
-from optsched.problem import Family, Frozen, InputError, Instance, Level, Status, get_family
+from optsched.problem import (
+    RELAXATION,
+    Family,
+    Frozen,
+    InputError,
+    Instance,
+    Level,
+    Status,
+    get_family,
+)
 from optsched.process import blas, interrupts
 from optsched.simulation import Run
 
@@ -131,7 +140,7 @@ def _best(task: Task, instance: Instance) -> Best:
     sworn = asked.check != Level.CERTIFIED
     gap = found.gap if sworn else found.certified_gap
     settled = (
-        found.status in (Status.OPTIMAL, Status.INFEASIBLE)
+        found.status in (Status.OPTIMAL, Status.INFEASIBLE, Status.BOUND_ONLY)
         or (sworn and found.status.closed)
         or (gap is not None and gap <= asked.gap)
     )
@@ -166,6 +175,8 @@ def _row(task: Task, instance: Instance) -> Row:
         key, found = _memory.best
         best = found if key == (task.instance, task.reference.key) else None
     low, high = (None, None) if best is None else _ends(family, instance, run, known, best)
+    if best is not None and task.reference.method == RELAXATION:  # which has no schedule
+        low = high = _to_relaxation(family, instance, run, best)
     promised = None if task.contender.parameters else run.guarantee
     if promised is not None and run.obeys and low is not None and low > promised * (1 + CLOSED):
         raise RuntimeError(
@@ -181,6 +192,15 @@ def _row(task: Task, instance: Instance) -> Row:
         seconds=run.seconds,
         schedule=fingerprint(run.schedule),
     )
+
+
+def _to_relaxation(family: Family, instance: Instance, run: Run, best: Best) -> float | None:
+    """Return the ratio to the value of the relaxation; None where that is not known."""
+    if best.proved is None or best.status is not State.DONE:
+        return None
+    if family.measure is not None:
+        return family.measure(instance, run.value, best.proved)
+    return quotient(family.sense, run.value, best.proved)
 
 
 def _ends(

@@ -17,7 +17,7 @@ from optsched.campaigns.axes import Contender, Source
 from optsched.campaigns.store import State, Store
 from optsched.intervals import quotient
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.problem import Family, get_family
+from optsched.problem import RELAXATION, Family, get_family
 
 Cell = dict[str, Any]
 NUMBERS = ("value", "known", "low", "high")  # of a cell
@@ -113,7 +113,8 @@ class Ratings:
 def rate(cells: Cells) -> Ratings:
     """Return the ratio of every cell.
 
-    Where a policy has found more than the search, the low ends are those to its schedule.
+    Where a policy has found more than the search, the low ends are those to its schedule; a
+    relaxation is no search, and its value stays what policies are compared with.
     """
     n, case = len(cells.cases), cells.case
     families = [family for family, _ in cells.groups()]
@@ -127,6 +128,7 @@ def rate(cells: Cells) -> Ratings:
     np.maximum.at(top, case[has], sign[case[has]] * known[has])
     found = np.zeros(n, dtype=bool)
     found[case[has]] = True
+    found &= ~np.array([is_relaxation(reference) for *_, reference in cells.cases], dtype=bool)
     with np.errstate(invalid="ignore"):
         ahead = found & (np.isnan(optimum) | (top - sign * optimum > 0))
         best = np.where(ahead, sign * top, optimum)[case]
@@ -147,6 +149,11 @@ def rate(cells: Cells) -> Ratings:
     unbounded = refuted | np.isnan(np.where(np.isnan(certified), bound, certified))
     ends = np.where(unbounded[case] | np.isnan(high), math.inf, high)
     return Ratings(best, low, np.where(np.isnan(low), math.nan, np.maximum(low, ends)))
+
+
+def is_relaxation(reference: str) -> bool:
+    """Return whether a reference, as it is stored, is the relaxation."""
+    return bool(json.loads(reference)["method"] == RELAXATION)
 
 
 def rated(store: Store) -> Iterator[Cell]:
@@ -234,6 +241,8 @@ def group_of(source: str, reference: str, references: set[str]) -> str:
     _, label = source_of(source)
     if len(references) == 1:
         return label
+    if is_relaxation(reference):
+        return f"{label} [LP relaxation]"
     asked = json.loads(reference)
     limit = (
         f"{asked['time_limit']:g} s" if asked["effort"] is None else f"{asked['effort']:g} units"

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from optsched.problem import get_family
+from optsched.problem import RELAXATION, Status, get_family
 from optsched.process import talk
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ LEFT = ("policy", "information", "sealed")  # columns of words
 SAME = ("guarantee", "information", "sealed", "decision limit")  # a sentence if all are the same
 SEALED = {"sealed": "yes", "not sealed": "no"}
 LONGEST = 40  # cells of a policy's name in one line
+LP_ROW, TO_LP = "LP relaxation", "ratio to LP"
 PRICES = 3  # shadow prices that are shown
 
 
@@ -57,7 +58,13 @@ def show_ratios(console: Console, report: RatioReport) -> None:
     console.print(f"instance: {report.facts}", markup=False)
     for name, found in report.references.items():
         console.print(f"{name} reference: {found}", markup=False)
+    if report.integrality_gap is not None:
+        console.print(f"integrality gap: {report.gap_in_words}", markup=False)
     rows = [_cells(row, report) for row in report.policies]
+    relaxed = report.references.get(RELAXATION)
+    if rows and relaxed is not None and relaxed.status is Status.BOUND_ONLY:
+        cells = {"policy": LP_ROW, "value": f"{relaxed.bound:.6g}", TO_LP: "1"}
+        rows.append(dict.fromkeys(rows[0], "-") | cells)
     same = {} if talk.verbose else _same(rows)
     for table in tables([{n: c for n, c in row.items() if n not in same} for row in rows], console):
         console.print(table)
@@ -77,8 +84,9 @@ def show_ratios(console: Console, report: RatioReport) -> None:
 
 def _same(rows: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the cells that are worth no column, since they are the same in every row."""
-    first = rows[0] if rows else {}
-    return {n: first[n] for n in SAME if n in first and all(row[n] == first[n] for row in rows)}
+    policies = [row for row in rows if row["policy"] != LP_ROW]
+    first = policies[0] if policies else {}
+    return {n: first[n] for n in SAME if n in first and all(r[n] == first[n] for r in policies)}
 
 
 def tables(rows: Sequence[Mapping[str, str]], console: Console) -> list[Table]:
@@ -127,7 +135,11 @@ def _legend(report: RatioReport) -> str:
 
     family = get_family(report.optimum.family)
     parts = [f"ratio: {meaning(family)}; 1 is the best with hindsight."]
-    if report.references:
+    if RELAXATION in report.references:
+        parts.append(
+            "ratio to LP: the same, to the relaxation. integrality gap: that of the optimum."
+        )
+    if any(name != RELAXATION for name in report.references):
         parts.append("regret: how much more a reference reaches.")
     parts.append("information: what a policy knew when it decided.")
     if any(row.own for row in report.policies):
@@ -146,6 +158,9 @@ def _cells(row: Judged, report: RatioReport) -> dict[str, str]:
         done = "-" if row.completed is None else f"{row.completed} of {report.facts.jobs}"
         cells["jobs done"] = done
     cells["ratio"] = row.ratio.ends
+    if RELAXATION in report.references:
+        to = row.to_relaxation
+        cells[TO_LP] = "-" if to is None else f"{to:.4g}"
     cells |= {f"regret to {name}": str(found) for name, found in row.regret.items()}
     limited = any(other.decision_limit for other in report.policies)
     limit = "none" if row.decision_limit is None else f"{row.decision_limit:g} s"

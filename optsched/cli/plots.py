@@ -113,11 +113,18 @@ def ratio_bars(report: RatioReport) -> Figure:
     figure = new_figure(7.6, 1.4 + 0.36 * max(3, len(rows)))
     axis = figure.subplots()
     highs = [row.ratio.high for row in rows if row.ratio.high is not None]
+    highs += [row.to_relaxation for row in rows if row.to_relaxation is not None]
     extent = Scale.of_ratios([row.ratio.low for row in rows], highs)
     _show(axis, extent)
     for y, row in enumerate(rows):
         _bar(axis, y, row.ratio, extent)
     axis.axvline(1.0, color="black", linewidth=1)
+    to_lp = [(row.to_relaxation, y) for y, row in enumerate(rows) if row.to_relaxation is not None]
+    if to_lp:
+        inside = [(x, y) for x, y in to_lp if x <= extent.high]
+        where = [x for x, _ in inside], [y for _, y in inside]
+        axis.plot(*where, "D", color=COLOURS[1], markersize=5, label="ratio to LP")
+        axis.legend(loc="lower right", fontsize=8)
     names = shorts(row.name for row in report.policies)
     axis.set_yticks(range(len(rows)), [names[row.name] for row in rows], fontsize=9)
     axis.set_ylim(-0.6, len(rows) - 0.4)

@@ -36,7 +36,12 @@ MOST_VARIABLES = 1_000_000
 
 
 def bipartite_program(
-    inst: BipartiteInstance, n: NDArray[Any] | None = None, *, unit: NDArray[Any] | None = None
+    inst: BipartiteInstance,
+    n: NDArray[Any] | None = None,
+    *,
+    unit: NDArray[Any] | None = None,
+    relaxed: bool = False,  # noqa: ARG001
+    printed: bool = False,  # noqa: ARG001
 ) -> cp.Problem:
     """Build the program for ``inst``.
 
@@ -49,6 +54,8 @@ def bipartite_program(
         decision for each pattern.
     unit : shape (N,), optional
         What a variable counts of each channel: y = unit * variable. By default y itself.
+    relaxed, printed : bool
+        Change nothing: amounts are fractions as they are, and the numbers those of the paper.
 
     Returns
     -------

@@ -31,12 +31,24 @@ from optsched.numbers.arrays import Floats
 FORMS = ("geometric", "exponential")
 
 
-def bot_program(inst: BotInstance) -> cp.Problem:
+def bot_program(
+    inst: BotInstance,
+    *,
+    relaxed: bool = False,  # noqa: ARG001
+    printed: bool = False,  # noqa: ARG001
+) -> cp.Problem:
     """Build (10) for ``inst``: `solver_program` with an objective in its own units.
 
     The objective is that of the family, or the mean rate where the utility is a power:
     :func:`utility_of` makes one of the other. Max-min has further levels, which are not part of the
     program.
+
+    Parameters
+    ----------
+    inst : BotInstance
+    relaxed, printed : bool
+        Change nothing: rates are fractions as they are, and the numbers those of the paper, in
+        other units.
 
     Returns
     -------

@@ -18,13 +18,16 @@ the arrival. u_jkth says whether server h hosts PS: (2d) for q = 1 puts all work
 so it is not excluded. Where jobs may run on after T, the starts reach as far as any job of a better
 schedule than a known one can.
 
+With ``printed`` every number of workers up to D_j is a mode, and demands and capacities are in
+natural units. Where variables are whole that changes nothing, beyond the judge's tolerance of 1e-9.
+
 The maximum weighted schedule problem has the same constraints, all jobs present, and
 
     max   sum_j w_j sum_kt x_jkt                                                    (7), (16)
     s.t.  sum_kt x_jkt <= 1, all ends by tau                     for all j          (7a)
 """
 
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 
 from __future__ import annotations
 
@@ -33,6 +36,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyomo.environ as pyo
 
 from optsched.families.completion.instance import CompletionInstance
@@ -50,8 +54,21 @@ class Mode:
     d: int
 
 
-def modes_by_job(inst: CompletionInstance) -> list[list[Mode]]:
-    """Return the modes of every job, the masks of PS types taken apart."""
+def modes_by_job(inst: CompletionInstance, *, printed: bool = False) -> list[list[Mode]]:
+    """Return the modes of every job, the masks of PS types taken apart.
+
+    With ``printed`` they are all that (2b)-(2g) allow: also those that take more workers for no
+    less time, or find no room.
+    """
+    if printed:
+        return [
+            [
+                Mode(m, p, q, n + 1, int(d))
+                for (m, p, q, n), d in np.ndenumerate(inst.durations(job))
+                if n or q or not inst.ring  # two servers need two workers
+            ]
+            for job in inst.jobs
+        ]
     cluster, kinds = Cluster(inst), range(max(1, len(inst.ps_types)))
     out = []
     for job in inst.jobs:
@@ -66,6 +83,9 @@ def completion_ilp(
     inst: CompletionInstance,
     ends: Sequence[int] | None = None,
     watch: Callable[[], None] | None = None,
+    *,
+    relaxed: bool = False,
+    printed: bool = False,
 ) -> pyo.ConcreteModel:
     """Build (2), or (15) for a ring.
 
@@ -77,11 +97,16 @@ def completion_ilp(
         another problem: `families.completion.optimum.horizon.latest_ends` says how far to go.
     watch : callable, optional
         Called again and again while the model is built, which takes long; it may raise.
+    relaxed : bool
+        Let variables be fractions: the linear relaxation.
+    printed : bool
+        Write the paper's own numbers: see the module.
     """
-    jobs, modes = inst.jobs, modes_by_job(inst)
+    jobs, modes = inst.jobs, modes_by_job(inst, printed=printed)
     if ends is None:
         ends = [inst.horizon] * len(jobs)
-    model = _schedules(inst, modes, [job.arrival for job in jobs], ends, watch or (lambda: None))
+    arrival, look = [job.arrival for job in jobs], watch or (lambda: None)
+    model = _schedules(inst, modes, arrival, ends, look, printed=printed)
 
     @model.Objective(sense=pyo.minimize, doc="(2) weighted completion time")
     def eq2_weighted_completion(model):
@@ -95,6 +120,8 @@ def completion_ilp(
             return pyo.Constraint.Infeasible
         return sum(of_job[j]) == 1
 
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     return model
 
 
@@ -130,9 +157,16 @@ def _schedules(
     arrival: Sequence[int],
     ends: Sequence[int],
     look: Callable[[], None],
+    *,
+    printed: bool = False,
 ) -> pyo.ConcreteModel:
     """Build the variables, and the constraints on how jobs are placed while they run."""
     ring, a = inst.ring, inst.arrays
+    demands: tuple[Any, Any] = a.worker_demand.tolist(), a.ps_demand.tolist()
+    capacity: Any = a.capacity.tolist()
+    if printed:
+        demands = [w.demand for w in inst.worker_types], [z.demand for z in inst.ps_types]
+        capacity = inst.capacity
     servers = range(len(inst.capacity))
     model = pyo.ConcreteModel("completion")
     model.JKT = pyo.Set(
@@ -215,11 +249,13 @@ def _schedules(
         terms = []
         for j, k, t in running[slot]:
             mode = modes[j][k]
-            if a.worker_demand[mode.m, r]:
-                terms.append(int(a.worker_demand[mode.m, r]) * model.y[j, k, t, h])
-            if not ring and a.ps_demand[mode.p, r]:
-                terms.append(int(a.ps_demand[mode.p, r]) * model.s[j, k, t, h])
-        return sum(terms) <= int(a.capacity[h, r]) if terms else pyo.Constraint.Skip
+            worker = demands[0][mode.m][r]
+            if worker:
+                terms.append(worker * model.y[j, k, t, h])
+            ps = 0 if ring else demands[1][mode.p][r]
+            if ps:
+                terms.append(ps * model.s[j, k, t, h])
+        return sum(terms) <= capacity[h][r] if terms else pyo.Constraint.Skip
 
     return model
 

@@ -26,6 +26,10 @@ arrives: (3.7). A slot with workers has a PS: as printed, the minimum over no PS
 job train for free. PS and capacities are the whole numbers that the judge counts in; (3.1) is the
 judge's inequality in the smallest whole numbers, with a right-hand side half a unit below the least
 work that is enough. No job completes before the slot in which the empty machines allow it.
+
+With ``printed`` these are the numbers of the thesis: (3.1) in mini-batches, demands and capacities
+in natural units, b_i and B_i, and completions from the arrival on. Where variables are whole that
+changes nothing, beyond the judge's tolerance of 1e-9; the relaxation is looser.
 """
 
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -40,16 +44,38 @@ from fractions import Fraction
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance, DmlrsJob, Needs, usable_ps
+from optsched.families.dmlrs.instance import (
+    IMPOSSIBLE,
+    DmlrsInstance,
+    DmlrsJob,
+    Needs,
+    batch_slots,
+    usable_ps,
+)
 from optsched.numbers.resources import exact, room
 
 
-def dmlrs_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
-    """Build the program in the reading that the instance asks for."""
-    return dmlrs_job_ilp(inst) if inst.locality == "job" else dmlrs_link_ilp(inst)
+def dmlrs_ilp(
+    inst: DmlrsInstance, *, relaxed: bool = False, printed: bool = False
+) -> pyo.ConcreteModel:
+    """Build the program in the reading that the instance asks for.
+
+    Parameters
+    ----------
+    inst : DmlrsInstance
+    relaxed : bool
+        Let variables be fractions: the linear relaxation.
+    printed : bool
+        Write the thesis's own numbers: see the module.
+    """
+    build = dmlrs_job_ilp if inst.locality == "job" else dmlrs_link_ilp
+    model = build(inst, printed=printed)
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
+    return model
 
 
-def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
+def dmlrs_job_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.ConcreteModel:
     """Build (3.1)-(3.7) with the rate of Fact 1.
 
     Returns
@@ -59,7 +85,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         and ``s[i, t, h]`` of the workers and PS of outer placements.
     """
     jobs, capacity = inst.jobs, inst.capacity
-    m = _frame(inst, "dmlrs_job")
+    m = _frame(inst, "dmlrs_job", printed=printed)
     H = range(len(capacity))
     ps_in = [needs.ps_inner for needs in inst.needs]
     fits = {
@@ -102,7 +128,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.J, doc="(3.1) an admitted job is trained to the end")
     def eq3_1_work(m, i):
-        inner, outer, enough = work_row(inst.needs[i], jobs[i].chunks * len(m.slots[i]))
+        inner, outer, enough = _work(inst, i, len(m.slots[i]), printed=printed)
         return (
             sum(
                 inner * sum(n * m.inner[i, t, h, n] for h, n in inside[i, t])
@@ -116,11 +142,11 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
     def eq3_2_workers(m, i, t):
         return workers(i, t) <= jobs[i].chunks * m.still[i, t]
 
-    _capacity(m, inst, inside, ps_in)
+    _capacity(m, inst, inside, ps_in, printed=printed)
 
     @m.Constraint(outer, doc="(3.4) parameter servers are no bottleneck at the outer rate")
     def eq3_4_bandwidth(m, i, t):
-        b, B = ratio[i]
+        b, B = (jobs[i].outer_bandwidth, jobs[i].ps_bandwidth) if printed else ratio[i]
         return b * spread(m.w, i, t) <= B * spread(m.s, i, t)
 
     @m.Constraint(outer, doc="(3.5) no more parameter servers than workers")
@@ -153,7 +179,7 @@ def dmlrs_job_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
     return m
 
 
-def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
+def dmlrs_link_ilp(inst: DmlrsInstance, *, printed: bool = False) -> pyo.ConcreteModel:
     """Build (3.1)-(3.7) link by link, as printed.
 
     Returns
@@ -164,7 +190,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
         and ``link[i, t, h, p]`` (workers on h that are linked to PS on p).
     """
     jobs, capacity = inst.jobs, inst.capacity
-    m = _frame(inst, "dmlrs_link")
+    m = _frame(inst, "dmlrs_link", printed=printed)
     m.H = pyo.RangeSet(0, len(capacity) - 1)
     ITH = [(i, t, h) for i, t in m.IT for h in m.H]
     rooms = _rooms(inst)
@@ -180,7 +206,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.J, doc="(3.1) an admitted job is trained to the end")
     def eq3_1_work(m, i):
-        inner, outer, enough = work_row(inst.needs[i], jobs[i].chunks * len(m.slots[i]))
+        inner, outer, enough = _work(inst, i, len(m.slots[i]), printed=printed)
         return (
             sum(
                 outer * total(m.w, i, t) + (inner - outer) * total(m.near, i, t) for t in m.slots[i]
@@ -213,7 +239,7 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
     def eq3_2_room(m, i, t, h):
         return m.w[i, t, h] <= rooms[i, h][0]
 
-    _capacity(m, inst, {}, ())
+    _capacity(m, inst, {}, (), printed=printed)
 
     @m.Constraint(ITH, m.H, doc="(3.4) a link for every worker and machine with PS")
     def eq3_4_link(m, i, t, h, p):
@@ -248,10 +274,13 @@ def dmlrs_link_ilp(inst: DmlrsInstance) -> pyo.ConcreteModel:
     return m
 
 
-def _frame(inst: DmlrsInstance, name: str) -> pyo.ConcreteModel:
+def _frame(inst: DmlrsInstance, name: str, *, printed: bool) -> pyo.ConcreteModel:
     """Start a program: jobs, slots, completions, admissions, and the objective."""
     jobs, u, never = inst.jobs, inst.arrays.utility.tolist(), inst.horizon
     ends = [range(never if end is None else end, never) for end in inst.earliest]
+    if printed:
+        ends = [range(job.arrival, never) for job in jobs]
+        u = [[0.0] * job.arrival + job.utility.of_first(never - job.arrival) for job in jobs]
     m = pyo.ConcreteModel(name)
     m.I = pyo.RangeSet(0, len(jobs) - 1)
     m.J = pyo.Set(initialize=[i for i in m.I if len(ends[i])], doc="jobs that can finish")
@@ -274,12 +303,15 @@ def _frame(inst: DmlrsInstance, name: str) -> pyo.ConcreteModel:
     return m
 
 
-def _capacity(m, inst, inside, ps_in):
+def _capacity(m, inst, inside, ps_in, *, printed):
     """Add (3.3): workers and PS of outer placements (``w``, ``s``) and of inner ones."""
     a = inst.arrays
     unit = np.maximum(1, np.gcd.reduce(np.concatenate([a.worker_demand, a.ps_demand]), axis=0))
     alpha, beta = (a.worker_demand // unit).tolist(), (a.ps_demand // unit).tolist()
     limit = (a.capacity // unit).tolist()
+    if printed:
+        alpha = [job.worker_demand for job in inst.jobs]
+        beta, limit = [job.ps_demand for job in inst.jobs], inst.capacity
     load = defaultdict(list)  # (machine, resource, slot) -> terms
     for what, demand in ((m.w, alpha), (m.s, beta)):
         for i, t, h in what:
@@ -320,6 +352,18 @@ def _ratio(table: tuple[int, ...]) -> tuple[int, int] | None:
         return None
     found = min((Fraction(ps, n) for n, ps in enumerate(table) if n), default=Fraction(0))
     return found.numerator, found.denominator
+
+
+def _work(inst: DmlrsInstance, i: int, slots: int, *, printed: bool) -> tuple[float, float, float]:
+    """Return coefficients and right-hand side of (3.1) for a job that may run in so many slots."""
+    job = inst.jobs[i]
+    if not printed:
+        return work_row(inst.needs[i], job.chunks * slots)
+    inner, outer = (
+        float(1 / batch_slots(job, b, inst.slot_seconds))
+        for b in (job.inner_bandwidth, job.outer_bandwidth)
+    )
+    return inner, outer, job.epochs * job.chunks * job.batches_per_chunk * (1 - 1e-9)
 
 
 def work_row(needs: Needs, most: int) -> tuple[int, int, float]:

@@ -21,29 +21,40 @@ whole numbers, the very ones that the judge counts in: W_i is rounded up; w, s a
 of a common measure of the demands; b_i : B_i is the ratio of the smallest integers that ask for
 the same number of parameter servers, ceil(n b_i / B_i), for every n <= N_i (there is one whenever
 b_i / B_i > 1e-9).
+
+With ``printed`` these numbers are those of the paper: f_i and W_i as they are, demands and
+capacities in natural units, b_i and B_i. Where variables are whole that changes nothing, beyond the
+judge's tolerance of 1e-9; the relaxation is looser.
 """
 
-# mypy: allow-untyped-defs
+# mypy: allow-untyped-defs, allow-untyped-calls
 # ruff: noqa: ARG001, N806
 # Pyomo calls every rule with the model, used or not; capital letters are the paper's.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pyomo.environ as pyo
 
-from optsched.families.oasis.instance import OasisInstance
+from optsched.families.oasis.instance import OasisInstance, work_of
 from optsched.numbers.arrays import Ints
 
 
-def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
+def oasis_ilp(
+    inst: OasisInstance, *, relaxed: bool = False, printed: bool = False
+) -> pyo.ConcreteModel:
     """Build (1)-(13) for ``inst``.
 
     Parameters
     ----------
     inst : OasisInstance
+    relaxed : bool
+        Let variables be fractions: the linear relaxation.
+    printed : bool
+        Write the paper's own numbers: see the module.
 
     Returns
     -------
@@ -51,9 +62,15 @@ def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
         With the variables ``v[i, t]``, ``y[i, h, t]`` and ``z[i, k, t]``, and a component for each
         equation, named after its number.
     """
-    jobs, f, W = inst.jobs, inst.arrays.utility.tolist(), inst.work
+    jobs, f = inst.jobs, inst.arrays.utility.tolist()
+    W: Sequence[float] = inst.work
     w, c_h = measured(inst.arrays.worker_demand, inst.arrays.worker_capacity)  # (I, R), (H, R)
     s, c_k = measured(inst.arrays.ps_demand, inst.arrays.ps_capacity)  # (I, R), (K, R)
+    if printed:
+        f = [[0.0] * job.arrival + job.utility.of_first(inst.horizon - job.arrival) for job in jobs]
+        W = [float(work_of(job, inst.slot_seconds)) for job in jobs]
+        w, c_h = [list(job.worker_demand) for job in jobs], list(map(list, inst.worker_capacity))
+        s, c_k = [list(job.ps_demand) for job in jobs], list(map(list, inst.ps_capacity))
     m = pyo.ConcreteModel("oasis")
 
     m.I = pyo.RangeSet(0, len(jobs) - 1)
@@ -103,7 +120,11 @@ def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.IT, doc="(6) parameter servers are no bottleneck")
     def eq6_bandwidth(m, i, t):
-        b, B = bandwidths(inst.ps_needed(i))
+        b, B = (
+            (jobs[i].worker_bandwidth, jobs[i].ps_bandwidth)
+            if printed
+            else bandwidths(inst.ps_needed(i))
+        )
         return b * workers[i, t] <= B * servers[i, t]
 
     @m.Constraint(m.IT, doc="(7) no more parameter servers than workers")
@@ -118,10 +139,12 @@ def oasis_ilp(inst: OasisInstance) -> pyo.ConcreteModel:
     def eq11_once(m, i):
         return x[i] <= 1
 
+    if relaxed:
+        pyo.TransformationFactory("core.relax_integer_vars").apply_to(m)
     return m
 
 
-def measured(demand: Ints, capacity: Ints) -> tuple[list[list[int]], list[list[int]]]:
+def measured(demand: Ints, capacity: Ints) -> tuple[list[list[float]], list[list[float]]]:
     """Divide demands by their greatest common measure, per resource, and round capacities down.
 
     >>> measured(np.array([[20], [30]]), np.array([[47]]))

@@ -25,7 +25,7 @@ from optsched.pages.blocks import (
 )
 from optsched.pages.repeat import of_result
 from optsched.pages.schedules import pictures_of
-from optsched.problem import InputError, Instance, family_of, get_family
+from optsched.problem import RELAXATION, InputError, Instance, Status, family_of, get_family
 from optsched.process import interrupts, talk
 from optsched.reports import Judged, RatioReport, meaning
 from optsched.results.reuse import load_known, load_report
@@ -89,11 +89,13 @@ def _ratios(report: RatioReport) -> Section:
 
 def _policies(report: RatioReport) -> Table:
     regrets = sorted({name for row in report.policies for name in row.regret})
+    relaxed = report.references.get(RELAXATION)
     jobs = report.facts.jobs is not None
     columns = [
         *(Column("policy"), Column("value")),
         *([Column("jobs done", f"of {report.facts.jobs}")] if jobs else []),
         Column("ratio", "at least: a schedule proves it; at most: the bound does"),
+        *([] if relaxed is None else [Column("ratio to LP", "to the relaxation")]),
         *(Column(f"regret to {name}") for name in regrets),
         *(Column("all decisions, s"), Column("slowest, ms")),
         Column("information", "what it knew when it decided"),
@@ -101,20 +103,22 @@ def _policies(report: RatioReport) -> Table:
         Column("decision limit, s", "seconds that each decision was allowed"),
         Column("keeps to the model", "else its ratio may be below 1"),
     ]
-    return Table(
-        "policies",
-        "Every policy",
-        columns,
-        [_row(row, regrets, jobs=jobs) for row in report.policies],
-    )
+    rows = [_row(row, regrets, jobs=jobs, to_lp=relaxed is not None) for row in report.policies]
+    if relaxed is not None and relaxed.status is Status.BOUND_ONLY:
+        before = 4 if jobs else 3  # columns up to the ratio
+        cells = [Cell("LP relaxation"), number(relaxed.bound, ".6g")]
+        cells += [Cell("-")] * (before - 2) + [number(1.0)]
+        rows.append(cells + [Cell("-")] * (len(columns) - len(cells)))
+    return Table("policies", "Every policy", columns, rows)
 
 
-def _row(row: Judged, regrets: Sequence[str], *, jobs: bool) -> list[Cell]:
+def _row(row: Judged, regrets: Sequence[str], *, jobs: bool, to_lp: bool) -> list[Cell]:
     done = [Cell("-") if row.completed is None else count(row.completed)] if jobs else []
     regret = [row.regret.get(name) for name in regrets]
     return [
         *(Cell(row.name), number(row.value, ".6g"), *done),
         ends(row.ratio.ends, row.ratio.low, row.ratio.high),
+        *([number(row.to_relaxation)] if to_lp else []),
         *(Cell("-") if r is None else ends(str(r), r.low, r.high) for r in regret),
         number(row.seconds, ".3f"),
         number(None if row.slowest is None else 1000 * row.slowest, ".1f"),
@@ -167,6 +171,8 @@ def _optimum(optimum: Optimum, report: RatioReport | None) -> list[Block]:
         for name, o in known.items()
     ]
     blocks: list[Block] = [Table("optimum", "Value and bound", columns, rows)]
+    if report is not None and report.integrality_gap is not None:
+        blocks.append(Facts("integrality", [("integrality gap", report.gap_in_words)]))
     plot = curves.convergence(optimum)
     return blocks if plot is None else [*blocks, plot]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tempfile
 from enum import StrEnum
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from optsched.files.disk import write_whole
-from optsched.problem import InputError, Instance, family_of
+from optsched.problem import Family, InputError, Instance, family_of
 
 
 class Format(StrEnum):
@@ -26,11 +27,23 @@ HIGHS = (
 )
 
 
-def write_program(instance: Instance, path: Path, to: Format) -> tuple[str, ...]:
+def write_program(
+    instance: Instance, path: Path, to: Format, *, relaxed: bool = False, printed: bool = False
+) -> tuple[str, ...]:
     """Write the program of ``instance`` to ``path``.
 
     LP and MPS have the names of variables and equations; CBF, which has no names, lists those of
     the constraints in comments.
+
+    Parameters
+    ----------
+    instance : Instance
+    path : Path
+    to : Format
+    relaxed : bool
+        Let variables be fractions: the linear relaxation. A convex program is its own.
+    printed : bool
+        Write the numbers of the paper where the program has tighter ones.
 
     Returns
     -------
@@ -41,12 +54,12 @@ def write_program(instance: Instance, path: Path, to: Format) -> tuple[str, ...]
     Raises
     ------
     InputError
-        The family has no program, or the format does not suit it.
+        The family has no program, or none in that form, or the format does not suit it.
     """
     family = family_of(instance)
     if family.program is None:
         raise InputError(f"family {family.name} has no program to export")
-    program = family.program(instance)
+    program = program_in_form(family, instance, relaxed=relaxed, printed=printed)
     convex = hasattr(program, "get_problem_data")  # CVXPY; else Pyomo
     if convex != (to is Format.CBF):
         fitting = [Format.CBF] if convex else [Format.LP, Format.MPS]
@@ -54,11 +67,29 @@ def write_program(instance: Instance, path: Path, to: Format) -> tuple[str, ...]
             f"the program of family {instance.family} cannot be written as {to}, "
             f"expected {' or '.join(fitting)}"
         )
-    notes = (*family.program_note(instance), *([] if convex else [HIGHS]))
+    notes = (*family.program_note(instance), *([] if convex or relaxed else [HIGHS]))
     text = _written_by_cvxpy(program) if convex else _written_by_pyomo(program, to)
     comments = (f"{COMMENT[to]}{line}\n" for note in notes for line in note.splitlines())
     write_whole(path, "".join(comments).encode() + text)
     return notes
+
+
+def program_in_form(family: Family, instance: Instance, **form: bool) -> Any:
+    """Return the program of a family, relaxed or printed.
+
+    Raises
+    ------
+    InputError
+        The family, which comes from outside, has no such form.
+    """
+    assert family.program is not None
+    asked = {name: True for name, is_asked in form.items() if is_asked}
+    try:
+        signature(family.program).bind(instance, **asked)
+    except TypeError as err:
+        said = " or ".join(asked)
+        raise InputError(f"family {family.name} has no {said} form of its program") from err
+    return family.program(instance, **asked)
 
 
 def _written_by_cvxpy(program: Any) -> bytes:

@@ -18,7 +18,7 @@ from typing import Any
 
 from optsched.engine.progress import CLOSED
 from optsched.optimum import Optimum
-from optsched.problem import InputError, Instance, Level
+from optsched.problem import InputError, Instance, Level, Status
 from optsched.results.result import save_result
 from optsched.results.reuse import load_known
 
@@ -59,7 +59,8 @@ def keep(
     known = (optimum, *references.values())
     if optimum.scope or any(o.bound_level is not Level.CERTIFIED for o in known):
         return
-    closed = all(o.certified_gap is not None and o.certified_gap <= CLOSED for o in known)
+    searched = [o for o in known if o.status is not Status.BOUND_ONLY]
+    closed = all(o.certified_gap is not None and o.certified_gap <= CLOSED for o in searched)
     places = _places(instance, asked)
     with contextlib.suppress(InputError, OSError):
         folder().mkdir(parents=True, exist_ok=True)

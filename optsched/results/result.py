@@ -328,7 +328,7 @@ def _wrong_status(
         if said.bound_level is Level.CERTIFIED and bound is not None and not math.isinf(bound):
             return [f"no schedule is said to exist (certified), but the bound {bound} is proved"]
         return []
-    if (said.value is None) != (said.status is Status.NO_SCHEDULE):
+    if (said.value is None) != (said.status in (Status.NO_SCHEDULE, Status.BOUND_ONLY)):
         return [f"status is {said.status}, but the value is {said.value}"]
     refused = said.schedule is not None and value is None
     if refused or (said.certificate is not None and bound is None):

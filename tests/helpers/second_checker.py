@@ -27,6 +27,7 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 1, "branch-and-price", 300, {}),
         ("small", 2, "colgen", 100, {}),
         ("small", 5, "branch-and-price", 300, {}),
+        ("small", 6, "relaxation", 300, {}),
     ),
     "dmlrs": (
         ("small", 3, "branch-and-price", 1000, {"jobs": 10, "slots": 10}),  # together
@@ -34,6 +35,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 1, "colgen", 300, {"jobs": 10, "machines": 2}),
         ("small", 2, "colgen", 300, {"jobs": 10, "machines": 2, **LINK}),
         ("small", 0, "auto", 5000, {}),  # a program over slots
+        ("small", 4, "relaxation", 5000, {}),
+        ("small", 4, "relaxation", 5000, LINK),
     ),
     "bot": (
         ("small", 1, "interior", 300, {}),
@@ -52,6 +55,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 2, "branch-and-price", 300, {"architecture": "ring"}),
         ("mid", 3, "branch-and-price", 300, {"jobs": 4, "machines": 2}),
         ("mid", 1, "auto", 4000, {"jobs": 6, "machines": 2}),  # a program over time
+        ("small", 3, "relaxation", 300, {}),
+        ("small", 4, "relaxation", 300, {"architecture": "ring"}),
     ),
 }
 

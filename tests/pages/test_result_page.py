@@ -37,6 +37,20 @@ def test_ratios_are_those_of_the_table(made):
         assert (text["sealed"], text["keeps to the model"]) == ("no", "yes" if row.obeys else "no")
 
 
+def test_the_relaxation_has_a_row_a_column_and_a_line(tmp_path):
+    instance = optsched.get_family("dmlrs").generate("small", seed=5)
+    report = optsched.compare(instance, ["colocate", "fifo"], reference="both")
+    save_result(tmp_path / "r.json", instance, report.optimum, report.runs, report.references)
+    page = Page(optsched.report(tmp_path / "r.json", tmp_path / "p.html"))
+    *rows, last = page.tables["policies"].texts()
+    assert (last["policy"], last["value"], last["ratio to LP"]) == ("LP relaxation", "3.25", "1")
+    assert [row["ratio to LP"] for row in rows] == ["1.56", "2.786"]
+    assert [row["ratio"] for row in rows] == ["1.536", "2.743"]
+    _, relaxed = page.tables["optimum"].texts()
+    assert (relaxed["best of"], relaxed["status"]) == ("relaxation", "bound only")
+    assert "1.01563" in page.words
+
+
 def test_the_optimum_is_that_of_the_file(made):
     path, instance, page = made
     optimum = load_report(path, instance).optimum

@@ -29,8 +29,9 @@ from optsched.cli.options import (
 )
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import writable_folder
-from optsched.problem import InputError, Level, Window, family_of
+from optsched.problem import RELAXATION, InputError, Level, Status, Window, family_of
 from optsched.process import interrupts, lastwords
+from optsched.ratios import Against
 
 if TYPE_CHECKING:
     from optsched.engine.known import Known
@@ -58,7 +59,8 @@ def solve(
 
     Ctrl-C and the limits leave the best schedule so far and a valid bound. Beside an effort, which
     counts work, the clock is not asked: the result is the same on any machine and under any load,
-    unless a time limit ends it first. Exit status 1: no schedule was found.
+    unless a time limit ends it first. `--method relaxation` gives the value of the linear
+    relaxation, certified, and no schedule. Exit status 1: no schedule was found.
 
     Example:  optsched solve small.json --time-limit 30 -o result.json
 
@@ -96,7 +98,7 @@ def solve(
                 report(said, None, as_json)
             else:
                 show_optimum(out(), found)
-    leave(found=found.schedule is not None)
+    leave(found=found.schedule is not None or found.status is Status.BOUND_ONLY)
 
 
 def _start(path: Path | None, instance: "Instance") -> "Known":
@@ -172,6 +174,9 @@ def ratio(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Look for the optimum though it is known already.")
     ] = False,
+    reference: Annotated[
+        Against, typer.Option(help="What policies are compared with.")
+    ] = Against.OPTIMUM,
     method: Method = "auto",
     time_limit: TimeLimit = None,
     effort: Effort = None,
@@ -194,6 +199,7 @@ def ratio(
     """Compare policies with the best with hindsight: the main job.
 
     Every ratio is an interval: a schedule proves its low end, a certified bound its high end.
+    `--reference both` adds the LP relaxation, certified, and the integrality gap.
     A policy's row appears as soon as it has run; the table at the end has the final ratios. Exit
     status 1: no schedule was found, or a policy of your own failed.
 
@@ -215,7 +221,10 @@ def ratio(
         how = {"sealed": sealed, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in asked]
         block = {"family": instance.family, **drawn(source, window, seeds)}
-        plan = {"instances": [block], "policies": policies, "reference": search}
+        blocks = [] if reference is Against.RELAXATION else [block]
+        if reference is not Against.OPTIMUM:
+            blocks.append(block | {"reference": search | {"method": RELAXATION}})
+        plan = {"instances": blocks, "policies": policies, "reference": search}
         ratio_over_seeds(plan, output, as_json)
     from optsched.cli.console import out, show_ratios
     from optsched.cli.ticker import Rows, Ticker
@@ -236,6 +245,8 @@ def ratio(
     names = [name_of(p) for _, p in turns(family_of(instance), policy or None)]
     limits: dict[str, Any] = {"method": method, "time_limit": time_limit, "effort": effort}
     limits |= {"gap": gap, "threads": threads, "seed": seed}
+    relaxed = reference is Against.RELAXATION
+    searched = not fresh and start_from is None and not relaxed
     with ending_well(), Journal(instance, output, method, start) as journal:
         with Ticker("running the policies", journal.watch) as ticker:
             known, others = None, None
@@ -243,7 +254,9 @@ def ratio(
                 ticker.begin(f"checking {optimum}")
                 known, others = load_known(optimum, instance)
                 ticker.print(f"the optimum is that of {optimum}, checked again")
-            elif not fresh and start_from is None and (recalled := kept.recall(instance, limits)):
+            elif not searched:
+                pass
+            elif recalled := kept.recall(instance, limits):
                 known, others = recalled
                 ticker.print("the optimum is known from before, checked again (--fresh: look anew)")
             rows = Rows(instance, names, ticker)
@@ -259,6 +272,7 @@ def ratio(
                 optimum=known,
                 references=others,
                 schedule=outside,
+                reference=reference,
                 start=start,
                 sealed=sealed,
                 decision_limit=decision_limit,
@@ -266,7 +280,7 @@ def ratio(
                 tell=tell,
                 **limits,
             )
-        if known is None and start_from is None and interrupts.asked() is None:
+        if known is None and start_from is None and not relaxed and interrupts.asked() is None:
             kept.keep(instance, limits, made.optimum, made.references)
         try:
             if output:

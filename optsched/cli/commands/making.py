@@ -116,6 +116,12 @@ def export(
         Path | None,
         typer.Option("-o", "--output", help="File to write; by default INPUT with the new ending."),
     ] = None,
+    relaxed: Annotated[
+        bool, typer.Option("--relaxed", help="The linear relaxation: variables may be fractions.")
+    ] = False,
+    printed: Annotated[
+        bool, typer.Option("--printed", help="The paper's own numbers, not tighter ones.")
+    ] = False,
 ) -> None:
     """Write the program, with the paper's equation numbers, for other solvers.
 
@@ -125,7 +131,7 @@ def export(
 
     target = writable(output or Path(f"{source.name.partition('.')[0]}.{to}"))
     tell = talk.remark if is_stdout(target) else print
-    for line in write_program(instance, target, to):
+    for line in write_program(instance, target, to, relaxed=relaxed, printed=printed):
         tell(line)
     tell(f"{target} written")
 

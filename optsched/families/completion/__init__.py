@@ -22,11 +22,12 @@ from optsched.families.completion.verify import verify
 from optsched.problem import Family, Policy
 
 
-def _program(inst: CompletionInstance) -> Any:
+def _program(inst: CompletionInstance, *, relaxed: bool = False, printed: bool = False) -> Any:
     from optsched.models.completion import completion_ilp  # here, since Pyomo takes a while
 
     jobs = Jobs(inst)
-    return completion_ilp(inst, None if jobs.impossible() is not None else latest_ends(jobs))
+    ends = None if jobs.impossible() is not None else latest_ends(jobs)
+    return completion_ilp(inst, ends, relaxed=relaxed, printed=printed)
 
 
 POLICIES: Mapping[str, Callable[[], Policy]] = {

@@ -40,7 +40,7 @@ from optsched.numbers.resources import (
 )
 from optsched.numbers.utility import Utility
 from optsched.problem import Frozen, Schedule
-from optsched.scheduling.jobs import MB_PER_GBIT, Totals, TrainingJob
+from optsched.scheduling.jobs import MB_PER_GBIT, Totals, TrainingJob, transfer_slots
 from optsched.scheduling.platform import (
     JobArrays,
     SlottedPlatform,
@@ -217,6 +217,13 @@ class OasisInstance(TrainingInstance, Platform):
     def arrays(self) -> OasisArrays:
         """Numpy views for the kernels."""
         return OasisArrays.of(self)
+
+
+def work_of(job: OasisJob, slot_seconds: float) -> Fraction:
+    """Return E N M (tau + 2 e / b) as it is, worker-slots."""
+    batches = job.epochs * job.chunks * job.batches_per_chunk
+    sent = 2 * transfer_slots(job.gradient_mb, job.worker_bandwidth, slot_seconds)
+    return batches * (exact(job.batch_time) + sent)
 
 
 def job_work(job: OasisJob, slot_seconds: float) -> int:

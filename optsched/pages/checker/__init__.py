@@ -19,11 +19,20 @@ from optsched.problem import InputError
 
 SHARED = ("numbers", "text", "fields", "training", "tree", "knapsack", "result")
 FAMILIES = {
-    "oasis": ("data", "judge", "payoffs", "loads", "bound"),
-    "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "program", "bound"),
+    "oasis": ("data", "judge", "payoffs", "loads", "relaxed", "bound"),
+    "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "program", "relaxed", "bound"),
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
-    "completion": ("data", "judge", "placements", "choices", "conflicts", "program", "bound"),
+    "completion": (
+        "data",
+        "judge",
+        "placements",
+        "choices",
+        "conflicts",
+        "program",
+        "relaxed",
+        "bound",
+    ),
 }
 PAGE = ("page", "node")
 

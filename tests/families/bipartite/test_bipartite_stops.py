@@ -16,6 +16,8 @@ from optsched.families.bipartite.sources.presets import generate
 from optsched.optimum import solve
 from optsched.process.background import supervised
 
+SEARCHES = [m for m in FAMILY.methods if m != "relaxation"]  # which finds no schedule
+
 
 class Signal:
     """Interrupts when it is asked to look for the nth time."""
@@ -29,7 +31,7 @@ class Signal:
             progress.end()
 
 
-@pytest.mark.parametrize("method", FAMILY.methods)
+@pytest.mark.parametrize("method", SEARCHES)
 @pytest.mark.parametrize("after", [0, 1, 2, 3, 4, 6, 9, 15, 30])
 def test_an_interrupt_at_any_time_leaves_what_is_true(method, after):
     inst = generate("small", seed=1, slots=12)

@@ -29,7 +29,7 @@ from optsched.families.bipartite.optimum.decision import Solved, Solver
 from optsched.families.bipartite.optimum.opening import always
 from optsched.families.bipartite.verify import Judge
 from optsched.numbers.arrays import Flags, Floats, Ints
-from optsched.problem import Implementation, Method
+from optsched.problem import RELAXATION, Implementation, Method
 from optsched.process import effort
 from optsched.process.background import supervised
 
@@ -224,4 +224,9 @@ def conic(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: in
     progress.incumbent(np.inf, schedule)
 
 
-METHODS: Mapping[str, Method] = {"auto": auto, "stationary": stationary, "conic": conic}
+METHODS: Mapping[str, Method] = {
+    "auto": auto,
+    "stationary": stationary,
+    "conic": conic,
+    RELAXATION: auto,  # the program is convex, and so its own relaxation
+}

@@ -26,7 +26,7 @@ from optsched.families.bot.optimum.reports import report, settle
 from optsched.families.bot.optimum.simplex import simplex
 from optsched.families.bot.shares import equal_shares
 from optsched.numbers.arrays import Ints
-from optsched.problem import InputError, Method
+from optsched.problem import RELAXATION, InputError, Method
 from optsched.process.background import supervised
 from optsched.solvers import solve_cvxpy
 
@@ -178,4 +178,5 @@ METHODS: Mapping[str, Method] = {
     "geometric": geometric,
     "exponential": exponential,
     "simplex": simplex,
+    RELAXATION: auto,  # the program is convex, and so its own relaxation
 }

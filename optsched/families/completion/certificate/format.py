@@ -7,6 +7,9 @@ For any prices >= 0 of capacity, no schedule costs less than
 on empty servers: equal servers form a class with one price per slot and resource. After the last
 priced slot all is free of charge, so later starts need not be looked at, however long the horizon.
 
+Where the certificate is ``relaxed``, its prices are duals of the linear relaxation, whose value
+they prove: jobs may be split (`declared`), and there is one leaf.
+
 A tree of restrictions makes the bound tighter: every inner node splits the schedules in two by an
 attribute of one job (at most a value | more), so that its leaves cover all; each leaf has its own
 prices and bound, and the least is the bound of the tree.
@@ -35,6 +38,7 @@ from optsched.families.completion.certificate.bound import (
     Priced,
     value_step,
 )
+from optsched.families.completion.certificate.declared import relaxed_bound
 from optsched.families.completion.certificate.program import Program, proved
 from optsched.families.completion.instance import LATEST, CompletionInstance
 from optsched.numbers.arrays import Floats, Ints
@@ -88,6 +92,10 @@ class CompletionCertificate(Frozen):
     program: Program | None = Field(
         default=None, description="a program over time, whose value is then the bound"
     )
+    relaxed: bool = Field(
+        default=False,
+        description="prices are duals of the linear relaxation, and jobs may be split",
+    )
 
     @classmethod
     def root(cls, inst: CompletionInstance, prices: Floats, grid_bits: int) -> Self:
@@ -115,6 +123,11 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
         message says where.
     """
     check_size(certificate)
+    if certificate.relaxed:
+        split = _relaxed(inst, certificate)
+        if split is None or split > latest_cost(inst):
+            return math.inf
+        return max(0.0, float_below(split))
     leaves = list(leaf_bounds(inst, certificate))
     least = min((b for b in leaves if b is not None), default=None)
     if least is not None and certificate.program is not None:
@@ -122,6 +135,18 @@ def check(inst: CompletionInstance, certificate: CompletionCertificate) -> float
     if least is None or least > latest_cost(inst):
         return math.inf
     return max(0.0, float_below(round_up(inst, least)))
+
+
+def _relaxed(inst: CompletionInstance, certificate: CompletionCertificate) -> Fraction | None:
+    """Return what the duals of the linear relaxation prove; None where there is no schedule."""
+    check_owner(inst, certificate.instance_sha256)
+    check_tree(certificate.nodes, lambda k, node: _check(inst, len(certificate.prices), k, node))
+    leaf = certificate.nodes[0]
+    if not isinstance(leaf, Leaf) or certificate.program is not None:
+        raise ValueError("relaxed: there is a tree or a program, expected one leaf")
+    evaluation, prices = Evaluation(inst), certificate.prices[leaf.prices]
+    priced = evaluation.priced(prices, certificate.grid_bits, f"price list {leaf.prices}")
+    return relaxed_bound(evaluation, priced)
 
 
 def latest_cost(inst: CompletionInstance) -> Fraction | float:

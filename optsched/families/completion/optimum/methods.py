@@ -24,8 +24,9 @@ from optsched.families.completion.optimum.exact import Exact
 from optsched.families.completion.optimum.few_choices import best_of_few
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.prices.priced_search import RESTART_SECONDS, Search
+from optsched.families.completion.optimum.relaxation import relaxation
 from optsched.families.completion.optimum.scaling import at_any_scale
-from optsched.problem import Method
+from optsched.problem import RELAXATION, Method
 
 SMALL = 1200  # job-slots up to which one grid of single slots is solved at once
 SPANS = (32, 16, 4)  # slots whose prices have one shape, one after the other
@@ -131,5 +132,6 @@ METHODS: Mapping[str, Method] = {
         "colgen": _sized(column_generation),
         "branch-and-price": _sized(branch_and_price),
         "search": _sized(neighbourhood),
+        RELAXATION: relaxation,
     }.items()
 }

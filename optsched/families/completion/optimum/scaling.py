@@ -108,6 +108,7 @@ def unscaled(
         prices=lists,
         nodes=certificate.nodes,
         program=program,
+        relaxed=certificate.relaxed,
     )
 
 

@@ -13,7 +13,9 @@ with payoff_i the most that job i earns, u_i(completion) - cost of its workers a
   expensive load that it holds, an integer knapsack;
 - on workers that sit together (``packings``): a price per job, slot and number of workers on one
   machine with their PS, and prices on capacity for all other placements; a slot is worth its most
-  expensive packing, where a job sits on one machine at most, and the capacity that this leaves.
+  expensive packing, where a job sits on one machine at most, and the capacity that this leaves;
+- on capacity, on the work of each job, and on further rows (``relaxed``): the duals of the linear
+  relaxation, whose value they prove (`declared`). They bound all schedules, without a tree.
 
 A tree of restrictions makes the bound tighter: every inner node splits the
 schedules in two, so that its leaves cover all of them; each leaf has its own bound, and the
@@ -38,12 +40,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from optsched.families.dmlrs.certificate.bound import LeafBounds
+from optsched.families.dmlrs.certificate.declared import Row, relaxed_bound
 from optsched.families.dmlrs.certificate.forced import INNER_ONLY, OUTER_ONLY, Forced, unpackable
 from optsched.families.dmlrs.certificate.limits import (
     MOST_PRICES,
@@ -58,7 +61,7 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.numbers.arrays import Ints
 from optsched.numbers.magnitudes import INT64
 from optsched.problem import Frozen
-from optsched.proofs.grid import LARGEST_PRICE, dense, sparse
+from optsched.proofs.grid import LARGEST_PRICE, Exact, dense, sparse
 from optsched.proofs.limits import check_owner, inside
 from optsched.proofs.slots import Index, SlotSplit
 from optsched.proofs.tree import Change, change, check_tree, greatest_bound, walk
@@ -77,9 +80,9 @@ class CapacityPrices(Frozen):
     )
 
     @classmethod
-    def of(cls, prices: Ints) -> Self:
+    def of(cls, prices: Ints | Exact, **more: Any) -> Self:
         """Make the sparse list from an array of integers, shape (T, C, R)."""
-        return cls(entries=sparse(prices))
+        return cls(entries=sparse(prices), **more)
 
 
 class UnitPrices(Frozen):
@@ -116,7 +119,21 @@ class PackingPrices(Frozen):
         return cls(together=sparse(together), capacity=sparse(capacity))
 
 
-Prices = Annotated[CapacityPrices | UnitPrices | PackingPrices, Field(discriminator="kind")]
+class RelaxedPrices(CapacityPrices):
+    """Duals of the linear relaxation; what is not listed is 0."""
+
+    kind: Literal["relaxed"] = "relaxed"  # type: ignore[assignment]
+    work: tuple[NonNegativeInt, ...] = Field(
+        description="of each job, price of one unit of its work"
+    )
+    rows: tuple[tuple[int, int, int, int, int, NonNegativeInt], ...] = Field(
+        default=(), description="[row, job, slot, class, second class, multiplier]"
+    )
+
+
+Prices = Annotated[
+    CapacityPrices | UnitPrices | PackingPrices | RelaxedPrices, Field(discriminator="kind")
+]
 
 
 class _Node(Frozen):
@@ -183,9 +200,7 @@ class DmlrsCertificate(Frozen):
     )
 
     @classmethod
-    def root(
-        cls, inst: DmlrsInstance, prices: CapacityPrices | UnitPrices | None, grid_bits: int
-    ) -> Self:
+    def root(cls, inst: DmlrsInstance, prices: Prices | None, grid_bits: int) -> Self:
         """Certify by one set of prices (None: all are 0), without a tree."""
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 
@@ -204,6 +219,9 @@ def leaf_bounds(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Iterator[
     check_tree(nodes, lambda k, node: _check(inst, k, node))
     if certificate.program is not None:
         yield _program(inst, certificate, certificate.program)
+        return
+    if any(isinstance(node.prices, RelaxedPrices) for node in nodes):
+        yield _relaxed(inst, certificate)
         return
     bounds = LeafBounds(inst, certificate.grid_bits)
     root, unit = nodes[0], Fraction(2) ** certificate.grid_bits
@@ -243,6 +261,31 @@ def _program(inst: DmlrsInstance, certificate: DmlrsCertificate, program: Progra
         raise ValueError("program: the node has other prices, expected prices of capacity, or none")
     check_program(inst, bits, priced.prices, program.value, program.conflicts)
     return program.value / Fraction(2) ** bits
+
+
+def _relaxed(inst: DmlrsInstance, certificate: DmlrsCertificate) -> Fraction:
+    """Return what the duals of the linear relaxation prove."""
+    root = certificate.nodes[0]
+    prices = root.prices
+    plain = isinstance(root, Leaf) and root.unpackable is None
+    if not plain or not isinstance(prices, RelaxedPrices):
+        raise ValueError("duals of the relaxation in a tree, expected them at a plain leaf, alone")
+    if len(prices.work) != len(inst.jobs):
+        raise ValueError(f"node 0: {len(prices.work)} prices of work, expected {len(inst.jobs)}")
+    classes = len(inst.arrays.classes)
+    sizes = (len(Row), len(inst.jobs), inst.horizon, classes, classes)
+    names = ("row", "job", "slot", "class", "second class")
+    multipliers: dict[tuple[int, int, int, int, int], int] = {}
+    for entry in prices.rows:
+        where = entry[:5]
+        for name, index, size in zip(names, where, sizes, strict=True):
+            inside(f"node 0, row {list(entry)}", name, index, 0, size - 1)
+        if where in multipliers:
+            raise ValueError(f"node 0: the multiplier of {list(where)} is given twice")
+        multipliers[where] = entry[5]
+    priced = _read(inst, 0, prices)
+    bound = relaxed_bound(inst, priced.prices, prices.work, multipliers, certificate.grid_bits)
+    return bound / Fraction(2) ** certificate.grid_bits
 
 
 def _check_unpackable(inst: DmlrsInstance, k: int, slot: int, limits: DmlrsLimits) -> None:

@@ -31,6 +31,7 @@ from optsched.families.dmlrs.optimum.opening import in_units
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slot_packing import MOST_JOBS
 from optsched.families.dmlrs.optimum.program import slot_program
+from optsched.families.dmlrs.optimum.relaxation import relaxation
 from optsched.families.dmlrs.optimum.search.neighbourhood import (
     Neighbourhood,
     SharedBoard,
@@ -39,7 +40,7 @@ from optsched.families.dmlrs.optimum.search.neighbourhood import (
 )
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
 from optsched.numbers.arrays import Floats
-from optsched.problem import InputError, Method, Schedule
+from optsched.problem import RELAXATION, InputError, Method, Schedule
 from optsched.scheduling.board import Plan
 from optsched.scheduling.units import original
 
@@ -377,4 +378,5 @@ METHODS: Mapping[str, Method] = {
     "colgen": in_units(column_generation),
     "branch-and-price": in_units(branch_and_price),
     "search": in_units(neighbourhood),
+    RELAXATION: in_units(relaxation),
 }

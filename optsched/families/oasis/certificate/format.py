@@ -10,7 +10,9 @@ machines. Prices are put
 - on capacity (``capacity``): a price per slot, class of equal machines and resource; the machines
   are worth price * capacity;
 - on workers and PS (``slots``): a price per slot, job and side; a machine is worth the most
-  expensive load that it holds, an integer knapsack.
+  expensive load that it holds, an integer knapsack;
+- on capacity and on the work of each job (``relaxed``): the duals of the linear relaxation, whose
+  value they prove (`declared`). They bound all schedules, without a tree.
 
 A tree of restrictions makes the bound tighter: every inner node splits the schedules in two, so
 that its leaves cover all of them; each leaf has its own bound, and the greatest is the bound of the
@@ -29,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import Field
@@ -41,6 +43,7 @@ from optsched.families.oasis.certificate.bound import (
     OasisLimits,
     SlotPriced,
 )
+from optsched.families.oasis.certificate.declared import relaxed_bound
 from optsched.families.oasis.certificate.limits import CELLS, large
 from optsched.families.oasis.certificate.slot_limits import SlotLimit, check_limits
 from optsched.families.oasis.instance import OasisInstance
@@ -68,9 +71,9 @@ class CapacityPrices(Frozen):
     )
 
     @classmethod
-    def of(cls, workers: Ints | Exact, ps: Ints | Exact) -> Self:
+    def of(cls, workers: Ints | Exact, ps: Ints | Exact, **more: Any) -> Self:
         """Make the sparse list from arrays of integers, shape (T, C, R)."""
-        return cls(entries=_sparse(workers, ps))
+        return cls(entries=_sparse(workers, ps), **more)
 
 
 class SlotPrices(Frozen):
@@ -91,11 +94,18 @@ class SlotPrices(Frozen):
         return cls(entries=_sparse(workers, ps), limits=priced)
 
 
+class RelaxedPrices(CapacityPrices):
+    """Duals of the linear relaxation; a price of capacity that is not listed is 0."""
+
+    kind: Literal["relaxed"] = "relaxed"  # type: ignore[assignment]
+    work: tuple[Price, ...] = Field(description="of each job, price of one worker-slot of its work")
+
+
 def _sparse(workers: Ints | Exact, ps: Ints | Exact) -> tuple[tuple[int, ...], ...]:
     return tuple((side, *entry) for side in (0, 1) for entry in sparse((workers, ps)[side]))
 
 
-Prices = Annotated[CapacityPrices | SlotPrices, Field(discriminator="kind")]
+Prices = Annotated[CapacityPrices | SlotPrices | RelaxedPrices, Field(discriminator="kind")]
 
 
 class _Node(Frozen):
@@ -155,9 +165,7 @@ class OasisCertificate(Frozen):
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
     @classmethod
-    def root(
-        cls, inst: OasisInstance, prices: CapacityPrices | SlotPrices | None, grid_bits: int
-    ) -> Self:
+    def root(cls, inst: OasisInstance, prices: Prices | None, grid_bits: int) -> Self:
         """Certify by one set of prices (None: all are 0), without a tree."""
         return cls(instance_sha256=inst.digest(), grid_bits=grid_bits, nodes=(Leaf(prices=prices),))
 
@@ -181,6 +189,9 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     check_owner(inst, certificate.instance_sha256)
     nodes = certificate.nodes
     check_tree(nodes, lambda k, node: _check(inst, k, node))
+    if any(isinstance(node.prices, RelaxedPrices) for node in nodes):
+        yield _relaxed(inst, certificate)
+        return
     bounds = LeafBounds(inst, certificate.grid_bits)
     held = check_limits(certificate.limits, bounds), [x.most for x in certificate.limits]
     if len(nodes) == 1 and nodes[0].prices is None:  # what is known in a blink is checked in one
@@ -213,6 +224,20 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
 check = partial(greatest_bound, leaf_bounds)
 
 
+def _relaxed(inst: OasisInstance, certificate: OasisCertificate) -> Fraction:
+    """Return what the duals of the linear relaxation prove."""
+    prices = certificate.nodes[0].prices
+    if len(certificate.nodes) > 1 or not isinstance(prices, RelaxedPrices):
+        raise ValueError("duals of the relaxation in a tree, expected them at a node that is alone")
+    if len(prices.work) != len(inst.jobs) or min(prices.work, default=0) < 0:
+        raise ValueError(
+            f"node 0: {len(prices.work)} prices of work, expected {len(inst.jobs)}, all at least 0"
+        )
+    both = _capacity(inst, 0, prices)
+    bound = relaxed_bound(inst, both, prices.work, certificate.grid_bits)
+    return bound / Fraction(2) ** certificate.grid_bits
+
+
 def _check(inst: OasisInstance, k: int, node: Leaf | Split) -> None:
     """Refuse a split on what the instance does not have."""
     if isinstance(node, Leaf):
@@ -243,27 +268,39 @@ def _read(
     ``held`` has the weights of limits on slots, shape (K, I), and what each is at most.
     """
     inst = bounds.inst
-    entries: Sequence[tuple[int, ...]] = prices.entries if prices else ()
+    if isinstance(prices, CapacityPrices):
+        return CapacityPriced(k, _capacity(inst, k, prices))
+    entries = prices.entries if prices else ()
+    names = {"job": len(inst.jobs), "slot": inst.horizon}
+    both = (
+        _side(k, 0, entries, names, LARGEST_PRICE),
+        _side(k, 1, entries, names, LARGEST_PRICE),
+    )
+    weights, most = held
+    names = {"limit": len(most), "slot": inst.horizon}
+    priced = prices.limits if prices else ()
+    each = dense(f"node {k}, limits", priced, names, LARGEST_PRICE, CELLS)
+    return bounds.slot_priced(both, each, weights, most)
+
+
+def _capacity(inst: OasisInstance, k: int, prices: CapacityPrices) -> tuple[Ints, Ints]:
+    """Return the prices of capacity of node ``k``, shape (T, C, R) on each side."""
+    worker, ps = (
+        {"slot": inst.horizon, "class": len(classes), "resource": len(inst.resources)}
+        for classes in (inst.arrays.worker_classes, inst.arrays.ps_classes)
+    )
+    entries = prices.entries
+    return (
+        _side(k, 0, entries, worker, LARGEST_UNIT_PRICE),
+        _side(k, 1, entries, ps, LARGEST_UNIT_PRICE),
+    )
+
+
+def _side(
+    k: int, side: int, entries: Sequence[tuple[int, ...]], names: dict[str, int], limit: int
+) -> Ints:
+    """Return the array of one side that the entries [side, ..., price] of node ``k`` mean."""
     for entry in entries:
         inside(f"node {k}, price {list(entry)}", "side", entry[0], 0, 1)
-
-    def side(s: int, names: dict[str, int], limit: int) -> Ints:
-        mine = [entry[1:] for entry in entries if entry[0] == s]
-        return dense(f"node {k}, {SIDES[s]} side", mine, names, limit, CELLS)
-
-    if not isinstance(prices, CapacityPrices):
-        names = {"job": len(inst.jobs), "slot": inst.horizon}
-        both = side(0, names, LARGEST_PRICE), side(1, names, LARGEST_PRICE)
-        weights, most = held
-        names = {"limit": len(most), "slot": inst.horizon}
-        priced = prices.limits if prices else ()
-        each = dense(f"node {k}, limits", priced, names, LARGEST_PRICE, CELLS)
-        return bounds.slot_priced(both, each, weights, most)
-    a, resources = inst.arrays, len(inst.resources)
-    shapes = [
-        {"slot": inst.horizon, "class": len(classes), "resource": resources}
-        for classes in (a.worker_classes, a.ps_classes)
-    ]
-    return CapacityPriced(
-        k, (side(0, shapes[0], LARGEST_UNIT_PRICE), side(1, shapes[1], LARGEST_UNIT_PRICE))
-    )
+    mine = [entry[1:] for entry in entries if entry[0] == side]
+    return dense(f"node {k}, {SIDES[side]} side", mine, names, limit, CELLS)

@@ -5,9 +5,11 @@
 - `neighbourhood`: schedules only;
 - `auto`: the tree where it is small enough, else the tightened compact program and the search.
   Where such a program takes long, first prices and a schedule as for thousands of jobs come
-  before, or are all.
+  before, or are all;
+- `relaxation`: the value of the linear relaxation, no schedule.
 
-Where jobs are counted in thousands, all four are the one method that survives it: see `large`.
+Where jobs are counted in thousands, all but the last are the one method that survives it: see
+`large`.
 """
 
 from __future__ import annotations
@@ -29,10 +31,11 @@ from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.opening import in_units
 from optsched.families.oasis.optimum.priced_search import Search
 from optsched.families.oasis.optimum.prices.capacity import SIDES
+from optsched.families.oasis.optimum.relaxation import relaxation
 from optsched.families.oasis.optimum.search.pattern_program import PatternProgram
 from optsched.families.oasis.optimum.search.repairs import Repairs
 from optsched.families.oasis.optimum.tree.branching import UnitTree
-from optsched.problem import Method
+from optsched.problem import RELAXATION, Method
 
 SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
 QUICK = 0.3  # of the first search where a tree comes at once
@@ -174,4 +177,5 @@ METHODS: Mapping[str, Method] = {
     "colgen": _sized(column_generation),
     "branch-and-price": _sized(branch_and_price),
     "search": _sized(neighbourhood),
+    RELAXATION: relaxation,
 }

@@ -14,7 +14,7 @@ const optimumKind = (family) =>
     sense: oneOf("max", "min"),
     instance_sha256: text,
     method: text,
-    status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule"),
+    status: oneOf("optimal", "claimed optimal", "feasible", "infeasible", "no_schedule", "bound only"),
     value: numberOrNull,
     bound: numberOrNull,
     gap: [gapOrNull, null],
@@ -180,7 +180,7 @@ function wrongStatus(family, said, { value, bound, gap }, apart) {
     if (said.bound_level === null) return ["it is said that no schedule exists, without a level"];
     return said.bound_level === "certified" && bound !== null && Number.isFinite(bound) ? [`no schedule is said to exist (certified), but the bound ${bound} is proved`] : [];
   }
-  if ((said.value === null) !== (said.status === "no_schedule")) return [`status is ${said.status}, but the value is ${said.value}`];
+  if ((said.value === null) !== ["no_schedule", "bound only"].includes(said.status)) return [`status is ${said.status}, but the value is ${said.value}`];
   const isRefused = said.schedule !== null && value === null;
   if (isRefused || (said.certificate !== null && bound === null)) return []; // that was told, and there is no gap
   const found = [];

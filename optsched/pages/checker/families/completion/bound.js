@@ -5,6 +5,7 @@ FAMILIES.completion = (() => {
   const { judge, draw } = completionJudge;
   const { BASE, value, pricing, placed, placeable } = completionPlacements;
   const { proved } = completionProgram;
+  const { relaxedBound } = completionRelaxed;
   const UNLIMITED = 2 ** 43;
   const ATTRIBUTES = ["start", "completion", "worker_type", "workers", "together"];
   const CELLS = 2 ** 25;
@@ -25,6 +26,14 @@ FAMILIES.completion = (() => {
     });
     const latest = nodes.reduce((a, node) => (node.node === "leaf" ? a : Math.max(a, node.at + 1)), 0);
     const all = measured(inst, latest);
+    if (cert.relaxed) {
+      walkTree(nodes, () => {});
+      need(nodes[0].node === "leaf" && program === null, "relaxed: there is a tree or a program");
+      const k = nodes[0].prices;
+      const bound = relaxedBound(inst, priced(inst, all, prices[k], cert.grid_bits, `price list ${k}`));
+      if (bound === null || isTooLate(inst, bound)) return Infinity;
+      return bound.n <= 0n ? 0 : toFloat(bound, -1);
+    }
     const read = new Map();
     const bounds = [];
     walkTree(nodes, (leaf, above) => {
@@ -40,12 +49,16 @@ FAMILIES.completion = (() => {
       const other = proved(inst, program, step ?? frac(0), all);
       if (compare(other, least) > 0) least = other;
     }
-    if (inst.enforce_horizon) {
-      const weights = inst.jobs.reduce((a, one) => add(a, exact(one.weight)), frac(0));
-      if (compare(least, times(weights, frac(inst.horizon))) > 0) return Infinity;
-    }
+    if (isTooLate(inst, least)) return Infinity;
     if (step !== null) least = { n: ceilDiv(least.n * step.d, least.d * step.n) * step.n, d: step.d };
     return least.n <= 0n ? 0 : toFloat(least, -1);
+  }
+
+  // Whether a bound is more than all jobs cost that end at the deadline.
+  function isTooLate(inst, bound) {
+    if (!inst.enforce_horizon) return false;
+    const weights = inst.jobs.reduce((a, one) => add(a, exact(one.weight)), frac(0));
+    return compare(bound, times(weights, frac(inst.horizon))) > 0;
   }
 
   // What is the same at all leaves: the largest of each number, and how many slots may have a price.

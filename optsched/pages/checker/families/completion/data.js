@@ -78,6 +78,7 @@ const completionData = (() => {
     prices: list(priceList),
     nodes: list(nodes, { least: 1 }),
     program: [orNull(program), null],
+    relaxed: [flag, false],
   });
 
   function settle(inst) {

@@ -6,6 +6,7 @@ FAMILIES.dmlrs = (() => {
   const { smallWork, useful, best } = dmlrsPayoffs;
   const { dearestPacking, unpackable } = dmlrsPackings;
   const { checkProgram } = dmlrsProgram;
+  const { relaxedBound } = dmlrsRelaxed;
   const LARGE = 50000; // jobs times slots
   const PLACES = 2 ** 26;
   const ANY = 0;
@@ -18,6 +19,7 @@ FAMILIES.dmlrs = (() => {
     const T = inst.horizon;
     cert.nodes.forEach((node, k) => checkNode(inst, node, `node ${k}`));
     if (cert.program !== null) return provedByProgram(inst, cert);
+    if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) return provedByDuals(inst, cert);
     const ends = jobs.map((_, i) => earliest(inst, i));
     const utility = (i, c) => earned(jobs[i].utility, c - jobs[i].arrival);
     const room = 2n ** 58n / (big(T) * big(Math.max(1, ...jobs.map((job) => job.chunks))));
@@ -40,6 +42,17 @@ FAMILIES.dmlrs = (() => {
     const result = toFloat(found ?? frac(0), 1);
     need(Number.isFinite(result), "the bound is beyond the largest float");
     return result;
+  }
+
+  // What the linear relaxation cannot exceed.
+  function provedByDuals(inst, cert) {
+    walkTree(cert.nodes, () => {});
+    const [root] = cert.nodes;
+    need(root.node === "leaf" && root.unpackable === null && root.prices?.kind === "relaxed", "duals of the relaxation in a tree");
+    const { slots } = readPrices({ inst, sets: new Map() }, { kind: "capacity", entries: root.prices.entries });
+    const bound = toFloat(relaxedBound(inst, slots, root.prices, cert.grid_bits), 1);
+    need(Number.isFinite(bound), "the bound is beyond the largest float");
+    return bound;
   }
 
   // What the program over slots cannot exceed.

@@ -36,6 +36,7 @@ const dmlrsData = (() => {
   const prices = orNull(
     tagged("kind", {
       capacity: record({ kind: [oneOf("capacity"), "capacity"], entries: entries(4) }),
+      relaxed: record({ kind: [oneOf("relaxed"), "relaxed"], entries: entries(4), work: list(whole(0)), rows: [list(row(...Array(5).fill(whole()), whole(0))), []] }),
       units: record({ kind: [oneOf("units"), "units"], entries: entries(5) }),
       packings: record({ kind: [oneOf("packings"), "packings"], together: entries(4), capacity: entries(4) }),
     }),

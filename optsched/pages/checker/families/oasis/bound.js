@@ -4,10 +4,21 @@ FAMILIES.oasis = (() => {
   const { tables } = oasisData;
   const { PLACES_MOST, payoffOf, payoffByHulls } = oasisPayoffs;
   const { worthOfLoads, checkLimit } = oasisLoads;
+  const { relaxedBound } = oasisRelaxed;
   const LARGE = 400000; // jobs times slots
 
   function check(inst, cert) {
     const { jobs } = inst;
+    if (cert.nodes.some((node) => node.prices?.kind === "relaxed")) {
+      walkTree(cert.nodes, () => {});
+      const { entries, work, kind } = cert.nodes[0].prices ?? {};
+      need(cert.nodes.length === 1 && kind === "relaxed", "duals of the relaxation in a tree");
+      need(work.length === jobs.length && work.every((m) => m >= 0n), "prices of work: expected one for each job, none negative");
+      const { at } = readPrices({ inst, sets: new Map() }, { kind: "capacity", entries });
+      const bound = toFloat(relaxedBound(inst, at, work, cert.grid_bits), 1);
+      need(Number.isFinite(bound), "the bound is beyond the largest float");
+      return bound;
+    }
     const T = inst.horizon;
     const delays = jobs.map((job, i) => shortest(inst, i));
     const best = jobs.map((job, i) => (delays[i] < T - job.arrival ? earned(job.utility, delays[i]) : frac(0))).reduce((a, b) => (compare(a, b) < 0 ? b : a), frac(0));

@@ -36,6 +36,7 @@ const oasisData = (() => {
   const prices = orNull(
     tagged("kind", {
       capacity: record({ kind: [oneOf("capacity"), "capacity"], entries: list(row(index, index, index, index, price)) }),
+      relaxed: record({ kind: [oneOf("relaxed"), "relaxed"], entries: list(row(index, index, index, index, price)), work: list(price) }),
       slots: record({ kind: [oneOf("slots"), "slots"], entries: list(row(index, index, index, price)), limits: [list(row(index, index, price)), []] }),
     }),
   );

@@ -1,0 +1,242 @@
+"""The bound at the duals of the linear relaxations of `models.dmlrs`, in Python's integers.
+
+Rows of capacity (3.3) have a price for every slot, class and resource; the work (3.1) of a job has
+a price m; further rows have multipliers (`Row`), for equal machines the same. What remains is, for
+every job, the greatest over its completions u of
+
+    utility(u) - m * enough + sum_{t <= u} g_t + sum_t h_t.
+
+Reading "job": all rows of a slot are homogeneous in "not complete before t", and g_t is what one
+unit of it earns at most, on one machine, on several, or at rest; h_t is 0. Reading "link": g_t is
+K times the multiplier of (3.2), and h_t is what variables earn up to their upper bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from optsched.families.dmlrs.certificate.limits import demands
+from optsched.families.dmlrs.instance import IMPOSSIBLE, DmlrsInstance
+from optsched.numbers.arrays import Ints
+from optsched.numbers.resources import exact
+from optsched.proofs.grid import capacity_worth
+from optsched.proofs.knapsack import rooms
+
+
+class Row(IntEnum):
+    """A row of the relaxation of one job in one slot, that may have a multiplier."""
+
+    WORKERS = 0  # (3.2) at most K workers
+    BANDWIDTH = 1  # (3.4)
+    SERVERS = 2  # (3.5) no more PS than workers
+    AWAY = 3  # (Fact 1) an outer placement leaves a machine of the class
+    NEAR_ROOM = 4  # link: workers at the inner rate where all PS are
+    NEAR_WORKERS = 5  # link: of the workers there are
+    ALONE = 6  # link: all PS on a machine of the class: it has some
+    NO_OTHER = 7  # link: nobody else has any
+    LINK = 8  # link: workers on the class, PS on another machine of the second class
+    LINK_HERE = 9  # link: workers and PS on the same machine
+    SOME_SERVER = 10  # link: no workers without a PS
+    HOLDS_SOME = 11  # link: PS where there are said to be some
+    HOLDS_NONE = 12  # link: no PS elsewhere
+
+
+Multipliers = Mapping[tuple[int, int, int, int, int], int]
+"""(row, job, slot, class, second class): on the grid; what a row does not need is 0."""
+
+
+class Machines(NamedTuple):
+    """Classes of equal machines, and what a job has of them."""
+
+    number: Ints  # (C,)
+    capacity: Ints  # (C, R) of one machine: whole multiples of the common measure of demands
+    worker: Ints  # (I, R)
+    ps: Ints  # (I, R)
+    room: Ints  # (C, I) workers that an empty machine holds, at most K
+    ps_room: Ints  # (C, I) the same for PS
+
+
+def machines(inst: DmlrsInstance) -> Machines:
+    """Return the classes of machines."""
+    a = inst.arrays
+    measure = np.maximum(1, np.gcd.reduce(np.concatenate([a.worker_demand, a.ps_demand]), axis=0))
+    one = a.capacity[[c[0] for c in a.classes]]
+    worker, ps = demands(inst)
+    return Machines(
+        np.array([len(c) for c in a.classes], np.int64),
+        one // measure * measure,
+        a.worker_demand,
+        a.ps_demand,
+        rooms(worker, one, a.chunks),
+        rooms(ps, one, a.chunks),
+    )
+
+
+class Modes(NamedTuple):
+    """How a job may run in a slot, reading "job"."""
+
+    inner: list[tuple[int, int, int]]  # (class, workers, PS) on one machine
+    outer: tuple[int, int] | None  # b and B of (3.4) in the smallest numbers; None: it may not
+
+
+def modes(inst: DmlrsInstance, all_: Machines, i: int) -> Modes:
+    """Return how job ``i`` may run in a slot."""
+    needs, job = inst.needs[i], inst.jobs[i]
+    capacity = [inst.arrays.capacity[c[0]].tolist() for c in inst.arrays.classes]
+    alpha, beta = all_.worker[i].tolist(), all_.ps[i].tolist()
+    inner = [
+        (c, n, m)
+        for n, m in enumerate(needs.ps_inner[: job.chunks + 1])
+        if n and m != IMPOSSIBLE
+        for c, free in enumerate(capacity)
+        if all(n * a + m * b <= f for a, b, f in zip(alpha, beta, free, strict=True))
+    ]
+    spreads = all_.number.sum() > 1 and all_.room[:, i].any() and all_.ps_room[:, i].any()
+    if not spreads or IMPOSSIBLE in needs.ps_outer:
+        return Modes(inner, None)
+    table = enumerate(needs.ps_outer)
+    ratio = min((Fraction(ps, n) for n, ps in table if n), default=Fraction(0))
+    return Modes(inner, (ratio.numerator, ratio.denominator))
+
+
+class Terms(NamedTuple):
+    """What a job does and pays in one slot, on the grid."""
+
+    inner: int  # what a worker at the inner rate earns by its work
+    outer: int
+    worker: list[int]  # price of a worker on each class
+    ps: list[int]
+
+
+def relaxed_bound(
+    inst: DmlrsInstance,
+    prices: Ints,
+    work: Sequence[int],
+    multipliers: Multipliers,
+    grid_bits: int,
+) -> int:
+    """Return the bound in units of 2**-grid_bits.
+
+    Parameters
+    ----------
+    inst : DmlrsInstance
+    prices : shape (T, C, R)
+        Of a demand unit, on the grid.
+    work : sequence of int
+        m of every job: of a unit of the work of (3.1), on the grid.
+    multipliers : mapping
+    grid_bits : int
+    """
+    all_, unit = machines(inst), Fraction(2) ** grid_bits
+    total: int = capacity_worth(prices, all_.capacity, all_.number)
+    whole = prices.astype(object)
+    linked = inst.locality == "link"
+    for i, (job, first) in enumerate(zip(inst.jobs, inst.earliest, strict=True)):
+        if first is None:
+            continue
+        slots = range(job.arrival, inst.horizon)
+        needed, inner, outer = inst.needs[i].smallest(job.chunks * len(slots))
+        m, ways = work[i], modes(inst, all_, i)
+        beyond, always, best = -(m * (2 * needed - 1) // 2), 0, 0
+        dearest = math.ceil(job.utility.upper(0) * unit)
+        for t in slots:
+            terms = Terms(
+                m * inner,
+                m * outer,
+                (whole[t] @ all_.worker[i].astype(object)).tolist(),
+                (whole[t] @ all_.ps[i].astype(object)).tolist(),
+            )
+            here = _Slot(multipliers, i, t)
+            beyond += job.chunks * here.of(Row.WORKERS)
+            if linked:
+                always += _linked(inst, all_, i, here, terms)
+            else:
+                beyond += _by_job(all_, i, here, terms, ways)
+            if t >= first and beyond + dearest > best:
+                value = math.ceil(job.utility.upper(t - job.arrival) * unit)
+                best = max(best, beyond + value)
+        total += best + always
+    return total
+
+
+class _Slot(NamedTuple):
+    """The multipliers of one job in one slot."""
+
+    all: Multipliers
+    job: int
+    slot: int
+
+    def of(self, row: Row, c: int = 0, other: int = 0) -> int:
+        """Return the multiplier of a row."""
+        return self.all.get((row, self.job, self.slot, c, other), 0)
+
+
+def _by_job(all_: Machines, i: int, here: _Slot, terms: Terms, ways: Modes) -> int:
+    """Return what a job that is not complete earns at most in the slot, reading "job"."""
+    paid = here.of(Row.WORKERS)
+    best = 0
+    for c, n, m in ways.inner:
+        best = max(best, n * (terms.inner - paid - terms.worker[c]) - m * terms.ps[c])
+    if ways.outer is None:
+        return best
+    count: list[int] = all_.number.tolist()
+    away = [here.of(Row.AWAY, c) for c in range(len(count))]
+    apart = sum(k * x for k, x in zip(count, away, strict=True))
+    b, big_b = (x * here.of(Row.BANDWIDTH) for x in ways.outer)
+    more = here.of(Row.SERVERS)
+    spread: int = -apart
+    for c, k in enumerate(count):
+        elsewhere = apart - away[c]
+        worker = terms.outer - paid - terms.worker[c] - b + more + elsewhere
+        server = big_b - terms.ps[c] - more + elsewhere
+        spread += k * int(all_.room[c, i]) * max(0, worker)
+        spread += k * int(all_.ps_room[c, i]) * max(0, server)
+    return max(best, spread)
+
+
+def _linked(inst: DmlrsInstance, all_: Machines, i: int, here: _Slot, terms: Terms) -> int:
+    """Return what the variables of a slot earn up to their upper bounds, reading "link"."""
+    job, of = inst.jobs[i], here.of
+    count: list[int] = all_.number.tolist()
+    classes, others = range(len(count)), sum(count) - 1
+    near, far = (
+        exact(b) / exact(job.ps_bandwidth) for b in (job.inner_bandwidth, job.outer_bandwidth)
+    )
+    flow, some, more = of(Row.BANDWIDTH), of(Row.SOME_SERVER), of(Row.SERVERS)
+    no_other = [of(Row.NO_OTHER, c) for c in classes]
+    nobody = sum(k * x for k, x in zip(count, no_other, strict=True))
+    rooms_ = all_.room[:, i].tolist()
+    total: int = 0
+    for c in classes:
+        pairs = [k - (p == c) for p, k in enumerate(count)]  # machines of p but one of c
+        links = [of(Row.LINK, c, p) for p in classes]
+        back = [rooms_[p] * of(Row.LINK, p, c) for p in classes]
+        linked, linked_back = (
+            sum(k * x for k, x in zip(pairs, some_, strict=True)) for some_ in (links, back)
+        )
+        room, servers, own = rooms_[c], int(all_.ps_room[c, i]), of(Row.LINK_HERE, c)
+        near_room, near_workers = of(Row.NEAR_ROOM, c), of(Row.NEAR_WORKERS, c)
+        alone, holds_some, holds_none = (
+            of(row, c) for row in (Row.ALONE, Row.HOLDS_SOME, Row.HOLDS_NONE)
+        )
+        worker = terms.outer - terms.worker[c] - of(Row.WORKERS) + near_workers
+        worker += more - linked - own - some
+        server = flow - terms.ps[c] + job.chunks * some + holds_some - holds_none - more
+        holds = alone - (nobody - no_other[c]) - linked_back - room * own
+        holds += servers * holds_none - holds_some
+        one = others * no_other[c] + room * (own + linked)  # limits of rows
+        one += room * max(0, worker)
+        one += room * max(0, terms.inner - terms.outer - near_room - near_workers)
+        one += max(0, room * near_room - alone - others * no_other[c])
+        one += max(0, holds) + servers * max(0, server)
+        one += room * max(0, own - near.numerator * flow // near.denominator)
+        each = far.numerator * flow // far.denominator
+        one += room * sum(k * max(0, x - each) for k, x in zip(pairs, links, strict=True))
+        total += count[c] * one
+    return total
