@@ -92,7 +92,7 @@ def test_every_component_cites_its_equation(tiny):
     ],
 )
 def test_damage_is_noticed(tiny, equation, wrong):
-    m = oasis_ilp(tiny)
+    m = oasis_ilp(tiny, printed=True)  # utilities as they are, also before the earliest slot
     m.component(equation).deactivate()
     assert optimum(m) == pytest.approx(wrong)
 
@@ -106,7 +106,7 @@ def test_damage_is_noticed(tiny, equation, wrong):
     ],
 )
 def test_damage_to_capacity_is_noticed(equation, gpu, cpu, right, wrong):
-    m = oasis_ilp(instance(job(), gpu=gpu, cpu=cpu))
+    m = oasis_ilp(instance(job(), gpu=gpu, cpu=cpu), printed=True)
     assert optimum(m) == pytest.approx(right)
     m.component(equation).deactivate()
     assert optimum(m) == pytest.approx(wrong)
