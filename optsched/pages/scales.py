@@ -39,7 +39,7 @@ class Scale:
         known = [x for x in lows if 1 / HUGE <= x <= HUGE]
         ends = [1.0, *known, *(x for x in others if 1 / HUGE <= x <= HUGE)]
         low, high = min(ends), max(ends)
-        if high > SQUEEZED * max(1.0, statistics.median(known or [1.0])):
+        if high > SQUEEZED * max(1.0, statistics.median_low(known or [1.0])):
             room = max(high / low, 2.0) ** 0.04
             return cls(low / room, high * room, log=True)
         room = 0.04 * max(high - low, 0.1)
