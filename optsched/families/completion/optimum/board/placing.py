@@ -1,4 +1,8 @@
-"""Compiled search for the cheapest servers of a job in a window of slots."""
+"""Kernels: cheapest servers for the workers and PS of one job in a window of slots.
+
+Greedy placement by price for every host of the parameter servers (PS), which is optimal for one
+kind of worker (Dantzig, 1957); used by `insertion`.
+"""
 
 from __future__ import annotations
 
