@@ -99,6 +99,22 @@ def test_citations_have_an_entry_and_entries_are_cited():
     assert not unused, "entries of docs/references.bib that nothing cites"
 
 
+def test_pages_name_modules_and_constants_that_exist():
+    pages = [DOCS / "algorithms.md", DOCS / "glossary.md", *(DOCS / "optimum").glob("*.md")]
+    code = "\n".join(path.read_text("utf-8") for path in sorted(ROOT.rglob("*.py")))
+    missing = []
+    for page in pages:
+        text = page.read_text("utf-8")
+        tops = ROOT, ROOT.parent, ROOT / "families" / page.stem / "optimum"
+        for name in re.findall(r"`([a-z_*]+(?:/[a-z_*]+)+)`", text):
+            if not any([*top.glob(name), *top.glob(f"{name}.py")] for top in tops):
+                missing.append(f"{page.name}: {name}")
+        for name in re.findall(r"`([A-Z_]{3,})`", text):
+            if not re.search(rf"^{name}\b.* = ", code, re.MULTILINE):
+                missing.append(f"{page.name}: {name}")
+    assert not missing, "neither a module, a folder nor a constant"
+
+
 def test_references_list_the_bibliography():
     text = (DOCS / "references.md").read_text("utf-8")
     assert set(re.findall(r"^- \*\*(.*) \((\d+)\)\*\*", text, re.MULTILINE)) == works()
