@@ -1,7 +1,8 @@
 """Kernels of the pricing subproblem: enumeration of modes, windows and hosts with bounds.
 
-Implicit enumeration (Land and Doig, 1960): all workers at the lowest price of each slot bound a
-mode and completion from below; only what is below the limit is solved exactly.
+Enumeration with lower bounds, as in branch and bound (Land and Doig, 1960): all workers at the
+lowest price of each slot bound a mode and completion from below; only what is below the limit is
+solved exactly.
 
 Python passes NamedTuples as plain tuples, ``modes[:]``, which numba reads several times as
 quickly.

@@ -1,7 +1,7 @@
 """Kernels: cheapest servers for the workers and PS of one job in a window of slots.
 
-Greedy placement by price for every host of the parameter servers (PS), which is optimal for one
-kind of worker (Dantzig, 1957); used by `insertion`.
+Workers fill servers by increasing price (Dantzig, 1957); then the cheapest host for the parameter
+servers (PS) is chosen. `insertion` uses it.
 """
 
 from __future__ import annotations
