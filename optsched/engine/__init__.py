@@ -1,1 +1,1 @@
-"""Column generation, branch and price, neighbourhood search; what a method has found so far."""
+"""Family-independent methods: column generation, branch and price, local search, progress."""

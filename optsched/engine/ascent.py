@@ -1,18 +1,22 @@
-"""Prices for many blocks without a master program: small steps that follow what is overfull.
+"""Subgradient method for the Lagrangian dual, with multiplicative steps on batches of blocks.
 
-For prices p >= 0,  B(p) = sum_r p_r rhs_r + sum_b best_b(p)  bounds the program of `colgen` from
-above, and rhs - usage(p) is a subgradient of it, with usage(p) what the blocks' best choices use.
-Where there are ten thousand blocks, a master program is slow to learn from columns, and steps along
-subgradients are not:
+It improves prices without a master program (Held et al., 1974). Steps are incremental, one batch
+of blocks at a time (Nedić and Bertsekas, 2001), and multiplicative, close to mirror descent with
+the entropy distance (Beck and Teboulle, 2003). A golden-section search (Kiefer, 1953) finds the
+initial scale. The large-instance methods use it, where a restricted master program is too slow.
 
-- **Mini-batches.** The blocks are dealt into batches. A step asks one batch, and adds what the
-  others used when they were last asked: many steps for the price of one look at all blocks.
-- **Mirror steps.** What a row is worth, p_r rhs_r, changes by a share of itself: scales take care
-  of themselves. Near nothing it changes by a share of the mean, or it would never come back.
-- **Averages.** Prices swing around the best ones. The bound is looked at for their average over a
-  few sweeps; if that gains little, steps become smaller. The best prices are kept.
+For prices p >= 0, B(p) = sum_r p_r rhs_r + sum_b best_b(p) is an upper bound on the program of
+`colgen`, and rhs - usage(p) is a subgradient of B, where usage(p) is the usage of the blocks' best
+columns:
+
+- **Batches.** A step prices one batch and adds the last known usage of the others: many steps for
+  one pass over all blocks.
+- **Multiplicative steps.** The value of a row, p_r rhs_r, changes by a share of itself, so the
+  scale of a row does not matter. Near 0 it changes by a share of the mean, so that it can return.
+- **Averages.** Prices oscillate around the best ones. The bound is evaluated at their average over
+  a few sweeps; if that gains little, the step length shrinks. The best prices are kept.
 - **Levels.** Rows in one group share a price. The first levels have few groups (one for each
-  resource), and the last one a group for each row: what is coarse is found in a few sweeps.
+  resource), and the last one a group for each row: coarse prices converge in a few sweeps.
 """
 
 from __future__ import annotations

@@ -1,8 +1,12 @@
-"""Branch and price: column generation at every node, best bound first, always with a certificate.
+"""Branch and price: branch and bound with column generation at every node.
 
-Every inner node of the tree splits one thing in two; every leaf keeps the prices that gave its
-bound. So the greatest bound among the leaves is a bound on the optimum whenever the search is
-stopped.
+See Barnhart et al. (1998). Node selection is best bound first, with dives of limited depth. The
+branching decision among a few candidates is made by strong branching (Achterberg et al., 2005): a
+few dual simplex iterations on the restricted master program estimate both children. Families
+supply the branching rule.
+
+Every inner node splits the schedules in two; every leaf keeps the prices that gave its Lagrangian
+dual bound. So the greatest bound of the leaves is a valid dual bound whenever the search stops.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a solve may use: seconds on the clock, or units of effort, in one vocabulary.
+"""Limits of a solve: seconds on the clock, or deterministic units of work.
 
-Methods speak of seconds. Under a limit of effort these are not the clock's but those that the work
-so far stands for (see `process.effort`), so that every decision is the same on any machine.
+Methods compute with seconds. Under a work limit these are derived from the work done so far (see
+`process.effort`), so that every decision is the same on any machine.
 """
 
 from __future__ import annotations

@@ -1,15 +1,21 @@
-"""Column generation: a restricted master program, and a family's oracles as pricing.
+"""Column generation for a Dantzig-Wolfe restricted master program, with Wentges smoothing.
 
-The program is always a maximization over columns that come in blocks:
+The decomposition is that of Dantzig and Wolfe (1960); see Lübbecke and Desrosiers (2005) for the
+method. Blocks are the pricing subproblems, which a family implements. Every price vector yields a
+Lagrangian dual bound (Geoffrion, 1974), so column generation can stop at any time. Pricing takes
+place between the best prices and those of the master program (Wentges, 1997); after a misprice it
+moves toward the master's prices.
+
+The program is always a maximization over columns in blocks:
 
     max   sum_c value_c x_c
     s.t.  sum_c usage_rc x_c <= rhs_r                for every row r        (price p_r >= 0)
           sum_{c in b} x_c <= copies_b (or =)        for every block b
           x >= 0
 
-For any prices p >= 0,  B(p) = sum_r p_r rhs_r + sum_b copies_b best_b(p)  is an upper bound, where
-best_b(p) is the greatest value_c - p usage_c in the block (at least 0 unless the block asks for
-equality). A minimization hands over its negative.
+For any prices p >= 0, B(p) = sum_r p_r rhs_r + sum_b copies_b best_b(p) is an upper bound, where
+best_b(p) is the greatest value_c - p usage_c in the block (at least 0 unless the block requires
+equality). A minimization passes its negative.
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""The restricted master of large programs, solved by an interior point without crossover.
+"""Primal-dual column generation: restricted master program solved by an interior-point method.
 
-Its duals are central, which makes column generation converge where the vertices of a simplex jump
-about. Three things keep it small: a row takes part once the columns fill it, columns that are far
-from paying leave, and no solution is more accurate than the bound is good. It begins inside, near
-where the last program ended: columns shrink until all fit, and blocks become worth enough.
+Central dual values stabilize column generation (Gondzio et al., 2013), where the vertices of a
+simplex oscillate. Without crossover; each run starts from a central point of the last one
+(Gondzio, 1998), made strictly feasible: columns shrink until all fit, and duals of blocks rise
+until no reduced cost is positive.
+
+Three rules keep the program small: a row enters once the columns fill it, columns with the worst
+reduced costs are dropped, and the solution is only as accurate as the gap between bound and master
+value requires.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of an instance before any search: schedules and certificates, judged."""
+"""Schedules and certificates that are known before a search; the judge verifies each of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method has found so far: the best of both sides, what is left, and when to stop."""
+"""Progress of a method: incumbent, dual bound with certificate, limits, and when to stop."""
 
 from __future__ import annotations
 

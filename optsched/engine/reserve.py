@@ -1,4 +1,4 @@
-"""What is kept of a time limit for the work that comes after a search."""
+"""Time reserved, within a time limit, for the work that follows a search."""
 
 from __future__ import annotations
 

@@ -1,7 +1,12 @@
-"""Neighbourhood search: take some jobs out, put jobs back by oracle calls at dual prices.
+"""Large neighborhood search: destroy and repair moves under simulated annealing.
 
-The moves need nothing of a family but a board with ``insert``, ``remove`` and ``restore``; every
-state of the board is a feasible schedule.
+A move removes some jobs from a feasible schedule and reinserts jobs by solving their pricing
+subproblems at multiples of the dual prices (Shaw, 1998; Ropke and Pisinger, 2006); ruin and
+recreate is another name for it (Schrimpf et al., 2000). Simulated annealing (Kirkpatrick et al.,
+1983) accepts or rejects the move.
+
+A family supplies a board with ``insert``, ``remove`` and ``restore``; every state of the board is
+a feasible schedule.
 """
 
 from __future__ import annotations

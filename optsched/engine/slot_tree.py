@@ -1,4 +1,9 @@
-"""Branching on jobs that run in slots: when they complete, and with how many workers."""
+"""Branching rule on the original variables: completion slots, then workers per slot.
+
+Branching on original variables instead of columns keeps the pricing subproblems solvable (Barnhart
+et al., 1998; Vanderbeck, 2000). A node is a box: an interval for the completion slot of every job,
+and for its workers in every slot. For jobs that run in slots (`oasis`, `dmlrs`).
+"""
 
 from __future__ import annotations
 

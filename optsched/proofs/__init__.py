@@ -1,1 +1,1 @@
-"""What the judges of several families share: trees, grids, one knapsack; no solver may use it."""
+"""Shared by the judges and checkers of several families; no solver may use it."""

@@ -1,8 +1,12 @@
-"""Prices on a grid of whole numbers, and floats rounded to one side.
+"""Directed rounding: prices on a grid of integers, and floats rounded to the safe side.
 
-A grid of g bits counts in units of 2**-g. What is charged is rounded down: other prices, or lower
-costs, both as valid. Products of prices and demands are formed in 64 bits only where the greatest
-of both, times the number of resources, says that they fit (`charged`), in Python's integers else.
+Any nonnegative prices give a valid bound, so rounding prices costs accuracy but never validity;
+what is computed from them is rounded outward (Neumaier and Shcherbina, 2004). All checkers use it.
+
+A grid of g bits counts in units of 2**-g. Charges are rounded down: that is a different price, or
+a lower cost, both equally valid. Products of prices and demands are formed in 64 bits only where
+the greatest of both, times the number of resources, guarantees that they fit (`charged`);
+otherwise in Python's integers.
 """
 
 from __future__ import annotations

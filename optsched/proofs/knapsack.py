@@ -1,16 +1,21 @@
-"""The most expensive load of one machine: the integer knapsack of all judges.
+"""Branch and bound for the integer knapsack with several resources, in exact integers.
 
-All numbers are ``int64``, and none leaves them. Let V be the sum of value * most, which a judge
-keeps below ``NONE`` (2**62), and R the number of resources; capacities are below 2**50, demands at
-most that.
+The checkers of certificates compute with it the most expensive load of one machine. Bounds are
+fractional knapsacks (Dantzig, 1957) in each resource, in their sum, and in a surrogate constraint
+whose multipliers a subgradient method finds (Gavish and Pirkul, 1985); see Martello and Toth
+(1990).
 
-- Worths of loads are at most V; so are the promises of a relaxation, but for the item that it takes
-  in part, which counts as at most one more of it, and is within `most` all the same.
-- In one resource, numbers are taken only while they fit: what is left is below 2**50.
-- In the sum of all resources each counts SCALE / R at most, so it is at most 2**61 however many
-  there are; one that is too large to count in whole numbers then is left out: a relaxation, too.
-- At multipliers, the capacities count 2**50 together, and what roundings of R floats add.
-- A part of an item (`relaxed`): value times room is formed at 2**62 or below. Densities are
+All numbers are ``int64``, and none leaves that range. Let V be the sum of value * most, which a
+judge keeps below ``NONE`` (2**62), and R the number of resources; capacities are below 2**50,
+demands at most that.
+
+- Values of loads are at most V. So are the bounds of a relaxation, except for the item that it
+  takes in part, which counts as at most one more of it, and is within `most` all the same.
+- In one resource, items are taken only while they fit: the rest is below 2**50.
+- In the sum of all resources each counts SCALE / R at most, so it is at most 2**61 for any R; an
+  item that is too large to count in integers is left out: also a relaxation.
+- At multipliers, the capacities add up to 2**50, plus the rounding of R floats.
+- A part of an item (`relaxed`): value times remaining capacity is at most 2**62. Densities are
   compared by continued fractions (`by_density`): only quotients and remainders.
 """
 

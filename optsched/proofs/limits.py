@@ -1,4 +1,4 @@
-"""What every judge refuses before it looks closer: the proof of another instance, or a huge one."""
+"""First checks of every certificate: it belongs to the instance, and it is not too large."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges of schedules share whose jobs have workers and PS on machines, slot by slot."""
+"""Feasibility check of schedules whose jobs have workers and PS on machines, slot by slot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the path to a leaf says of jobs that run in slots and complete, or stay out."""
+"""Branching restrictions on the path to a leaf, for jobs that run in slots."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tallies of large schedules in arrays: whether nothing is broken, not what is.
+"""Fast feasibility check of large schedules in arrays; it accepts, or leaves it to the full check.
 
-Judges ask them first where there is so much to add up that a look at every entry takes long. They
-say yes only if every sum was formed in whole numbers that fit into 64 bits; whoever gets a no looks
-at every entry, and finds out what is wrong.
+Judges use it first where a check of every entry takes long. It accepts only if every sum was
+formed in integers that fit into 64 bits; otherwise the full check looks at every entry and reports
+what is violated.
 """
 
 from __future__ import annotations

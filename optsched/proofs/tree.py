@@ -1,7 +1,10 @@
-"""Trees of restrictions: every inner node splits the schedules in two, so its leaves cover all.
+"""Certificates of branch-and-bound trees: the leaves of a binary tree cover all schedules.
 
-A node has ``node``, its kind; every kind but "leaf" has ``left`` and ``right``, the indices of the
-nodes of its halves. Node 0 is the root.
+As in the certificates of Cheung et al. (2017), a tree of splits and a bound for every leaf prove
+the bound of the tree. Every inner node splits the schedules in two.
+
+A node has ``node``, its kind; every kind but "leaf" has ``left`` and ``right``, the indices of its
+children. Node 0 is the root.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The one place where HiGHS, CP-SAT and Clarabel are configured.
+"""The only package that configures HiGHS, CP-SAT and Clarabel.
 
-What is known to go wrong, and what is done about it here:
+Known defects of the solvers, and how this package avoids them:
 
 - HiGHS 1.12 to 1.15 returns wrong "Optimal" answers for integer programs of the OASiS shape when
   presolve is on. With 1.16 none was found, but presolve saves no time over all families (see

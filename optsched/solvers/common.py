@@ -1,4 +1,4 @@
-"""What all solvers share: the words for how a run ended, and Ctrl-C."""
+"""Shared by all solvers: the names of solution statuses, tolerances, and interruption by Ctrl-C."""
 
 from __future__ import annotations
 

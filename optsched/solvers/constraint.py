@@ -1,4 +1,8 @@
-"""Constraint programs: CP-SAT."""
+"""Constraint programming with CP-SAT.
+
+CP-SAT (Perron et al., 2023) combines lazy clause generation (Ohrimenko et al., 2009) with linear
+relaxations. The families' `cpsat` methods use it, independently of the integer programs.
+"""
 
 from __future__ import annotations
 

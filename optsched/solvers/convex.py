@@ -1,4 +1,9 @@
-"""Clarabel: convex programs, by way of CVXPY."""
+"""Convex programs: the conic interior-point solver Clarabel, through CVXPY.
+
+Clarabel (Goulart and Chen, 2024) solves what CVXPY (Diamond and Boyd, 2016) reduces to cones. The
+conic methods of `bipartite` and `bot` use it; its results are approximations until the family's
+checker has evaluated the dual values.
+"""
 
 from __future__ import annotations
 

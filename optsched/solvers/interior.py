@@ -1,9 +1,10 @@
-"""Linear programs of column generation by an interior point that begins at a point it is given.
+"""Primal-dual interior-point method for linear programs, with a warm start.
 
-A primal-dual method with a predictor and a corrector. The program is small in rows and has many
-columns of few nonzeros, so that every step solves dense normal equations: what the columns add to
-them is a kernel, their factors come from LAPACK. A general solver begins from nothing each time,
-and orders a sparse matrix whose factors are dense all the same.
+Mehrotra's predictor-corrector method (Mehrotra, 1992), from a given start as in Gondzio (1998). It
+solves the restricted master programs of `engine.interior_master`, which have few rows and many
+columns of few nonzeros: every step factorizes dense normal equations, which a kernel accumulates
+and LAPACK factorizes. A general solver starts from scratch each time, and orders a sparse matrix
+whose factors are dense all the same.
 """
 
 from __future__ import annotations

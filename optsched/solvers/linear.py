@@ -1,4 +1,8 @@
-"""Linear and integer programs: HiGHS."""
+"""Linear programs (simplex, interior point) and mixed-integer programs (branch and cut): HiGHS.
+
+See Huangfu and Hall (2018) for its dual simplex method. Every solution is checked against the
+constraints again.
+"""
 
 from __future__ import annotations
 

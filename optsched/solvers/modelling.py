@@ -1,4 +1,8 @@
-"""Pyomo models: HiGHS directly, or any solver that Pyomo knows."""
+"""Pyomo models: solved by HiGHS directly, or by any solver that Pyomo knows.
+
+Pyomo (Hart et al., 2011) states the papers' programs in `models`; the `compact` methods solve them
+as they are.
+"""
 
 from __future__ import annotations
 

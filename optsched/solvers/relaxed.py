@@ -1,4 +1,9 @@
-"""Linear programs that are written down in blocks of rows, and their duals."""
+"""Linear relaxations written in blocks of rows, and their dual values.
+
+HiGHS's interior-point method without crossover solves them (Mehrotra, 1992); a solution counts
+only if its primal and dual objective agree. The `relaxation` methods turn the dual values into
+certificates.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The best schedule of one job at prices, where workers and parameter servers are apart."""
+"""Pricing subproblem of one job whose workers and parameter servers use separate machines."""

@@ -1,7 +1,9 @@
-"""Kernels: the best pattern of workers on one machine.
+"""Branch and bound for the bounded multidimensional knapsack: best pattern of one machine.
 
-A *pattern* says how many workers (or parameter servers) of every job one machine hosts in one slot:
-an integer knapsack with several resources.
+A *pattern* is the number of workers (or parameter servers) of every job that one machine hosts in
+one slot. It is the pricing subproblem of the machines. The search is depth first by value per size
+(Horowitz and Sahni, 1974); bounds come from a surrogate relaxation (Glover, 1968), whose
+multipliers a subgradient method improves (Gavish and Pirkul, 1985).
 """
 
 from __future__ import annotations

@@ -1,9 +1,13 @@
-"""The best schedule of one job at prices, where workers and parameter servers (PS) are apart.
+"""Pricing subproblem of one job: a multiple-choice knapsack over slots, solved exactly.
 
-Slots are opened one by one from the job's arrival. Each adds its cheapest costs to a lower bound
-(lower convex hulls, merged); once the utility of a later completion is no more than what is already
-certain, nothing later can be better. The exact dynamic program then runs only up to the last
-completion slot that the bound leaves open, or not at all if no payoff above the cutoff is possible.
+Every slot is a class of choices, the number of workers; the job's work must be done (Sinha and
+Zoltners, 1979). Workers and parameter servers (PS) use separate machines.
+
+Slots are opened one by one from the job's arrival. The lower convex hulls of their costs, merged,
+bound the cost of every completion from below; once the utility of a later completion does not
+exceed a payoff that is already certain, no later slot can be better. The exact dynamic program
+then runs only up to the last completion slot that the bound leaves open, or not at all if no
+payoff above the cutoff is possible.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""Kernels: the cheapest places in one slot for n workers and their parameter servers (PS).
+"""Kernels: greedy placement of n workers and their parameter servers (PS) in one slot.
 
-Arrays are laid out (slot, resource, machine), so that inner loops run over machines. A *machine*
-here may stand for `count` equal ones. Demands, capacities and free amounts are integers in
-`resources.Units`, held as floats: below 2**50 a quotient of two of them rounds down rightly. Prices
-are per such unit.
+Filling machines by increasing price per worker is optimal for one kind of worker, as in the
+continuous knapsack (Dantzig, 1957). The pricing subproblems use it to compute the cost of a slot.
+
+Arrays have the layout (slot, resource, machine), so that inner loops run over machines. A
+*machine* here may stand for `count` equal ones. Demands, capacities and free amounts are integers
+in `resources.Units`, held as floats: below 2**50 a quotient of two of them rounds down correctly.
+Prices are per such unit.
 """
 
 from __future__ import annotations

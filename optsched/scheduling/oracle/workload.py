@@ -1,9 +1,12 @@
-"""Kernels: the cheapest distribution of a job's work over slots.
+"""Kernels: dynamic program over slots, and its convex hull relaxation.
 
-``cost[t, n]`` is the cost of doing n units of work in slot t, for n up to ``most[t]``; costs never
-decrease in n, and cost[t, 0] = 0. `hull_insert` keeps a lower bound for every prefix of slots by
-merging the lower convex hulls of the slots; `prefix_costs` is the exact dynamic program, whose
-state is the work done so far.
+They distribute a job's work over slots at least cost. `hull_insert` solves the linear relaxation
+of the multiple-choice knapsack by merging the lower convex hulls of the slots (Sinha and Zoltners,
+1979), for every prefix of slots; `prefix_costs` is the exact dynamic program (Bellman, 1957),
+whose state is the work done so far.
+
+``cost[t, n]`` is the cost of n units of work in slot t, for n up to ``most[t]``; costs never
+decrease in n, and cost[t, 0] = 0.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
-"""Floating-point numbers rounded outwards: what is computed here is never too small; compiled.
+"""Interval arithmetic with outward rounding, compiled: results are never too small.
 
-IEEE arithmetic returns the number that is nearest to the true result of +, -, *, / and sqrt: it
-errs by at most half the distance of two neighbours, or, where numbers are flushed to zero, by the
-smallest normal number. `up` and `down` move by more than that. Logarithms come from a series whose
-remainder is bounded, not from a library.
+Rigorous enclosures after Moore (1966), for the bounds of `bipartite`. IEEE arithmetic returns the
+number that is nearest to the true result of +, -, *, / and sqrt: it errs by at most half the
+distance of two neighbors, or, where numbers are flushed to zero, by the smallest normal number.
+`up` and `down` move by more than that. Logarithms come from a series whose remainder is bounded,
+not from a library.
 
-Nothing overflows: amounts and parameters are 0 or within 1e-15 .. 1e15, so slopes are below 2**100;
-weights are at most 2**53 and prices below 2**200. So a product of a weight, a slope or a price, and
-an amount is below 2**260, and fewer than 2**60 are added up. What `up` adds, 2**-1000, is nothing
-beside the smallest product of data. Exact zeros stay zeros, so that "nobody can earn anything" can
-be proved.
+Nothing overflows: amounts and parameters are 0 or within 1e-15 .. 1e15, so slopes are below
+2**100; weights are at most 2**53 and prices below 2**200. So a product of a weight, a slope or a
+price, and an amount is below 2**260, and fewer than 2**60 are added up. What `up` adds, 2**-1000,
+is negligible against the smallest product of data. Exact zeros stay zeros, so that "nobody can
+earn anything" can be proved.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Certificates of an upper bound on the reward of family `bipartite`, and their checker.
+"""Certificates of a Lagrangian dual bound for family `bipartite`, and their rigorous checker.
+
+The overhead's maximum and the capacities are dualized (Boyd and Vandenberghe, 2004); rounding is
+outward (Moore, 1966).
 
 For any nu_rk >= 0 and any theta_lk >= 0 with sum_k theta_lk = n_l, no decision in Y earns more from
 jobs that come n_l times than

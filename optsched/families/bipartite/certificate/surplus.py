@@ -1,4 +1,7 @@
-"""max over 0 <= y <= u of n f(y) - price y, in closed form; compiled."""
+"""Concave conjugate in closed form, compiled: max over 0 <= y <= u of n f(y) - price y.
+
+The term of one channel in the dual bound (Rockafellar, 1970).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The best decision for given numbers of jobs, and prices that prove it: one concave program."""
+"""The best decision for given numbers of jobs, with dual prices: one concave program.
+
+The primal-dual interior-point method of `interior` (Mehrotra, 1992) solves it; the Lagrangian dual
+bound of its prices (Boyd and Vandenberghe, 2004) proves the value. Decisions are rounded down to
+few digits, so that they stay feasible.
+"""
 
 from __future__ import annotations
 

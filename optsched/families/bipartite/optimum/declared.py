@@ -1,4 +1,8 @@
-"""The declared model, solved: a second way to the optimum that shares nothing with the first."""
+"""The concave program as stated in `models`, solved as a conic program.
+
+CVXPY (Diamond and Boyd, 2016) and Clarabel (Goulart and Chen, 2024): the method `conic`, which
+shares nothing with the interior-point method of the package.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A primal-dual interior point for max_y sum_l n_l q_l(y), which uses its structure; compiled.
+"""Primal-dual interior-point method with predictor and corrector, for a structured concave program.
+
+Mehrotra's method (Mehrotra, 1992) for max_y sum_l n_l q_l(y), compiled:
 
     min   - sum n_l f(y) + sum_l n_l m_l
     s.t.  0 <= y <= u                       multipliers zl, zu       u = a, at most 2 c

@@ -1,4 +1,9 @@
-"""What the interior point computes with: its matrices, without loss of digits, and both bounds."""
+"""Linear algebra of the interior-point method of `bipartite`, and both of its bounds.
+
+Block elimination of a structured Newton system (Boyd and Vandenberghe, 2004). The blocks are
+M-matrices, inverted without subtractions (Grassmann et al., 1985), so that no digits cancel; their
+sum is factorized by Cholesky.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,14 @@
-"""How family `bipartite` finds its optimum.
+"""Methods of family `bipartite`: one concave program per pattern of jobs, or one for all slots.
 
-- ``auto``: the best decision for every pattern of jobs, each by the interior point; equal patterns
-  are solved once. What is unsolved when time is up gets the best that is known of the others, and
-  of the best stationary decision. Where a gap is left, small instances are given to ``conic``, too.
+The problem decomposes by slot into concave programs that duality closes (Boyd and Vandenberghe,
+2004).
+
+- ``auto``: the best decision for every pattern of jobs, each by the interior-point method
+  (Mehrotra, 1992); equal patterns are solved once. Patterns that remain unsolved when time is up
+  get the best known decision and prices of the others, and of the best stationary decision. Where
+  a gap remains, small instances are passed to ``conic``, too.
 - ``stationary``: the best single decision for all slots (10).
-- ``conic``: as ``auto``, by the declared model and a general conic solver; a cross-check.
+- ``conic``: as ``auto``, by the stated model and a general conic solver; a cross-check.
 """
 
 from __future__ import annotations

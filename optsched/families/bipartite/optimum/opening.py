@@ -1,6 +1,6 @@
-"""What is known of any instance at once: a bound, and the schedule that does nothing.
+"""Initial bounds: the Lagrangian dual bound at capacity prices 0, and the empty schedule.
 
-Neither needs a compiled kernel, so both are there before anything has been compiled.
+See Geoffrion (1974). It needs no compiled kernel, so every solve starts with it.
 """
 
 from __future__ import annotations

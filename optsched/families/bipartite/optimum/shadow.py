@@ -1,4 +1,7 @@
-"""What one more unit of capacity would be worth: the certificate's prices, over all slots."""
+"""Shadow prices of capacity: the certificate's prices, summed over all slots.
+
+A dual value bounds what one more unit of capacity would earn (Dantzig, 1963).
+"""
 
 from __future__ import annotations
 

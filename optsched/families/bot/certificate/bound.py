@@ -1,7 +1,8 @@
-"""What a budget buys at given prices: the bound of a certificate.
+"""Dual function of alpha-fair utilities: the largest utility that a budget buys at given prices.
 
-Utilities are compared by their mean rate M, the rate that, given to everybody, is worth as much:
-with weights g_k that add up to G,
+Prices decompose the problem as in Kelly et al. (1998), for the utilities of Mo and Walrand (2000).
+Utilities are compared by their mean rate M, the equal rate that gives the same utility: with
+weights g_k that add up to G,
 
     alpha = 1     ln M = sum_k g_k ln rho_k / G; the utility is G ln M;
     else          M^(1 - alpha) = sum_k g_k rho_k^(1 - alpha) / G;

@@ -1,11 +1,12 @@
-"""Logarithms and exponentials of exact numbers, rounded to the safe side.
+"""Interval arithmetic: logarithms and exponentials of exact fractions, rounded to the safe side.
 
-A fraction becomes a decimal of 40 digits that is rounded outwards; `decimal` rounds its ln and exp
-correctly, which errs by less than a relative 1e-39 of what comes out. What is returned is a
-relative step of 1e-35 further out, so that it is a bound and not an approximation. The exponents of
-these decimals go to 10^9, where a fraction would not fit into memory; nothing comes near: `exp`
-answers within e^-1000 .. e^1000 only, beyond all floats; further out it returns the end of that
-range, where that is on the safe side, or refuses.
+Rigorous enclosures after Moore (1966), for the bounds of `bot`. A fraction becomes a decimal of 40
+digits that is rounded outward; `decimal` rounds its ln and exp correctly, with an error of less
+than a relative 1e-39 of the result. The returned value is a relative step of 1e-35 further out, so
+that it is a bound and not an approximation. The exponents of these decimals go to 10^9, where a
+fraction would not fit into memory; no value comes near: `exp` returns values within e^-1000 ..
+e^1000 only, beyond all floats; further out it returns the end of that range, where that is on the
+safe side, or refuses.
 """
 
 from __future__ import annotations

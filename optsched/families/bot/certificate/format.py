@@ -1,4 +1,7 @@
-"""Certificates of an upper bound on the optimum of family `bot`, and their checker.
+"""Certificates of a dual bound for family `bot`, and their exact checker.
+
+Weak duality with prices on nodes and links (Kelly et al., 1998), in exact fractions; enclosures as
+in Moore (1966).
 
 Put prices >= 0 on the flop of nodes and on the bytes of arcs. A task of application k costs at
 least

@@ -1,14 +1,18 @@
-"""How family `bot` finds its optimum.
+"""Methods of family `bot`: interior point, conic and linear programs for alpha-fair utilities.
 
-- `interior`: the interior-point method on a tree (`interior`), for every utility but max-min;
-- `geometric`, `exponential`: the two conic programs of the logarithm, by Clarabel;
-- `conic`: the program of any utility; max-min level by level;
-- `simplex`: linear programs (`simplex`), for any utility;
+Utilities are alpha-fair (Mo and Walrand, 2000); all programs are convex.
+
+- `interior`: primal-dual interior-point method on a tree (Mehrotra, 1992), for every utility but
+  max-min;
+- `geometric`, `exponential`: the two conic programs of the logarithm, by Clarabel (Goulart and
+  Chen, 2024);
+- `conic`: the program of any utility; max-min level by level (Nace and Pióro, 2008);
+- `simplex`: linear programs (`simplex`; von Hohenbalken, 1977), for any utility;
 - `auto`: `interior` where it applies (for max-min `simplex`), and as long as the gap is open and
   time is left the others in turn, conic ones only for programs that they can read in seconds.
 
-Whatever found the rates, they are scaled to what is feasible and judged; whatever found the prices,
-the bound is what they prove.
+Rates from any method are scaled to be feasible and judged; prices from any method count only as
+far as the checker's bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What is known of an instance before any search: a bound and a schedule, in plain Python."""
+"""Initial bounds: weak duality at one price for all flop, and a feasible schedule, in plain Python.
+
+The Lagrangian dual bound as if tasks traveled at no cost (Geoffrion, 1974).
+"""
 
 from __future__ import annotations
 

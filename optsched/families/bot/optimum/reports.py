@@ -1,4 +1,4 @@
-"""How methods hand over what they have found."""
+"""Reports of a method's rates and prices to the judge and the checker."""
 
 from __future__ import annotations
 

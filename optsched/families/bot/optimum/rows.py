@@ -1,4 +1,4 @@
-"""The feasible rates as rows of a linear program, every column in units of what its pair can do."""
+"""The feasible rates as rows of a linear program, with columns scaled to what their pair can do."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Optima by linear programs.
+"""Simplicial decomposition and max-min by levels: optima by linear programs.
 
-One is enough where the utility is linear; max-min takes one per level; every other utility is
-climbed from vertex to vertex of the feasible rates. In turn, the gradient at the best mixture of
-the vertices that are known asks a linear program for a further one, and the best mixture of all is
-found by Newton's method in as many variables as there are vertices. The duals of each program are
-prices, and so a bound. It needs many programs, but no program with cones, and no elimination whose
-rounding grows with the range of the data: the equations of a basis are solved anew.
+One linear program is enough where the utility is linear; max-min takes one per level (Nace and
+Pióro, 2008). Every other utility is maximized by simplicial decomposition (von Hohenbalken, 1977),
+a refinement of the method of Frank and Wolfe (1956): the gradient at the best mixture of the known
+vertices defines a linear program whose optimum is a new vertex, and Newton's method finds the best
+mixture of all. The dual values of each program are prices, and so a bound. It needs many programs,
+but no cones, and no elimination whose rounding grows with the range of the data: the equations of
+a basis are solved again with iterative refinement (Gleixner et al., 2016).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The bound of a leaf of a certificate, in whole numbers that cannot leave their range.
+"""Lagrangian dual bound of one leaf of a certificate of family `completion`, in integers only.
 
-All that the kernel adds up is a cost in units of 2**-grid. The grid is not the certificate's: it is
+The bound is a sum of subproblems, one per job, minus the value of capacity (Geoffrion, 1974). All
+that the kernel adds up is a cost in units of 2**-grid. The grid is not the certificate's: it is
 the finest at which the largest number that the kernel can form fits into 64 bits. `_grid` is the
-argument that it does. Prices on a coarser grid are other prices, and as good; weights are rounded
-down. So the bound is true, and only its last digits depend on the grid.
+argument that it does. Prices on a coarser grid are different prices, equally valid; weights are
+rounded down. So the bound is valid, and only its last digits depend on the grid.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What a job may do without loss, and what may run beside what: modes, items, demands.
+"""Dominance between the modes of a job, and between the items that run on servers.
 
-A mode is left out if another one of the same locality is no longer, has no more workers, each of
-them no heavier, and parameter servers (PS) that take no more for any number of workers elsewhere:
-put its workers on places of the others, one of them away from the host if they were apart, and its
-PS on the host. What is left of a job with the same worker type and duration is one choice. It runs
-an *item*: so many workers on several servers with one of some types of PS, or so many on one.
+Mode elimination as in multi-mode project scheduling (Sprecher et al., 1997). A mode is left out if
+another one of the same locality is no longer, has no more workers, each of them no heavier, and
+parameter servers (PS) that take no more for any number of workers elsewhere: put its workers on
+places of the others, one of them away from the host if they were apart, and its PS on the host.
+The remaining modes of a job with the same worker type and duration are one choice. It runs an
+*item*: so many workers on several servers with one of some types of PS, or so many on one.
 """
 
 from __future__ import annotations

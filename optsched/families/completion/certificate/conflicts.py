@@ -1,8 +1,10 @@
-"""Whether items that run in the same slots fit on single servers: conflicts, priced per server.
+"""Checker of conflicts: Farkas certificates that runs do not fit on single servers.
 
-Every run gets credits for its workers and for the host of its parameter servers (PS). Wherever the
-runs stand, each server hosts a share of them that fits on it, and all credits are earned. So if the
-best share that one server can host, summed over the servers, earns less, the runs do not fit.
+Every run has credits for its workers and for the host of its parameter servers (PS). In any
+placement each server hosts a share of the runs that fits on it, and all credits are earned. So if
+the best share of one server, summed over the servers, earns less, the runs do not fit (Farkas,
+1902). The best share is found by branch and bound with a Lagrangian bound whose multipliers come
+from a subgradient method (Held et al., 1974). Integers only; any multipliers are valid.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The bound at the capacity duals of the linear relaxation of (2), (15).
+"""Dual bound at the capacity duals of the linear relaxation of (2), (15), in integers.
 
-The relaxation may split a job over modes, starts and servers. At prices of capacity, a unit of mode
-k from slot t on costs
+Weak duality with directed rounding (Neumaier and Shcherbina, 2004). The relaxation may split a job
+over modes, starts and servers. At prices of capacity, a unit of mode k from slot t on costs
 
     w (t + d) + n min_c W_c + min_c S_c                            q = 0, parameter servers (PS)
     w (t + d) + n (1 - 1 / M) min_c W_c + min_c (n W_c / M + S_c)  q = 1, PS
@@ -9,7 +9,7 @@ k from slot t on costs
 
 with W_c and S_c the price of a worker and a PS on class c in all of its slots, and M the most PS
 that any mode of any job needs: big-M of (2i) lets one PS sit where 1 / M of the workers do, and
-asks nothing of bandwidths. So no job costs less than its cheapest unit.
+does not involve bandwidths. So no job costs less than its cheapest unit.
 """
 
 from __future__ import annotations

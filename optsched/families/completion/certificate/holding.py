@@ -1,4 +1,8 @@
-"""Compiled: whether what runs holds a conflict."""
+"""Kernels: whether running items contain a conflict, by bipartite matching.
+
+Every run of the conflict must be matched to a running item that is at least as large: augmenting
+paths (Berge, 1957). Results for sets of items are cached.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Compiled parts of the certificate's checker: integers only, shared with no oracle."""
+"""Integer kernels of the checker: pricing subproblem of one job.
+
+Written independently of any solver. Each job's least weight * completion + cost is a term of the
+Lagrangian dual bound (Geoffrion, 1974). All numbers are integers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Compiled parts of the program over time: the paths along the steps between states."""
+"""Kernels: enumeration of all paths of the dynamic program over time within a limit.
+
+Depth-first enumeration of near-shortest paths with the exact cost to go as bound (Byers and
+Waterman, 1984); paths whose prefix holds a conflict are cut.
+"""
 
 from __future__ import annotations
 

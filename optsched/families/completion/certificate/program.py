@@ -1,16 +1,20 @@
-"""The program over time: why no schedule costs less than a value, where prices alone do not tell.
+"""Certificates by bounded dynamic programming over time, where prices alone do not close the gap.
 
-In some best schedule every job starts when it arrives or when another one ends, in a mode that no
-other one dominates (see `choices`). So the program goes from slot to slot in which that happens. A
-state is a slot, the jobs that have started, and the items that run on. Whatever follows a state
-costs, at any prices, at least
+A dynamic program that drops states by their dual bound (Morin and Marsten, 1976), on a relaxation
+with aggregated servers that conflicts refine, as in logic-based Benders decomposition (Hooker and
+Ottosson, 2003).
+
+In some best schedule every job starts when it arrives or when another one ends: schedules are
+semi-active (Sprecher et al., 1995), in a mode that no other one dominates (see `choices`). So the
+program goes from slot to slot in which that happens. A state is a slot, the jobs that have
+started, and the items that run on. Whatever follows a state costs, at any prices, at least
 
     weight * completion of what has started + rent of what runs on
     + sum over the others of their cheapest schedule from now on - prices * capacity from now on.
 
-States for which some price list says more than the value allows are dropped, and so are those whose
-items exceed the cluster or hold a conflict. What is left are paths to the end: each of them has to
-hold a conflict, too.
+States for which some price list gives more than the value allows are dropped, and so are those
+whose items exceed the cluster or hold a conflict. The remaining states form paths to the end: each
+of them has to hold a conflict, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Compiled parts of the program over time: states, and the steps between them."""
+"""Kernels: states of the bounded dynamic program over time, and the steps between them.
+
+States are expanded slot by slot; a state is dropped if its Lagrangian dual bound exceeds the limit
+(Morin and Marsten, 1976), if its items exceed the cluster, or if they hold a conflict.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The program over time of an instance: its numbers, its states, and the paths to the end."""
+"""The dynamic program over time of an instance: numbers, states, and paths to the end.
+
+Bounded dynamic programming (Morin and Marsten, 1976) over the kernels `states` and `paths`;
+`program` says why it proves a value.
+"""
 
 from __future__ import annotations
 

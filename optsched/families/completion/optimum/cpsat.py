@@ -1,9 +1,10 @@
-"""The optimum by constraint programming: CP-SAT with one interval per job.
+"""The definition as a constraint program, solved by CP-SAT with one interval per job.
 
-A job has a mode, a start, workers and PS on every server; each server and resource is cumulative,
-with an interval of every job whose demand is what the job has there. One host of parameter servers
-(PS) is enough, see `oracle`. All data are integers: loads in ``resources.Units``, the PS that
-workers elsewhere need by table, weights in a unit so fine that rounding them down does not show.
+See Perron et al. (2023). A job has a mode, a start, workers and PS on every server; each server
+and resource is a cumulative constraint (Aggoun and Beldiceanu, 1993) over an interval of every
+job, whose demand is what the job has there. One host of parameter servers (PS) is enough, see
+`oracle`. All data are integers: loads in ``resources.Units``, the PS that workers elsewhere need
+by table, weights in a unit so fine that rounding them down is invisible.
 """
 
 from __future__ import annotations

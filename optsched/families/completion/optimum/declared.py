@@ -1,4 +1,9 @@
-"""The optimum by the time-indexed integer program (2), (15), solved whole by HiGHS."""
+"""The time-indexed program (2), (15) as one integer program, solved by HiGHS.
+
+A time-indexed formulation with a binary variable per mode and start (Pritsker et al., 1969),
+solved by branch and cut (Huangfu and Hall, 2018): the method `compact`, a cross-check of the
+others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Closing small instances: a branching tree, and a program over time, both with certificates."""
+"""Closing small instances: branch and price, then bounded dynamic programming over time.
+
+A short branch and price (Barnhart et al., 1998), the dynamic program of `timeline` (Morin and
+Marsten, 1976), and branch and price again; all with certificates. At every node, jobs are inserted
+in the order in which the relaxation completes them (Hall et al., 1997).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Instances with few choices: the best schedule comes first, by CP-SAT, and no search is needed.
+"""Complete search by CP-SAT for instances with few modes and starts.
 
-What is left then is its certificate. The kernels of a search take longer to compile than all else.
+CP-SAT (Perron et al., 2023) finds the best schedule in about a second, and only its certificate
+remains. Compiling the kernels of the local search would take longer.
 """
 
 from __future__ import annotations

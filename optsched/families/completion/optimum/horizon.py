@@ -1,4 +1,9 @@
-"""How far a search has to look where jobs may run on after the horizon."""
+"""Latest completions of jobs that may run on after the horizon, from a greedy upper bound.
+
+The greedy schedule inserts jobs by weight per share of the cluster, a generalization of Smith's
+ratio (Smith, 1956). In any better schedule no job can complete later than the remaining cost
+allows.
+"""
 
 from __future__ import annotations
 

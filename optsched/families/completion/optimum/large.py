@@ -1,9 +1,11 @@
-"""Instances of thousands of jobs: schedules by dispatch, and prices that are read off one of them.
+"""List scheduling and a subgradient method for instances with thousands of jobs.
 
-Nothing here grows faster than jobs times ways to run. A first schedule is dispatched in a blink
-(`search.orders`). If the servers worked it off without gaps, then a slot later would cost all that
-still waits its weight, and so a price by time, the same for all servers, is nearly as good as any.
-Small steps make it better (`engine.ascent`), for resources and ever shorter blocks of time.
+A first schedule comes from the parallel schedule generation scheme (Kolisch, 1996;
+`search.orders`). Initial prices are read off it: if the servers worked it off without gaps, one
+slot less would save all remaining jobs their weight, which gives a price per time, the same for
+all servers, that is nearly as good as any. The subgradient method of `engine.ascent` (Held et al.,
+1974) improves it, for resources and increasingly short blocks of time. All work grows with jobs
+times ways to run.
 """
 
 from __future__ import annotations

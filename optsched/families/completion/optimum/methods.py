@@ -1,15 +1,17 @@
-"""How family `completion` finds its optimum: the engine's parts put together.
+"""Methods of family `completion`: how its building blocks are combined.
 
-- `column_generation`: prices on capacity, on ever finer time grids;
-- `neighbourhood`: schedules only;
-- `auto`: where there are few choices, CP-SAT for the best schedule; else prices, then schedules.
-  Where it is small enough, certificates for the best one: by a branching tree, and by a program
-  over time. Where it is not, first prices come from a dispatched schedule, as in `large`.
+- `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
+  on capacity, on increasingly fine time grids;
+- `branch_and_price`: branch and price (Barnhart et al., 1998);
+- `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `auto`: with few choices, CP-SAT for the best schedule; otherwise column generation, then large
+  neighborhood search. Small instances get certificates of optimality by branch and price and by
+  bounded dynamic programming over time; for others, first prices come from a dispatched schedule,
+  as in `large`.
 
-Where jobs are counted in thousands, all three are the one method that survives it: see `large`.
-There, `compact` and `cpsat` dispatch a schedule before they write their program, and write none
-that nobody has the memory for.
-All solve the instance at weights of ordinary size: see `scaling`.
+With thousands of jobs, all three are the method of `large`. There, `compact` and `cpsat` dispatch
+a schedule before they write their program, and write none that does not fit into memory. All solve
+the instance at weights of ordinary size: see `scaling`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What is known in a blink, in plain Python: a bound without prices, and all jobs one by one."""
+"""Initial bounds: every job alone on the empty servers, and all jobs one after the other.
+
+The Lagrangian dual bound at prices 0 (Geoffrion, 1974), and a list schedule by arrival. In plain
+Python, without kernels and solvers.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""The linear relaxation of (2), (15): its value, certified by its capacity duals.
+"""Linear relaxation of (2), (15) by column generation, certified by its capacity duals.
 
-A job is split into units of modes and starts, of which each goes to the servers where it is
-cheapest: column generation over those. Equal servers share one row, which changes no optimum of a
-linear program: the mean of its solutions is one, too.
+Column generation prices the variables of a time-indexed program, compare van den Akker et al.
+(2000): columns are units of a mode and a start, each on the servers where it is cheapest; a job
+may be split over them. Equal servers share one row, which changes no optimum: the mean of permuted
+solutions is a solution, too (Margot, 2010).
 """
 
 from __future__ import annotations

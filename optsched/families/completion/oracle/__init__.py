@@ -1,1 +1,1 @@
-"""The best schedule of one job at prices."""
+"""Pricing subproblem of one job of `completion`, on classes of servers or on single servers."""

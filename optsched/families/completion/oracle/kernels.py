@@ -1,6 +1,10 @@
-"""Compiled kernels of the oracle.
+"""Kernels of the pricing subproblem: enumeration of modes, windows and hosts with bounds.
 
-Python hands them NamedTuples as plain tuples, ``modes[:]``, which numba reads several times as
+Enumeration with lower bounds, as in branch and bound (Land and Doig, 1960): all workers at the
+lowest price of each slot bound a mode and completion from below; only what is below the limit is
+solved exactly.
+
+Python passes NamedTuples as plain tuples, ``modes[:]``, which numba reads several times as
 quickly.
 """
 

@@ -1,4 +1,7 @@
-"""The cheapest schedule of one job at prices: the problem (12), (20), solved exactly.
+"""Pricing subproblem of one job: the problem (12), (20), solved exactly by enumeration.
+
+It prices the columns of the Dantzig-Wolfe decomposition (Lübbecke and Desrosiers, 2005), and is
+the online algorithm's subproblem.
 
 For nonnegative prices one host of parameter servers (PS) is enough, since (2i) holds for each host
 alone. So an optimal distributed placement has a PS host, g of the n workers on it, the others on
@@ -7,8 +10,8 @@ ring no server may hold all workers.
 
 Servers come in classes of equal ones that have equal prices; online every server is a class.
 
-All workers at the cheapest price of each slot bound a mode and completion from below. The search
-is repeated with rising limits above the least of these bounds: once the limit is not below the
+All workers at the lowest price of each slot bound a mode and completion from below. The search is
+repeated with rising limits above the least of these bounds: once the limit is not below the
 optimum, few modes and completions are within it.
 """
 

@@ -1,4 +1,8 @@
-"""Servers at prices: what their time costs, and what is free on them."""
+"""Prefix sums of prices, and a sparse table of free capacity over windows of slots.
+
+The sparse table stores minima over windows of 1, 2, 4, ... slots (Bender and Farach-Colton, 2000),
+so that the least free capacity in any window takes two lookups.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of two schedules counts: the lower value; of equal ones the earlier key.
+"""Tie-breaking between two schedules: the lower value; of equal ones the earlier key.
 
 The key (8,) is completion, workers, 1 - q, worker type, PS type | duration | PS | server of the PS.
 """

@@ -1,4 +1,7 @@
-"""What the cheapest workers of a window cost, and on which servers they are."""
+"""Kernels: greedy choice of the cheapest servers for n workers in a window.
+
+Filling servers by increasing price is optimal for one kind of worker (Dantzig, 1957).
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The format of a bound's proof, and its checker, which no solver shares."""
+"""Certificates: their format, and a checker that shares no code with the solvers."""

@@ -1,4 +1,6 @@
-"""The bound at the duals of the linear relaxations of `models.dmlrs`, in Python's integers.
+"""Dual bound of the linear relaxations of `models.dmlrs` at given dual values, in integers.
+
+Weak duality in Python's integers with directed rounding (Neumaier and Shcherbina, 2004).
 
 Rows of capacity (3.3) have a price for every slot, class and resource; the work (3.1) of a job has
 a price m; further rows have multipliers (`Row`), for equal machines the same. What remains is, for

@@ -1,9 +1,10 @@
-"""Whether forced numbers of workers can be placed on the single machines of one slot at all.
+"""Backtracking search: whether forced numbers of workers fit on the machines of one slot.
 
-A search through all placements, up to the order of equal machines, with integers only. Machines are
-empty: whatever else runs only takes more room. It is enough to place exactly the numbers that are
-forced, each with the fewest parameter servers (PS): taking workers or PS away from a placement
-leaves one of the same kind.
+A depth-first search through all placements (Golomb and Baumert, 1965), up to the order of equal
+machines, with failed states remembered; integers only. Machines are empty: whatever else runs only
+takes more capacity. It is enough to place exactly the numbers that are forced, each with the
+fewest parameter servers (PS): taking workers or PS away from a placement leaves one of the same
+kind.
 """
 
 from __future__ import annotations

@@ -1,11 +1,14 @@
-"""What all jobs together can run in one slot: vectors of choices.
+"""Enumeration of the vectors of choices that all jobs together can run in one slot.
 
-A choice of a job is a number of workers on one machine (inner), or on two or more (outer), with the
-parameter servers (PS) that they need. A vector holds a choice of every job, 0 for none. Machines
-are the same in all slots, and so are the vectors that are possible. Integers only.
+Vectors are built job by job, and dominated ways to place them are dropped, as in dynamic
+programming with lists (Nemhauser and Ullmann, 1969). A choice of a job is a number of workers on
+one machine (inner), or on two or more (outer), with the parameter servers (PS) that they need. A
+vector holds a choice of every job, 0 for none. Machines are the same in all slots, and so are the
+feasible vectors. Integers only.
 
-Inner choices are placed on single machines, exactly; outer ones only have to fit into what all
-machines together have left. What still does not fit is named by conflicts, see `program`.
+Inner choices are placed on single machines, exactly; outer ones only have to fit into the capacity
+that all machines together have left. Conflicts exclude vectors that still do not fit, see
+`program`.
 """
 
 from __future__ import annotations

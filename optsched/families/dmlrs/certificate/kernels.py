@@ -1,8 +1,10 @@
-"""Integer kernels of the certificate's checker: cheapest placements and schedules.
+"""Integer kernels of the checker: cheapest placements, and a label-setting dynamic program.
 
-All numbers are ``int64``. `limits.Scale` chooses units so that no sum of costs here
-reaches ``NONE`` (2**62), and an entry ``NONE`` plus any cost stays below 2**63. A job's work is
-below 2**56, that of one slot's workers below twice that; amounts of resources are at most 2**50.
+Labels (work, cost) with dominance give the best payoff of one job (Desrochers and Soumis, 1988),
+written independently of the solver. All numbers are ``int64``. `limits.Scale` chooses units so
+that no sum of costs here reaches ``NONE`` (2**62), and an entry ``NONE`` plus any cost stays below
+2**63. A job's work is below 2**56, that of one slot's workers below twice that; amounts of
+resources are at most 2**50.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the checker of a certificate counts in: limits of a leaf, prices, and how large all can be.
+"""Magnitudes of the checker's integers: limits of a leaf, prices, and the grid of values.
 
-The kernels of the checker are compiled, and count in 64 bits. Here is why nothing leaves them:
-`Scale` chooses the grid of values so that it cannot happen, whatever the instance and the prices,
-and states the largest of every sum that the kernels form.
+The kernels of the checker are compiled, and count in 64 bits. This module proves that nothing
+leaves that range: `Scale` chooses the grid of values accordingly, for any instance and prices, and
+states the largest of every sum that the kernels form.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""Integer kernels of the certificate's checker: what a job can run in a slot, link by link.
+"""Integer kernels of the checker: placements of a job in a slot in the reading "link".
 
-In the reading "link" it is enough that all parameter servers (PS) sit on one machine. Say they sit
-on k of them, with s_h on machine h, beside w_h of the n workers. The flow is
+They price the slots of the job's subproblem in the Lagrangian dual bound (Geoffrion, 1974). In the
+reading "link" it is enough that all parameter servers (PS) sit on one machine. Say they sit on k
+of them, with s_h on machine h, together with w_h of the n workers. The flow is
 
     sum over h of (w_h b_in + (n - w_h) b_ex),
 
 over the machines with PS, which is what each of these machines would serve if it had all PS, added
-up. So one of them has PS enough to serve all workers alone: the others can go, no worker moves, and
-those beside the PS that stay become faster. (Within the tolerance, too: it only grows when a sum is
-divided.) So a slot's placement is a number of workers beside the PS, and a number elsewhere.
+up. So one of them has PS enough to serve all workers alone: the others can go, no worker moves,
+and the workers on the machine of the remaining PS become faster. (Within the tolerance, too: it
+only grows when a sum is divided.) So a slot's placement is a number of workers on the machine of
+the PS, and a number elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the machines of a slot are worth at prices of workers that sit together."""
+"""Value of the machines of a slot at prices of workers that sit together, cached by slot.
+
+The slot's subproblem in the Lagrangian dual bound (Geoffrion, 1974), solved by the kernel `slots`.
+"""
 
 from __future__ import annotations
 

@@ -1,18 +1,23 @@
-"""The program over slots: what all jobs together can still earn, state by state. Integers only.
+"""Certificates by bounded dynamic programming over slots, in integers only.
 
-A state after a slot is what work every job has left. From slot to slot every possible vector of
-choices is tried (`joint`); a job that has no work left earns its utility. For every state the
+A dynamic program that drops states by their dual bound (Morin and Marsten, 1976), on a relaxation
+of placement that conflicts refine, as in logic-based Benders decomposition (Hooker and Ottosson,
+2003).
+
+A state after a slot is the work that every job has left. From slot to slot every feasible vector
+of choices is tried (`joint`); a job that has no work left earns its utility. For every state the
 greatest sum earned is kept. A state is dropped when at given prices it cannot end above a value:
 with any price p >= 0 of a choice of a job in a slot,
 
     earned + sum_i (the most that job i still earns beyond what it pays)
            + sum_t (the most that a possible vector pays in slot t),   over the slots to come,
 
-bounds what comes out of it. If no state is left after the last slot, nothing is worth more than the
+bounds the final value. If no state is left after the last slot, no schedule earns more than the
 value.
 
-Doing more work never hurts, since utilities never rise; so only the greatest vectors are tried, and
-prices that fall from one choice to the next are lowered, for who may pay less for more work.
+Doing more work never hurts, since utilities never rise; so only the greatest vectors are tried,
+and prices that fall from one choice to the next are lowered, since more work at a lower price is
+always preferred.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Integer kernel of the certificate's checker: the best packing of one slot.
+"""Integer kernel of the checker: best packing of one slot, by dynamic programming over sets.
 
-Every job sits on at most one machine, beside its parameter servers (PS). All numbers are ``int64``;
-`limits.Scale` refuses worths of which a sum here would reach ``NONE`` (2**62).
+Every job sits on at most one machine, together with its parameter servers (PS). Branch and bound
+finds the best load of every set of jobs (Horowitz and Sahni, 1974), and a dynamic program assigns
+sets to machines (Held and Karp, 1962). All numbers are ``int64``; `limits.Scale` refuses values of
+which a sum here would reach ``NONE`` (2**62).
 """
 
 from __future__ import annotations

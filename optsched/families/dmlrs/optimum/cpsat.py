@@ -1,11 +1,11 @@
-"""The optimum by constraint programming: CP-SAT on the definition itself.
+"""The definition as a constraint program, solved by CP-SAT.
 
-A second way to the optimum that shares neither code nor solver with the compact program, so that
-the two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
-(PS) by table, utilities in a unit so fine that rounding them up does not show, work in the smallest
-whole numbers that say what the judge says. The bound is that of the rounded utilities, so no
-schedule is better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links`
-says why that is enough.
+See Perron et al. (2023). It shares neither code nor solver with the compact program, so that the
+two can check each other. All data are integers: loads in ``resources.Units``, parameter servers
+(PS) by table, utilities in a unit so fine that rounding them up is invisible, work in the smallest
+integers that agree with the judge. The bound is that of the rounded utilities, so no schedule is
+better. Link by link, all PS of a job sit on one machine in a slot: `certificate/links` says why
+that is enough.
 """
 
 from __future__ import annotations

@@ -1,14 +1,16 @@
-"""How family `dmlrs` finds its optimum: the engine's parts put together.
+"""Methods of family `dmlrs`: how its building blocks are combined.
 
-- `column_generation`: prices on capacity, from the columns of a short search;
-- `branch_and_price`: the same prices in a branching tree;
-- `neighbourhood`: schedules only;
-- `auto`: the program over slots where that is tiny, the tree where it is small, else prices and
-  search in turns; where the whole program is small, CP-SAT looks at what a tree has not closed
-  soon, before the tree goes on; what time is left goes to the programs of single solvers;
+- `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
+  on capacity, from the columns of a short search;
+- `branch_and_price`: branch and price (Barnhart et al., 1998) from these prices;
+- `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `auto`: bounded dynamic programming over slots for tiny instances, branch and price for small
+  ones, otherwise column generation and search in turns; where the compact program is small, CP-SAT
+  runs if branch and price has not finished early, and before it continues; the remaining time
+  goes to the programs of single solvers;
 - `compact`, `cpsat`: the whole program in one solver.
 
-The tree knows the reading "job" of locality only, everything else both.
+Branch and price supports the reading "job" of locality only, everything else both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""What is known of every instance before anything is searched: a first bound, a first schedule."""
+"""Initial bounds: the Lagrangian dual bound at prices 0, and the empty schedule.
+
+At prices 0 every job runs alone on the empty machines (Geoffrion, 1974). It needs no kernel and no
+solver, so every solve starts with it.
+"""
 
 from __future__ import annotations
 

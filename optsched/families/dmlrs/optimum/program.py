@@ -1,10 +1,11 @@
-"""Tiny instances closed by the program over slots: the best schedule, and the proof that it is.
+"""Bounded dynamic programming over slots with logic-based Benders cuts closes tiny instances.
 
-The program of the checker (`certificate/program`) follows all that can happen; at prices of
-capacity it drops what cannot beat the best schedule known. What is left at the end is a better
-schedule, or has a slot in which its jobs do not find a place together on single machines: that
-becomes a conflict, and the program runs again. Once nothing is left, value, prices and conflicts
-are the certificate.
+The dynamic program of the checker (`certificate/program`) follows all states; with prices of
+capacity it drops those that cannot beat the incumbent (Morin and Marsten, 1976). A path to the end
+is a better schedule, or contains a slot whose jobs do not fit together on single machines: then a
+minimal such set becomes a conflict, and the program runs again, as in logic-based Benders
+decomposition (Hooker and Ottosson, 2003). Once no path is left, value, prices and conflicts are
+the certificate.
 """
 
 from __future__ import annotations

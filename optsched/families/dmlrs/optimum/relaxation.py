@@ -1,8 +1,9 @@
-"""The linear relaxation of `models.dmlrs`: its value, certified by its duals.
+"""Linear relaxation of `models.dmlrs`, certified by its dual values.
 
-Equal machines share one variable, which changes no optimum of a linear program: the mean of its
-solutions is one, too. "Completes in t" is written as "has not completed before t". Rows have the
-names of the certificate's `Row`.
+Weak duality (Dantzig, 1963) turns the dual values into a certificate: `certificate.declared`.
+Equal machines share one variable, which changes no optimum: the mean of permuted solutions is a
+solution, too (Margot, 2010). "Completes in t" is written as "has not completed before t". Rows
+have the names of the certificate's `Row`.
 """
 
 from __future__ import annotations

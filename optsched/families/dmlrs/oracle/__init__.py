@@ -1,1 +1,1 @@
-"""The best schedule of one job at prices."""
+"""Pricing subproblem of one job of `dmlrs`, whose workers and PS share machines."""

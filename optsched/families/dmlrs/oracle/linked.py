@@ -1,7 +1,8 @@
-"""The best schedule of one job at prices, link by link: the reading of the thesis's formulas.
+"""Pricing subproblem of one job in the reading "link" of locality, that of the thesis's formulas.
 
-All parameter servers (PS) of a job sit on one machine in a slot (`certificate/links` says why that
-is enough): so a slot offers numbers of workers beside them, at the inner rate, and elsewhere, at
+It prices the columns of the Dantzig-Wolfe decomposition (Lübbecke and Desrosiers, 2005). All
+parameter servers (PS) of a job sit on one machine in a slot (`certificate/links` says why that is
+enough): so a slot offers numbers of workers on that machine, at the inner rate, and elsewhere, at
 the outer rate, wherever they are cheapest.
 """
 

@@ -1,4 +1,4 @@
-"""What the kernels of the oracle take: a job, what is asked of it, and arrays to work in.
+"""Input of the pricing kernels: a job, the window of its schedule, and scratch arrays.
 
 I: jobs; T: slots; R: resources; H: entries of a list of machines; K: the most workers of the job;
 N: the most workers of any job; O: the most options of a slot.

@@ -1,10 +1,13 @@
-"""The best schedule of one job at prices, where workers and parameter servers share machines.
+"""Pricing subproblem of one job whose workers and parameter servers share machines, solved exactly.
+
+A label-setting dynamic program over slots (Desrochers and Soumis, 1988), which a convex hull
+relaxation bounds (Sinha and Zoltners, 1979).
 
 Slots are opened one by one from the job's arrival; each offers its cheapest placements for every
-amount of work (`slot_placements`). Their lower convex hulls, merged, bound what a completion by
-then costs at least and at most; once the utility of a later completion is no more than what is
-already certain, nothing later can be better. Only if a payoff above the cutoff is possible, labels
-(`work_over_slots`) find the exact optimum, and only near the hull.
+amount of work (`slot_placements`). Their lower convex hulls, merged, bound the cost of a
+completion by then from both sides; once the utility of a later completion does not exceed a payoff
+that is already certain, no later slot can be better. Only if a payoff above the cutoff is
+possible, labels (`work_over_slots`) find the exact optimum, and only near the hull.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Kernel of the oracle: what slots offer one job at prices, or where a schedule sits in them.
+"""Kernel of the pricing subproblem: opens slots for their offers, or places a schedule in them.
 
-Both roles, and the restrictions of a tree's node, are one kernel: it holds all of `open_slot`,
-which each of them would compile anew.
+Part of the pricing of one job (Lübbecke and Desrosiers, 2005). Both roles, and the restrictions of
+a branching node, are one kernel: it contains all of `open_slot`, which separate kernels would
+compile again.
 """
 
 from __future__ import annotations

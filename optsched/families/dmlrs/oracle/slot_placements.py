@@ -1,11 +1,12 @@
-"""Kernel: the cheapest placements of one job in one slot, theta(t, .) for all amounts at once.
+"""Kernel: dynamic program over machines for the cheapest placements of one job in one slot.
 
-n workers either sit on one machine with all their parameter servers (PS), at the inner rate, or
-are spread over two or more, at the outer rate. The first is a scan; the second a dynamic program
-over machines whose state is (workers placed, PS placed, one machine used | two or more), since a
-placement that lands on one machine is inner. Machines are visited until lower bounds show that
-those which are left make nothing cheaper: a few from the one on where worker and PS together are
-cheapest, then those with the cheapest of what might still make it cheaper, or of both in turns.
+It computes theta(t, .) for all amounts at once (Bellman, 1957). n workers either sit on one
+machine with all their parameter servers (PS), at the inner rate, or are spread over two or more,
+at the outer rate. The first is a scan; the second a dynamic program over machines whose state is
+(workers placed, PS placed, one machine used | two or more), since a placement that ends up on one
+machine is inner. Machines are visited until lower bounds show that the remaining ones make nothing
+cheaper: a few from the one on where worker and PS together are cheapest, then those with the
+cheapest of what might still reduce the cost, or of both in turns.
 
 Demands and free amounts are integers in `resources.Units`, held as floats. A *machine* may stand
 for ``count`` equal ones; they are visited one by one.

@@ -1,9 +1,9 @@
-"""Kernels: how a job spreads its work over slots, exactly, by labels.
+"""Kernels: label-setting dynamic program that spreads a job's work over slots, exactly.
 
-Every slot offers *options* (work, cost), of which only those matter that no other dominates (at
-least as much work for at most the cost). A *label* is the work done so far and its least cost;
-only labels that no other dominates are kept, and only those from which a completion can still pay:
-what is missing costs at least its hull price (see `Candidates`).
+See Desrochers and Soumis (1988). Every slot offers *options* (work, cost); dominated ones (no more
+work at no less cost) are dropped. A *label* is the work done so far and its least cost; labels are
+dropped if they are dominated, or if no completion from them can still pay: the missing work costs
+at least its hull price, the linear relaxation of Sinha and Zoltners (1979).
 
 Work is counted in whole units (``Needs.work``); whoever has at least the job's work is done.
 """

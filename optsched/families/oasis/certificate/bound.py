@@ -1,4 +1,8 @@
-"""The bound of one leaf of a certificate of family `oasis`: integers only."""
+"""Lagrangian dual bound of one leaf of a certificate of family `oasis`, in integers only.
+
+The bound is a sum of subproblems (Geoffrion, 1974): the best payoff of every job alone, and the
+value of the machines at the prices, by capacity or by an integer knapsack.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The bound at the duals of the linear relaxation of (1)-(13), in Python's integers.
+"""Dual bound of the linear relaxation of (1)-(13) at given dual values, in Python's integers.
 
-With a price of capacity for every slot, class and resource, and for every job a price m of a
-worker-slot of its work W, rows (4), (5) and (2) of the relaxation leave every job alone. A worker
-in slot t and its share b / B of a PS (6) cost p_t, each on the class where it is cheapest; so a
-unit of "completes in u" earns
+Weak duality with directed rounding (Neumaier and Shcherbina, 2004): with a price of capacity for
+every slot, class and resource, and for every job a price m of a worker-slot of its work W, rows
+(4), (5) and (2) of the relaxation leave every job alone. A worker in slot t and its share b / B of
+a PS (6) cost p_t, each on the class where it is cheapest; so a unit of "completes in u" earns
 
     f(u) - m W + N sum_{t <= u} max(0, m - p_t),
 
 as (8) allows N workers until then, and (11) one unit in all; f(u) is at most that of the earliest
-completion on the empty machines. That sum is the greatest that the
-relaxation, and so any schedule, can reach at these prices.
+completion on the empty machines. The greatest such sum bounds the relaxation, and so any schedule,
+at these prices.
 """
 
 from __future__ import annotations

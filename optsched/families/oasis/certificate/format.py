@@ -1,4 +1,7 @@
-"""Certificates of an upper bound on the optimum of family `oasis`, and their checker.
+"""Certificates of a dual bound for family `oasis`, and their exact checker.
+
+A certificate is a tree of splits with prices at its leaves (Cheung et al., 2017); each leaf has a
+Lagrangian dual bound (Geoffrion, 1974).
 
 For any prices >= 0 no schedule earns more than
 

@@ -1,8 +1,10 @@
-"""Integer kernels of the certificate's checker: cheapest schedules.
+"""Integer kernels of the checker: dynamic program for the cheapest schedule of one job.
 
-All numbers are ``int64``, and none leaves them: `limits.Range` chooses units in which no cost of a
-schedule reaches ``NONE`` (2**62); an entry ``NONE`` plus any cost stays below 2**63. What a kernel
-adds beyond that, it bounds where it does. Costs are in units of 2**-grid of the utility.
+The dynamic program over slots (Bellman, 1957) is that of the pricing subproblem, written again in
+integers. All numbers are ``int64``, and none leaves that range: `limits.Range` chooses units in
+which no cost of a schedule reaches ``NONE`` (2**62); an entry ``NONE`` plus any cost stays below
+2**63. What a kernel adds beyond that, it bounds where it does. Costs are in units of 2**-grid of
+the utility.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""How large the whole numbers of the checker become, and the grid on which its kernels add up.
+"""Magnitudes of the checker's integers, and the grid on which its kernels add up.
 
-All is argued here, in Python's integers, before a kernel of 64 bits runs: prices of workers that
-would leave its range count as the dearest that stays inside (other prices, and as good), utilities
-and prices are put on a grid that is coarse enough, and what would need too much memory is refused.
+The argument is made here in Python's integers, before a kernel with 64 bits runs: prices of
+workers that would leave its range count as the highest that stays inside (different prices,
+equally valid), utilities and prices are put on a coarse enough grid, and what would need too much
+memory is refused.
 """
 
 from __future__ import annotations

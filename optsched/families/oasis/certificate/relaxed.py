@@ -1,10 +1,10 @@
-"""The bound at prices on capacity for many jobs: costs by hulls, and whole numbers only.
+"""Lagrangian dual bound for many jobs: convex hull relaxation of costs, in integers only.
 
-The exact program over worker-slots (`kernels.cheapest`) takes a job of thousands of them too long
-where there are thousands of jobs. Here a job's work may be distributed over slots in fractions:
-the cost of n workers in a slot is replaced by a convex function that is nowhere above it, so that
-the cheapest distribution takes the cheapest segments of all slots up to the completion. That is a
-lower bound on the cost of every schedule, so the payoff only rises, and the bound stays one.
+The exact dynamic program over worker-slots (`kernels.cheapest`) takes too long where there are
+thousands of large jobs. Here a job may distribute its work over slots in fractions: the cost of n
+workers in a slot is replaced by a convex function that is nowhere above it, so that the cheapest
+distribution takes the cheapest segments of all slots up to the completion (Sinha and Zoltners,
+1979). That bounds the cost of every schedule from below, so the bound remains valid.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Limits on what one slot holds: weights of jobs, and the most of all weighted workers, with proof.
+"""Checker of capacity cuts for whole slots: a branching tree with a Lagrangian bound per leaf.
 
-The machines of a slot are the same in all slots, so a limit holds in each. Its proof is a tree that
-splits the numbers of workers; at the prices of a leaf, the weights of the workers less what these
-and their PS cost, with all that the machines could take in, bound the weights of every slot.
+A cut gives weights of jobs, and the most that the weighted workers of any slot can be; it holds in
+every slot, since the machines are the same. Its proof is a tree that splits numbers of workers
+(Cheung et al., 2017). At the prices of a leaf, the weights of the workers minus their price and
+that of their PS, plus the most that the machines can earn, bound the weights of every slot
+(Geoffrion, 1974).
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""How the optimum is found: methods, and what they are put together from."""
+"""How the optimum of `oasis` is found: methods by name, and their building blocks."""

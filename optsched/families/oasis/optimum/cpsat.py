@@ -1,9 +1,9 @@
-"""The optimum by constraint programming: CP-SAT on the definition itself.
+"""The definition as a constraint program, solved by CP-SAT.
 
-A second way to the optimum that shares neither code nor solver with the compact program, so that
-the two can check each other. All data are integers: loads in ``resources.Units``, the parameter
-servers that n workers need by table, utilities in a unit so fine that rounding them up does not
-show. The bound is that of the rounded utilities, so no schedule is better.
+See Perron et al. (2023). It shares neither code nor solver with the compact program, so that the
+two can check each other. All data are integers: loads in ``resources.Units``, the parameter
+servers that n workers need by table, utilities in a unit so fine that rounding them up is
+invisible. The bound is that of the rounded utilities, so no schedule is better.
 """
 
 from __future__ import annotations

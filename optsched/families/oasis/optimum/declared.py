@@ -1,4 +1,8 @@
-"""The optimum by the compact integer program (1)-(13), solved whole by HiGHS."""
+"""The compact program (1)-(13) as one mixed-integer program, solved by HiGHS.
+
+Branch and cut by HiGHS (Huangfu and Hall, 2018) on the formulation in `models`: the method
+`compact`, a cross-check of the others.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Instances of thousands of jobs: prices by small steps, and schedules at these prices.
+"""Subgradient method and greedy schedules for instances with thousands of jobs.
 
-Nothing here grows faster than jobs times slots: one kernel bounds all jobs at once
-(`prices.relaxed`), no program is put up, and the checker bounds costs by hulls as well. A schedule
-is filled by value per cost at the prices (`search.filling`), and then improved.
+The Lagrangian dual of capacity is solved approximately by `engine.ascent` (Held et al., 1974),
+without a master program; one kernel bounds all jobs at once (`prices.relaxed`), and the checker
+uses hull bounds as well. Schedules come from greedy insertion by value per cost at the prices, and
+destroy-and-repair moves (`search.filling`). All work grows with jobs times slots.
 """
 
 from __future__ import annotations

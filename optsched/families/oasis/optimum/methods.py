@@ -1,15 +1,15 @@
-"""How family `oasis` finds its optimum: the engine's parts put together.
+"""Methods of family `oasis`: how its building blocks are combined.
 
-- `column_generation`: prices on capacity, from the compact linear program, improved to convergence;
-- `branch_and_price`: prices per worker and slot, which know how workers pack, in a branching tree;
-- `neighbourhood`: schedules only;
-- `auto`: the tree where it is small enough, else the tightened compact program and the search.
-  Where such a program takes long, first prices and a schedule as for thousands of jobs come
-  before, or are all;
+- `column_generation`: Dantzig-Wolfe column generation (Lübbecke and Desrosiers, 2005) with prices
+  on capacity, started from the compact linear program;
+- `branch_and_price`: branch and price (Barnhart et al., 1998) with prices per worker and slot;
+- `neighbourhood`: large neighborhood search (Shaw, 1998), schedules only;
+- `auto`: branch and price where the instance is small enough, otherwise cutting planes and large
+  neighborhood search; where the cutting planes take long, subgradient prices and a greedy
+  schedule come first, or are all;
 - `relaxation`: the value of the linear relaxation, no schedule.
 
-Where jobs are counted in thousands, all but the last are the one method that survives it: see
-`large`.
+With thousands of jobs, all but the last are the subgradient method of `large`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Prices and schedules of family `oasis` that are found together: what the methods combine."""
+"""Prices and schedules of `oasis` that support each other: the parts that methods combine.
+
+Column generation and cutting planes give bounds and guide the primal heuristics: Lagrangian and
+LP-based large neighborhood search (Shaw, 1998; Sadykov et al., 2019), in parallel threads.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The linear relaxation of (1)-(13): its value, certified by its duals.
+"""Linear relaxation of the compact program (1)-(13), certified by its dual values.
 
-Equal machines share one variable, which changes no optimum of a linear program: the mean of its
-solutions is one, too. "Completes in t" is written as "has not completed before t".
+Weak duality (Dantzig, 1963) turns the dual values into a certificate: `certificate.declared`.
+Equal machines share one variable, which changes no optimum: the mean of permuted solutions is a
+solution, too (Margot, 2010). "Completes in t" is written as "has not completed before t".
 """
 
 from __future__ import annotations

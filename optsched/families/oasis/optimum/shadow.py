@@ -1,4 +1,7 @@
-"""What one more unit of capacity would be worth: the certificate's prices in natural units."""
+"""Shadow prices of capacity: the dual values of a certificate in natural units.
+
+A dual value bounds what one more unit of capacity would earn (Dantzig, 1963).
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The interior-point method on a tree."""
+"""Primal-dual interior-point method on a tree."""

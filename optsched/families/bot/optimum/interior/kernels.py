@@ -1,9 +1,9 @@
-"""The linear algebra of the interior-point method on a tree: elimination from the leaves up.
+"""Kernels: block elimination on a tree, from the leaves to the root, for the Newton systems.
 
-Node i has a quadratic cost in its rates x_i (K numbers), every edge one in what flows through it.
-Only the net flows F into a subtree matter above it: the sum of its rates, less the total s_k of
-every application whose master lies there. So a subtree is a linear map from the prices pi that are
-paid for F, and from the totals s,
+Elimination in leaf-to-root order creates no fill (Parter, 1961). Node i has a quadratic cost in
+its rates x_i (K numbers), every edge one in its flow. Only the net flows F into a subtree matter
+above it: the sum of its rates, less the total s_k of every application whose master lies there. So
+a subtree is a linear map from the prices pi that are paid for F, and from the totals s,
 
     F(pi, s) = Q pi + c + R s,
 

@@ -1,6 +1,7 @@
-"""Parts of one iteration of the interior-point method: what is proven, and the linear systems.
+"""One iteration of the interior-point method: bounds, and the Newton systems.
 
-Only what grows with the tree is compiled (`kernels`); the rest is plain NumPy.
+Block elimination with iterative refinement (Boyd and Vandenberghe, 2004). Only what grows with the
+tree is compiled (`kernels`); the rest is plain NumPy.
 """
 
 from __future__ import annotations

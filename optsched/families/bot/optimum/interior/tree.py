@@ -1,4 +1,4 @@
-"""An instance on its tree, as the interior-point method wants it: by place, and scaled.
+"""An instance on its tree in the layout and scale of the interior-point method.
 
 Rates are in units of what equal shares give, loads in units of capacity. The limits of nodes and
 arcs are numbered as in `kernels`.

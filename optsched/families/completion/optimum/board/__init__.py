@@ -1,1 +1,1 @@
-"""The state of a search: how jobs run on single servers over time, and how one more is put in."""
+"""State of the local search: how jobs run on single servers, and insertion of one more."""

@@ -1,7 +1,8 @@
-"""Compiled arrangement of a job in its window so that little room is lost beside it.
+"""Kernel: best-fit placement of a job in its window, so that little capacity is stranded.
 
-Room is lost in the window, to workers that do not fit any more, and before and behind it: gaps
-between two jobs on a server are rarely filled, so a job goes where others end and begin with it.
+A best-fit rule (Johnson, 1974) by price, lost room and gaps. Room is lost within the window, to
+workers that no longer fit, and before and after it: gaps between two jobs on a server are rarely
+filled, so a job goes where others end and begin with it.
 """
 
 from __future__ import annotations

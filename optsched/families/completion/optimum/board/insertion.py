@@ -1,8 +1,10 @@
-"""Compiled insertion of a job on single servers, for the neighbourhood search.
+"""Kernel: best insertion of a job on single servers, for the large neighborhood search.
 
-An insertion looks at completions in order, and at all modes that have enough room in every slot by
-itself. What it finds at least price is then arranged so that little room is lost: prices count
-classes of servers, and do not see that a server's last GPU is of no use without memory beside it.
+The repair step of a destroy-and-repair move (Ropke and Pisinger, 2006). Completions are tried in
+increasing order, with all modes that have enough room in every slot; bounds on prices skip most of
+them. The cheapest insertion is then rearranged so that little room is lost (`arranging`): prices
+are per class of servers, and do not see that a server's last GPU is of no use without memory next
+to it.
 """
 
 from __future__ import annotations

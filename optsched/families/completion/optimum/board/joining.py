@@ -1,4 +1,4 @@
-"""Kernels: a search goes on from the state of another one."""
+"""Kernels: continue a search from the state of another one."""
 
 from __future__ import annotations
 

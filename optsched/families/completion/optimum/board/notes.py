@@ -1,4 +1,4 @@
-"""What an insertion notes down: arrays that are made once, and written to again and again."""
+"""Scratch arrays of an insertion, allocated once."""
 
 from __future__ import annotations
 

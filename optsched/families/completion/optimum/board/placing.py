@@ -1,4 +1,8 @@
-"""Compiled search for the cheapest servers of a job in a window of slots."""
+"""Kernels: cheapest servers for the workers and PS of one job in a window of slots.
+
+Workers fill servers by increasing price (Dantzig, 1957); then the cheapest host for the parameter
+servers (PS) is chosen. `insertion` uses it.
+"""
 
 from __future__ import annotations
 

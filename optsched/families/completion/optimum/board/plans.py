@@ -1,4 +1,4 @@
-"""Plans of jobs on single servers: how each of them runs."""
+"""Plans of jobs on single servers: mode, start and places of each job."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What is free on single servers over time: segments of slots in which nothing changes.
+"""Resource profiles of single servers: segments of slots in which free capacity is constant.
 
-Time is cut where a job starts or ends, on whatever servers. A segment has its numbers for all
-servers side by side, so that kernels look at many servers with one instruction; segments are kept
-in rows that stay where they are, and only the order of the rows changes.
+Time is cut where a job starts or ends on any server. A segment holds its numbers for all servers
+next to each other, so that kernels process many servers with one instruction; the rows of segments
+stay in place, and only their order changes.
 """
 
 from __future__ import annotations

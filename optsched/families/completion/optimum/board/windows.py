@@ -1,4 +1,4 @@
-"""What is free on single servers in all of a window of slots, and what a window costs."""
+"""Kernels: free capacity on single servers in a window of slots, and the cost of a window."""
 
 from __future__ import annotations
 

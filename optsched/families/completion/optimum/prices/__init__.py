@@ -1,1 +1,1 @@
-"""Decompositions: prices, and what answers them."""
+"""Relaxations: Dantzig-Wolfe decompositions and their pricing subproblems."""

@@ -1,24 +1,26 @@
-"""Prices that are constant over blocks of time, and what jobs cost at least at these.
+"""Lagrangian relaxation of capacity with prices that are constant over blocks of time.
 
-Capacity of all servers has one price per resource and block, and none behind the last block. The
+The blocks of the subgradient method `engine.ascent` (Held et al., 1974), for thousands of jobs.
+Capacity of all servers has one price per resource and block, and none after the last block. The
 bound at prices needs the least of weight * completion + cost of workers and parameter servers (PS)
-of each job. Here it is asked of less, and that **bounds it from the safe side**:
+of each job. Here a relaxation of this pricing subproblem is solved, which **bounds it from the
+safe side**:
 
-- *Hosts.* A job's workers and PS are charged, wherever they are; whether they find room together on
-  single servers is looked at on empty ones only, when ways to run are listed (`offers`). So every
+- *Hosts.* A job's workers and PS are charged, wherever they are; whether they fit together on
+  single servers is tested on empty ones only, when ways to run are listed (`offers`). So every
   schedule of a job has a way with its type of worker, its type of PS and its locality, with no more
   workers, no longer, and with no more PS than it has.
-- *Ways.* A way that is left out has another one in its place that has no more workers of its type
-  and no more of any resource for its PS, and lasts no longer. Prices are not negative, so that at
-  the same start the other one costs no more and ends no later.
+- *Ways.* A way that is left out is dominated by one that has no more workers of its type and no
+  more of any resource for its PS, and lasts no longer. Prices are not negative, so that at the same
+  start the other one costs no more and ends no later.
 - *Starts.* While neither end of a way's time crosses an edge of a block, its cost is linear in its
   start. So it is least at the end of such a range: at the job's arrival, where it starts at an
   edge, or ends at one. From the last edge on all is free of charge, and later is only worse.
 - *Groups.* A way costs no less than the fewest workers of its group would for the group's least
-  duration, without PS: only what is already beaten by a true way is left out so.
+  duration, without PS: this bound skips only what an exact way already beats.
 
 Classes of servers share their prices, which makes them a special case of the certificate's: the
-checker looks at what is relaxed here, and finds as much or more.
+checker solves the exact subproblem, and finds as much or more.
 """
 
 from __future__ import annotations

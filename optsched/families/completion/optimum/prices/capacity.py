@@ -1,10 +1,11 @@
-"""Prices on capacity: the decomposition of family `completion`.
+"""Dantzig-Wolfe decomposition of `completion` with prices on capacity, on a time grid.
 
-Rows are the capacities of every class of equal servers and resource, summed over spans of
-consecutive slots (a time grid); blocks are the jobs, each of which must be scheduled. The prices of
-a span's slots are multiples of one shape, the time's worth as far as it is known: they are valid
-prices, so a coarse grid gives a bound too, only sooner, and never a worse one than prices that have
-the shape already.
+The decomposition of a time-indexed program by job (Dantzig and Wolfe, 1960); van den Akker et al.
+(2000) decompose such programs by machine. Rows are the capacities of every class of equal servers
+and resource, summed over spans of consecutive slots, a surrogate relaxation (Glover, 1968); blocks
+are the jobs, each of which must be scheduled. The prices of a span's slots are multiples of one
+profile, the value of the slots as far as it is known: these are valid prices, so a coarse grid
+gives a bound too, only sooner, and never a worse one than prices that have the profile already.
 The engine maximizes: a column's value is the negative of its weighted completion.
 """
 

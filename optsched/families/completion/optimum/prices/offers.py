@@ -1,9 +1,10 @@
-"""In which ways jobs can run, for thousands of jobs: modes that no other one makes superfluous.
+"""Dominance between modes: the ways to run of thousands of jobs that no other one makes redundant.
 
-A way to run is a mode with one type of parameter server (PS) and the fewest PS that it may need,
-wherever its workers are. It is superfluous if another one with the same type of worker has no more
-workers, lasts no longer, and needs no more of any resource for its PS, which find room wherever
-one of the others does: at any prices it costs no less. What is left is enough for a lower bound.
+Mode elimination as in multi-mode project scheduling (Sprecher et al., 1997). A way to run is a
+mode with one type of parameter server (PS) and the fewest PS that it may need, wherever its
+workers are. It is dominated if another one with the same type of worker has no more workers, lasts
+no longer, and needs no more of any resource for its PS, which fit wherever one of the others does:
+at any prices it costs no less. The rest is enough for a lower bound.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Prices on capacity, and schedules found by a search at them: what works at every size."""
+"""Column generation and LP-guided large neighborhood search, for instances of any size.
+
+Prices come from column generation on capacity (Lübbecke and Desrosiers, 2005). Searches start from
+list schedules in the order of the jobs' mean starts in the relaxation (Hall et al., 1997), and
+continue by parallel large neighborhood search at the dual prices (Shaw, 1998).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Prices for the states that the program over time has reached.
+"""Dual prices re-optimized at states of the dynamic program over time.
 
-Prices that are best at the beginning are not best later on: a state has its own past. So the
-relaxation is solved again at some of the states, and of all prices those few are kept that are
-together the best at the others.
+Prices that are best at the root are not best at a later state. So column generation solves the
+Lagrangian dual (Geoffrion, 1974) again at a sample of states, and a greedy choice keeps the few
+price vectors that give the best bounds together.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Compiled simulated annealing: some jobs are taken out of their servers, and put in again."""
+"""Kernel: simulated annealing over destroy-and-repair moves.
+
+Some jobs that run at about the same time, or on the same servers, are removed and reinserted in
+random order (Schrimpf et al., 2000); simulated annealing accepts or rejects the move (Kirkpatrick
+et al., 1983).
+"""
 
 from __future__ import annotations
 

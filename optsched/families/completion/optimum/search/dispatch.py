@@ -1,8 +1,9 @@
-"""Jobs start in a given order as soon as there is room: a schedule of thousands of jobs in a blink.
+"""Kernel: parallel schedule generation scheme, which starts jobs by priority as soon as they fit.
 
-Time goes from one arrival or end to the next. Those who wait are asked in their order, each for the
-ways to run on its list, and start in the first one that finds room now. Who finds none waits, and
-those behind may start. Servers are filled up: a job goes where the least of value is left free.
+See Kolisch (1996): time moves from one arrival or completion to the next. Waiting jobs are tried
+in priority order, each with the modes on its list, and start in the first mode that fits now;
+later jobs may overtake those that do not fit. Jobs go to servers by best fit (Johnson, 1974):
+where the least value of capacity is left free. It schedules thousands of jobs in milliseconds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Neighbourhood search of family `completion`: jobs go in and out of single servers."""
+"""Large neighborhood search of `completion`: state and insertion of jobs on single servers.
+
+Jobs are removed and reinserted (Shaw, 1998); `annealing` makes the moves, `together` runs them in
+threads.
+"""
 
 from __future__ import annotations
 

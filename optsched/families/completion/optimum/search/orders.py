@@ -1,9 +1,10 @@
-"""Schedules of thousands of jobs: dispatched in some order, from menus of ways to run.
+"""Local search over priority rules for the schedule generation scheme.
 
-What a way to run takes of the servers is its share of each resource, times a weight of that
-resource, times its duration. A job's menu are the ways that take little more than the least, and
-those go first that have the most weight per least. Both depend on a few numbers and on what is
-added to the places in the order. They are changed at random, and kept if the schedule is better.
+Jobs are ordered by weight per resource use, which generalizes Smith's ratio (Smith, 1956), and
+dispatched by the parallel scheme of `dispatch` (Kolisch, 1996). The resource use of a mode is its
+weighted share of each resource times its duration; a job's list of modes holds those near its
+least. The weights of resources, the width of the lists and shifts of single jobs in the order are
+changed at random and kept if the schedule improves. For thousands of jobs.
 """
 
 from __future__ import annotations

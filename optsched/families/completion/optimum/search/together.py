@@ -1,7 +1,8 @@
-"""One search in several threads: each makes moves of its own, and towards the end they meet.
+"""Parallel simulated annealing with several Markov chains that exchange their best state.
 
-Then all go on from the state of the one that is best by then. Nobody waits for anybody: who comes
-first goes on from its own state, until a better one comes.
+Asynchronous multiple Markov chains (Lee and Lee, 1996): each thread makes its own moves, and late
+in the search all continue from the state of the best chain. No thread waits for another: the first
+to arrive continues from its own state until a better one arrives.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Proofs by the program over time."""
+"""Proofs by dynamic programming over time."""

@@ -1,7 +1,10 @@
-"""Why runs do not fit on single servers: credits of workers and hosts by a linear program.
+"""Conflicts: Farkas certificates that runs do not fit on single servers, by column generation.
 
-The program asks for credits that the runs earn together, at most 1, and that the servers cannot
-earn: patterns of one server are its rows, and are added as long as some class has a better one.
+The configuration LP over patterns of one server (Gilmore and Gomory, 1961) is infeasible exactly
+if credits exist (Farkas, 1902) that the runs earn together and the servers cannot earn. The
+program for the credits gets a row per pattern, separated by the best pattern of every class. A
+deletion filter (Chinneck and Dravnieks, 1991) then removes runs while the rest still does not fit,
+which makes the Benders cut strong.
 """
 
 from __future__ import annotations

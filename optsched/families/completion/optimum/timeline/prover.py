@@ -1,10 +1,12 @@
-"""The program over time at work: ever further up from the bound, with a certificate for each step.
+"""Bounded dynamic programming over time with logic-based Benders cuts, as a solution method.
 
-What the certificate's checker does is done here at a limit that rises from the bound to the best
-known value. Where a slot has many states, the best of them alone are followed: that proves nothing,
-but shows what the next run needs. There are conflicts among what often runs at once, states at
-which prices are looked for, and paths to the end. A path is a schedule of the relaxation: CP-SAT
-places it, so that there is a better schedule, or credits show why it does not fit on the servers.
+The dynamic program over time is a relaxation: the cluster's capacity is aggregated. States whose
+Lagrangian dual bound exceeds a limit are dropped (Morin and Marsten, 1976); the limit rises from
+the dual bound to the incumbent, with a certificate at each step. A path of the program is a
+schedule of the relaxation: CP-SAT places it on single servers, which gives a better schedule, or a
+conflict proves that it does not fit and is added, as in logic-based Benders decomposition (Hooker
+and Ottosson, 2003). Where a slot has many states, a beam search follows the best of them (Ow and
+Morton, 1988); it proves nothing, but shows which conflicts and prices the next run needs.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Branching trees: nodes, what to split, and when a relaxation is a schedule."""
+"""Branching: nodes, branching rules, and when a relaxation is a schedule."""

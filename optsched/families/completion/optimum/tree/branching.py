@@ -1,7 +1,9 @@
-"""The branching tree of family `completion`: limits on attributes of jobs, prices on capacity.
+"""Branching rule of branch and price at prices on capacity: boxes of job attributes.
 
 A node limits start, completion, worker type, number of workers and locality of every job to
-intervals; a split cuts one of them in two, as `certificate` describes.
+intervals; a split divides one of these intervals in two. The rule is on original variables, which
+the pricing subproblem respects (Barnhart et al., 1998; Vanderbeck, 2000). The tree becomes a
+certificate, see `certificate`.
 """
 
 from __future__ import annotations

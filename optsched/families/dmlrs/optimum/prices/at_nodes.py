@@ -1,4 +1,8 @@
-"""What the decompositions of a branching tree share: nodes, and which schedules they permit."""
+"""Shared by the decompositions of branch and price: nodes, and which schedules they permit.
+
+A node restricts the pricing subproblems and forbids columns of the restricted master program
+(Barnhart et al., 1998).
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Prices on capacity: the decomposition of family `dmlrs`.
+"""Dantzig-Wolfe decomposition of `dmlrs` with prices on capacity.
 
-Rows are the capacities of every class of equal machines, slot and resource; blocks are the jobs,
-and the oracle is the one that serves the online algorithm, on the empty cluster. In bounds, a class
-is one machine of `count` times the capacity, whose single machines limit what fits where.
+Capacity rows are the linking constraints, and jobs are the blocks (Dantzig and Wolfe, 1960): the
+master program has a row per slot, class of equal machines and resource, and one schedule per
+column. The pricing subproblem is that of the online algorithm, on the empty cluster. In bounds, a
+class is one machine of `count` times the capacity, whose single machines limit what fits where.
 """
 
 from __future__ import annotations

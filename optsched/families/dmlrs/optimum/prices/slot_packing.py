@@ -1,7 +1,8 @@
-"""Kernel: the most valuable way to pack inner placements on all machines of one slot.
+"""Kernel: exact pricing of a slot, a dynamic program over sets of jobs.
 
-A job sits on one machine at most. So every machine gets a set of jobs: the best load for every set
-is found depth first, and a dynamic program over the machines hands the sets out.
+A job sits on one machine at most, so every machine gets a set of jobs. Branch and bound finds the
+best load of every set (Horowitz and Sahni, 1974), and a dynamic program over the machines assigns
+disjoint sets, with subsets of jobs as states (Held and Karp, 1962).
 """
 
 from __future__ import annotations

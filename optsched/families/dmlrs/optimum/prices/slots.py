@@ -1,10 +1,11 @@
-"""Prices per worker and slot: the decomposition that packs all machines of a slot at once.
+"""Dantzig-Wolfe decomposition of `dmlrs` with prices per worker and slot: packings of whole slots.
 
-Where the inner rate is far above the outer one, nearly all workers sit beside their parameter
-servers (PS). So rows count the workers that a job has on one machine in a slot, wherever that is,
-and blocks are the slots, with *packings* as columns: how many workers of each job sit together on
-one machine. Outer placements share what the packings leave of the capacity, as in
-`prices/capacity`. Blocks of jobs have their schedules as columns.
+Where the inner rate is far above the outer one, nearly all workers sit on the machine of their
+parameter servers (PS). So rows count the workers that a job has on one machine in a slot, wherever
+that is, and blocks are the slots, with *packings* as columns: how many workers of each job sit
+together on one machine. The linking rows state that jobs and slots agree, as in Lagrangian
+decomposition (Guignard and Kim, 1987). Outer placements share the capacity that the packings
+leave, as in `prices/capacity`. Blocks of jobs have their schedules as columns.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Prices per worker and parameter server (PS): the decomposition that knows how they pack.
+"""Dantzig-Wolfe decomposition of `dmlrs` with prices per worker and parameter server (PS).
 
-Rows say that the workers (and PS) of a job in a slot sit on machines of a class. Blocks are the
-jobs, with their schedules as columns, and every class of machines in every slot, with *patterns* as
-columns: what one machine hosts. Its bound is at least as tight as prices on capacity.
+Workers and PS that jobs run and those that machines host are copies of the same variables; the
+linking rows state that they agree, which is Lagrangian decomposition (Guignard and Kim, 1987).
+Blocks are the jobs, with their schedules as columns, and every class of machines in every slot,
+with *patterns* as columns (Gilmore and Gomory, 1961): what one machine hosts. The bound is at
+least as tight as that of prices on capacity.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Searches for good schedules."""
+"""Primal heuristics: searches for good schedules."""

@@ -1,4 +1,8 @@
-"""Neighbourhood search of family `dmlrs`: jobs go in and out of single machines at dual prices."""
+"""Large neighborhood search of `dmlrs`: jobs are removed and reinserted at dual prices.
+
+See `engine.search` (Shaw, 1998). The board holds jobs on single machines that workers and
+parameter servers share; an insertion solves the job's pricing subproblem in the free capacity.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Branching on prices per worker and PS: what to split, and when a relaxation is a schedule.
+"""Branching rule of branch and price at prices per worker and PS, or per packing.
 
-First completion slots are split, then whether a job sits on one machine in a slot or on more, then
-numbers of workers. Where whole numbers do not pack on single machines, the numbers of that slot are
-split on, until what is forced is enough to show that it does not pack.
+The rule is on original variables (Barnhart et al., 1998; Vanderbeck, 2000), in this order:
+completion slots, whether a job sits on one machine in a slot or on more, numbers of workers. Where
+integer numbers do not pack on single machines, the numbers of that slot are split further, until
+the forced numbers alone prove that they do not pack.
 """
 
 from __future__ import annotations

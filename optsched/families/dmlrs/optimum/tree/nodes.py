@@ -1,4 +1,4 @@
-"""The nodes of a branching tree over schedules: restrictions, splits."""
+"""Nodes of the branch-and-price tree: bounds on schedules, splits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Placing the jobs of one slot on single machines: a small integer program."""
+"""Placement of the jobs of one slot on single machines: a vector packing integer program.
+
+HiGHS decides whether given numbers of workers and PS fit (Huangfu and Hall, 2018); branch and
+price calls it where all numbers of a node are integers.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Decompositions: prices, and what answers them."""
+"""Relaxations: Dantzig-Wolfe decompositions, cutting planes, and their pricing subproblems."""

@@ -1,4 +1,10 @@
-"""Kernel: an inequality that holds for everything that machines of one class can host."""
+"""Kernel: separation of Fenchel cuts for the knapsack polytope of one class of machines.
+
+A Fenchel cut (Boyd, 1994) is the most violated inequality that holds for all patterns of a
+machine. Column generation after Gilmore and Gomory (1961) computes the fewest machines that host
+given fractional numbers of workers; its dual values, scaled as by Farley (1990), are weights that
+no pattern exceeds 1 with, whenever it stops.
+"""
 
 from __future__ import annotations
 

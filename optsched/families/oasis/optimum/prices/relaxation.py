@@ -1,7 +1,8 @@
-"""The linear relaxation of the compact program, by classes of machines: prices to begin from.
+"""Linear relaxation of the compact program, aggregated by class of machines: initial prices.
 
-The program is (1)-(13) with a whole class as one machine, strengthened by "the work done by a slot
-is at least the share of the job that is completed by then".
+An interior-point method solves it to low accuracy (Mehrotra, 1992), since any dual values give a
+valid bound. The program is (1)-(13) with a whole class as one machine (Margot, 2010), strengthened
+by "the work done by a slot is at least the share of the job that is completed by then".
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""All jobs at prices on capacity as blocks of `engine.ascent`, bounded by one kernel."""
+"""Lagrangian relaxation of capacity, with relaxed pricing of all jobs in one kernel.
+
+The blocks of the subgradient method `engine.ascent` (Held et al., 1974); `relaxed_kernels` bounds
+the payoffs.
+"""
 
 from __future__ import annotations
 

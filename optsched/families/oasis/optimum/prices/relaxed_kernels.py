@@ -1,7 +1,9 @@
-"""All jobs at prices on capacity in one kernel: a relaxed oracle for instances of any size.
+"""Kernel: linear relaxation of all jobs' multiple-choice knapsacks over slots, at prices.
 
-The oracle of `capacity` asks for one job's best schedule exactly. Here a job may distribute its
-work over slots in fractions, so that its payoff is bounded from above, in a few microseconds:
+The pricing subproblem of `capacity` is solved exactly; here a job may distribute its work over
+slots in fractions, which bounds its payoff from above in a few microseconds. Convexified costs
+make the relaxation greedy, as in the linear multiple-choice knapsack (Sinha and Zoltners, 1979).
+It is the subproblem of the subgradient method for large instances.
 
 - The cost of n workers in slot t, with their parameter servers (PS), is replaced by a convex
   function h_t with h_t(0) = 0 and h_t(n) <= cost_t(n) for n = 0, 1, ..., N.

@@ -1,8 +1,10 @@
-"""What one slot holds at most, of weighted workers: proved by a tree over their numbers.
+"""Capacity cuts for whole slots, proved by a branch and price over one slot.
 
-Prices per worker know what single machines hold, but not that a job's numbers of workers and PS in
-a slot are whole: a slot holds no half PS. Machines are the same in every slot, so what one proof
-says of a slot is a row of the master program for each.
+Such a cut bounds the weighted workers of a slot. It is valid for the integer hull of one slot and
+is proved by a small branch-and-price tree (Barnhart et al., 1998) over numbers of workers; since
+machines are the same in every slot, one proof gives a row of the master program in each slot.
+Prices per worker know what single machines hold, but not that the numbers of a job's workers and
+PS in a slot are integers.
 """
 
 from __future__ import annotations

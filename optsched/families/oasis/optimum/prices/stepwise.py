@@ -1,4 +1,8 @@
-"""Prices on capacity by small steps: from one for each resource to one for each slot and class."""
+"""Subgradient method for prices on capacity, from coarse to fine groups of rows.
+
+Levels of `engine.ascent` (Held et al., 1974): first one price for each resource, then for blocks
+of slots, then for each slot and class.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,15 @@
-"""The linear relaxation of the compact program, tightened: a better bound, and what to aim at.
+"""Cutting-plane algorithm for the linear relaxation of the compact program.
 
-Two kinds of inequalities are added where the last solution violates them:
+Violated inequalities are added to the linear relaxation in rounds (Crowder et al., 1983):
 
 - *packing*: what the machines of a class host in a slot is a mixture of patterns of one machine;
+  Fenchel cuts (Boyd, 1994), see `packing_cuts`;
 - *speed*: the share of a job that is completed by slot t cannot use more workers in a slot than
-  that share of N_i.
+  that share of N_i; these have the form of the (l, S) inequalities of lot sizing and are separated
+  like them (Barany et al., 1984).
 
-The duals become prices per worker and slot, whose bound `certificate` re-evaluates.
+The dual values become prices per worker and slot, whose bound `certificate` evaluates again. The
+solution guides the search for schedules.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Kernels: the cheapest work of one job inside a window of slots, with limits in each of them."""
+"""Kernels: dynamic program over slots for one job, with bounds on its workers in each slot.
+
+The state is the work that is still missing (Bellman, 1957). It is the pricing subproblem of a job
+at a node of the branch-and-price tree, at prices per worker and slot.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
-"""Prices per worker and slot: the decomposition of family `oasis` that knows how workers pack.
+"""Dantzig-Wolfe decomposition of `oasis` with prices per worker and slot.
 
-Rows say that the workers (and PS) of a job in a slot sit on machines. Blocks are the jobs, with
-their schedules as columns, and every class of machines in every slot, with *patterns* as columns:
-what one machine hosts. Its bound is at least as tight as prices on capacity where packing matters.
+Workers that jobs run and workers that machines host are copies of the same variables; the linking
+rows state that they agree, which is Lagrangian decomposition (Guignard and Kim, 1987). Blocks are
+the jobs, with their schedules as columns, and every class of machines in every slot, with
+*patterns* as columns (Gilmore and Gomory, 1961): what one machine hosts. The bound is at least as
+tight as that of prices on capacity where packing matters. Branch and price uses it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The program by class of machines: jobs, slots and classes, no single machines.
+"""Aggregated integer program: workers per class of equal machines, no single machines.
 
-Machines of a class are alike, so a program that counts workers by class rather than by machine is a
-small part as large, and has no symmetry. It asks less, though: a class has the room of all its
-machines together, so what it finds may not sit on single machines, and then its optimum is a bound
-that no schedule reaches. When its jobs complete is where to look for a schedule.
+Aggregation removes the symmetry of equal machines (Margot, 2010) and most of the variables. It is
+a relaxation, since a class offers the capacity of its machines together: its solution may not pack
+on single machines. Its completion slots are where to look for a schedule.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Schedules of large instances: jobs are put on single machines one by one, and taken out again.
+"""Greedy insertion and destroy-and-repair moves for large instances.
 
-A job pays for what it uses at prices of classes; machines that cannot hold it any more are not
-there for it. Its work is distributed over slots as `prices.relaxed_kernels` does it, in whole
-workers: from cheap segments to dear ones. Within a class, machines are filled that the job leaves
-without a rest of what is scarce, then the first ones.
+A simplified large neighborhood search (Shaw, 1998) with simulated annealing (Kirkpatrick et al.,
+1983) where the pricing subproblem of `search.neighbourhood` is too slow. A job pays for what it
+uses at prices per class of machines, on machines that can still hold it. Its work goes to the
+cheapest segments of all slots, in whole workers, as `prices.relaxed_kernels` does in fractions.
+Within a class, machines are preferred where little of the scarce resources is left unusable, then
+the first ones.
 """
 
 from __future__ import annotations

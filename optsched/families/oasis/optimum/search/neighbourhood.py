@@ -1,7 +1,8 @@
-"""Neighbourhood search of family `oasis`: jobs go in and out of single machines at dual prices.
+"""Large neighborhood search of `oasis`: jobs are removed and reinserted at dual prices.
 
-A relaxation tells which jobs to try first. Schedules are built from many orders of the jobs, and
-the best of them is improved by taking jobs out and putting jobs in.
+See `engine.search` (Shaw, 1998). The start is the best of many greedy randomized constructions
+(Feo and Resende, 1995), in random orders near the solution of a relaxation, which also ranks the
+jobs to try first.
 """
 
 from __future__ import annotations

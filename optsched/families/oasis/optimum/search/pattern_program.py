@@ -1,7 +1,7 @@
-"""Schedules from patterns: the compact program whose machines host one of the known patterns.
+"""Restricted-master heuristic: the compact program over patterns that column generation has found.
 
-Its solutions sit on single machines by construction, so they need no unfolding. It knows only the
-patterns that column generation has met: a source of good schedules, never of bounds.
+An integer program over the known columns (Joncour et al., 2010). Machines host known patterns
+only, so its solutions sit on single machines by construction. It gives schedules, never bounds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Kernels: the workers of many jobs on the single machines of a slot, packed anew to make room."""
+"""Kernels: sequential knapsack heuristic with value correction, to repack the machines of a slot.
+
+Machines are filled one by one with the most valuable pattern of the remaining workers; jobs that
+found no place gain value for the next attempt, as in the sequential value correction of Belov and
+Scheithauer (2007). The search uses it to make room for a job.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""A cluster filled by hand that packs whole slots anew where a job finds no room.
+"""State of the large neighborhood search, with repacking of whole slots.
 
-Jobs choose among slots at prices per worker; on which machines their workers and parameter servers
-(PS) sit is decided slot by slot, and may change when other jobs come. Every state is feasible on
-single machines.
+Insertion solves the pricing subproblem of one job at prices per worker (Shaw, 1998). The machines
+of its workers and parameter servers (PS) are decided slot by slot, and may change when other jobs
+arrive: where a job does not fit, a heuristic packs the slot again (`repacking`). Every state is
+feasible on single machines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,8 @@
-"""Schedules for the completions that relaxations decide: which search goes on, and for how long."""
+"""Control of fix-and-optimize repairs for completion slots fixed by a relaxation.
+
+Keeps one repair (`slot_repair`; Helber and Sahling, 2010) for every combination of completion
+slots that the branch-and-price tree meets, and decides which one continues, and for how long.
+"""
 
 from __future__ import annotations
 

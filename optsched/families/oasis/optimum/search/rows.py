@@ -1,4 +1,4 @@
-"""A program of whole numbers over jobs, slots and machines, written down row by row."""
+"""A mixed-integer program over jobs, slots and machines, built row by row."""
 
 from __future__ import annotations
 

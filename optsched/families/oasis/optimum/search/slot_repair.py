@@ -1,10 +1,11 @@
-"""Schedules for jobs whose completion slots are decided, found a few slots at a time.
+"""Fix and optimize: an integer program re-plans a few slots at a time.
 
-A relaxation may decide when every job completes and leave open how many workers run where: slots
-are alike, so that a branching tree goes through the same choice again and again. Here an integer
-program re-plans a few slots on their single machines, the others stay, and what matters is the work
-that is still missing. When nothing is missing, the machines hold a schedule. Where the search is
-stuck, it can go on with a job one slot later.
+A matheuristic after Helber and Sahling (2010), for completion slots that a relaxation has fixed.
+The relaxation leaves open how many workers run where; slots are alike, so branching would repeat
+the same decision. The program re-plans a few slots on their single machines while the others stay
+fixed, and minimizes the weighted work that is still missing; weights of missing work grow when the
+search is stuck, as in the breakout method (Morris, 1993). When nothing is missing, the machines
+hold a schedule. A search that remains stuck can continue with a job one slot later.
 """
 
 from __future__ import annotations

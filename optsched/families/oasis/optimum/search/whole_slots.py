@@ -1,9 +1,11 @@
-"""Whether slots can do the work of decided completions: each takes whole numbers that it holds.
+"""Configuration LP over slots for fixed completion slots: column generation and Farkas duals.
 
-Slots in which the same jobs may run are alike. A column is what all machines of a slot host; the
-master program chooses them so that the same share of every job's work is done. Where no choice does
-all of it, the prices of work are weights of a limit on slots, which proves it. Where a choice does,
-whole columns are where the search for a schedule begins.
+Slots in which the same jobs may run are alike. A column is what all machines of such a slot host
+(Gilmore and Gomory, 1961); an integer program prices it, and the master program maximizes the
+share of every job's work that is done. If that share stays below 1, the dual values of work prove
+infeasibility (Farkas, 1902): rounded to small integers they are weights of a capacity cut, which
+`prices.slot_limits` proves. Otherwise an integer master program starts the repair with whole
+columns (Joncour et al., 2010).
 """
 
 from __future__ import annotations

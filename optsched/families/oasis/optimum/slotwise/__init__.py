@@ -1,1 +1,1 @@
-"""Better schedules of family `oasis` from a linear program over what whole slots host."""
+"""Large neighborhood search on a configuration LP over whole slots of `oasis`."""

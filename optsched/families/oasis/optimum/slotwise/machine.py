@@ -1,8 +1,8 @@
-"""Kernel: the best that an empty machine can host, again and again at other prices.
+"""Kernel: branch and bound for the best pattern of an empty machine, at changing prices.
 
-Where `best_patterns` gets lower limits and machines of any kind, and prepares for them each time,
-machines here are empty and of few classes: what depends on them alone is made once, and what the
-search writes to, too.
+The same knapsack search as `best_patterns` (Horowitz and Sahni, 1974), which supports lower limits
+and any machine and prepares for them each time. Here machines are empty and of few classes: what
+depends on them alone, and the arrays of the search, are prepared once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What searches among sets of jobs share that run side by side: the best decisions so far."""
+"""Best decisions so far, shared by parallel searches."""
 
 from __future__ import annotations
 

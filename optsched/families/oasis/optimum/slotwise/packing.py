@@ -1,9 +1,10 @@
-"""Kernels: what all machines of a slot host where jobs pay for every worker.
+"""Kernels: sequential knapsack heuristic for all machines of a slot, with split job prices.
 
-What a job pays is divided between a worker and its parameter servers (PS), and less than all of it
-is asked where the job has as many workers as it may have anyway: so machines of every class prefer
-the jobs that suit them. These parts are learned. What the machines of both sides would host by
-themselves says where a part is too large or too small.
+Machines are filled one by one with their best patterns (`search.repacking`; Belov and Scheithauer,
+2007). The price of a worker is split between the worker and its parameter servers (PS), which run
+on other machines, as in Lagrangian decomposition (Guignard and Kim, 1987); part of it is withheld
+where a job has all the workers that it may have, so that machines of every class prefer the jobs
+that suit them. `learn` adjusts the split by comparing what each side would host alone.
 """
 
 from __future__ import annotations

@@ -1,4 +1,9 @@
-"""Kernel: slots are packed at the prices of work, one after the other."""
+"""Kernel: heuristic pricing of the configuration LP, slot by slot.
+
+The pricing subproblem, packing all machines of a slot at the prices of work, is solved
+heuristically (Lübbecke and Desrosiers, 2005): `packing` constructs a column, `refilling` improves
+it.
+"""
 
 from __future__ import annotations
 

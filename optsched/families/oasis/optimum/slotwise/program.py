@@ -1,4 +1,4 @@
-"""The linear program over what whole slots host, in which some jobs and completions are open.
+"""Configuration LP over whole slots, solved by column generation, with some decisions open.
 
     max   sum f_i(c) x_ic
     s.t.  s_ib + sum_{b < t <= c} sum_p n_pi z_tp  >=  W_i x_ic + s_ic   for all i, c after b
@@ -7,9 +7,11 @@
           s, x, z >= 0
 
 x_ic says that job i completes in slot c, one of few, of which b is the one before; s_ic is work
-that is done by then, beyond what has to be; z_tp says that the machines host packing p in slot t,
-with n_pi workers of job i. The packings come from `Slots` at the prices of work, which are kept
-from swinging. A little more than W_i is asked for, since in the end every slot has one packing.
+that is done by then, beyond what is required; z_tp says that the machines host packing p in slot
+t, with n_pi workers of job i. Packings are columns (Gilmore and Gomory, 1961) that `Slots` prices
+at smoothed dual values of work (Wentges, 1997). `settle` is a diving heuristic that fixes packings
+slot by slot (Sadykov et al., 2019). The right side is slightly more than W_i, since at the end
+every slot has one packing.
 """
 
 from __future__ import annotations

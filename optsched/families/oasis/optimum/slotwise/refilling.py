@@ -1,8 +1,10 @@
-"""Kernels: some machines of a slot are emptied and filled anew, again and again.
+"""Kernels: ruin and recreate on the machines of one slot.
 
-A worker pays only with its parameter servers (PS), which run on other machines. So machines of both
-sides are emptied at a time, and filled in a random order: what the other side hosts already is paid
-for fully, and what it may still host in part.
+A few machines are emptied and filled again, and the result is kept unless it is worse (Schrimpf et
+al., 2000); this improves columns of the configuration LP. A worker earns only with its parameter
+servers (PS), which run on other machines. So machines of both sides are emptied together and
+filled in a random order: what matches the other side's present load has its full value, what may
+still be matched has a part of it.
 """
 
 from __future__ import annotations

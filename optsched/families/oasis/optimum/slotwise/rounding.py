@@ -1,4 +1,7 @@
-"""Kernel: one packing for every slot, so that little work is missing when jobs are due."""
+"""Kernel: simulated annealing chooses one packing for every slot, so that little work is missing.
+
+Rounds the configuration LP to a schedule (Kirkpatrick et al., 1983).
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Search of family `oasis` among sets of jobs and their completions, at what whole slots can host.
+"""Large neighborhood search with a diving heuristic on the configuration LP.
 
-It begins with a schedule. Again and again some jobs are opened: whether they run, and when they
-complete. The linear program of `SlotProgram`, with new packings, says what can be had of all jobs
-at once, and a dive decides one thing after the other: completions are put off to where little
-completes later, and jobs that lack most stay out. If no less is earned, the decisions stay. In the
-end every slot gets one of its packings. Of searches that run side by side, each gets stuck
-elsewhere; in the last part of their time they go on from the best decisions of all.
+The neighborhood (Shaw, 1998) frees the decisions of a few jobs: whether they run, and when they
+complete. A dive re-decides them on the linear program of `SlotProgram`, with column generation
+after every decision (Sadykov et al., 2019): completions are postponed to where little completes
+later, and jobs that lack most work stay out. The decisions are kept if they earn no less. At the
+end every slot gets one of its packings. Parallel searches start from the same schedule; in the
+last part of their time they continue from the best decisions of all.
 """
 
 from __future__ import annotations

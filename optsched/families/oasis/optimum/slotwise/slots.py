@@ -1,4 +1,8 @@
-"""What whole slots can host: packings that are priced, and those that a schedule has."""
+"""Columns of the configuration LP: packings of whole slots, priced heuristically.
+
+A column is what all machines of a slot host (Gilmore and Gomory, 1961). The kernels of `pricing`
+find new ones at the prices of work; the columns of a known schedule are read off it.
+"""
 
 from __future__ import annotations
 

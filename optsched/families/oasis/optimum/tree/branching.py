@@ -1,7 +1,8 @@
-"""Branching on prices per worker and slot: what to split, and when a relaxation is a schedule.
+"""Branching rule of branch and price at prices per worker and slot.
 
-First completion slots are split, then numbers of workers, then, where the numbers of a slot do not
-pack, the number on a single machine.
+The rule is on original variables (Barnhart et al., 1998; Vanderbeck, 2000), in this order:
+completion slots, numbers of workers, and, where the numbers of a slot do not pack, the number of
+one job on a single machine. A relaxation without any such split is a schedule.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Branching on when jobs complete, above the tightened relaxation: a better bound than its own.
+"""Branch and bound on completion slots, above the relaxation with cutting planes.
 
-The leaf of the greatest bound is split at a slot: a job completes by then, or later or never. Both
-parts are bounded by prices of their own. No part is tightened further, and the tree stays small:
-it is for instances where the relaxation takes seconds.
+Best-bound branch and bound (Land and Doig, 1960): the leaf of the greatest bound is branched on
+whether a job completes by a slot, or later or never. Strong branching chooses the first split
+(Achterberg et al., 2005); later splits are ranked by the gains of past splits, as with pseudocosts
+(Bénichou et al., 1971). No new cuts are added below the root, and the tree stays small: it is for
+instances where a relaxation takes seconds.
 """
 
 from __future__ import annotations

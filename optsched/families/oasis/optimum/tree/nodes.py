@@ -1,4 +1,4 @@
-"""The nodes of a branching tree over schedules and patterns: restrictions, splits, machines."""
+"""Nodes of the branch-and-price tree: bounds on schedules and on patterns of single machines."""
 
 from __future__ import annotations
 

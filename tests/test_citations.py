@@ -1,0 +1,120 @@
+"""Modules that find or prove an optimum cite the technique they implement, and the works exist."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import optsched
+
+ROOT = Path(optsched.__file__).parent
+DOCS = Path(__file__).parents[1] / "docs"
+FOLDERS = (
+    "engine",
+    "solvers",
+    "scheduling/oracle",
+    "proofs",
+    "families/*/optimum",
+    "families/*/oracle",
+    "families/*/certificate",
+)
+WITHOUT_TECHNIQUE = {  # formats, registries, limits, data structures
+    "engine/budget",
+    "engine/known",
+    "engine/progress",
+    "engine/reserve",
+    "families/bot/optimum/interior/tree",
+    "families/bot/optimum/reports",
+    "families/bot/optimum/rows",
+    "families/completion/optimum/board/joining",
+    "families/completion/optimum/board/notes",
+    "families/completion/optimum/board/plans",
+    "families/completion/optimum/board/servers",
+    "families/completion/optimum/board/windows",
+    "families/completion/optimum/scaling",
+    "families/completion/oracle/ties",
+    "families/dmlrs/certificate/limits",
+    "families/dmlrs/optimum/tree/nodes",
+    "families/dmlrs/oracle/request",
+    "families/oasis/certificate/limits",
+    "families/oasis/optimum/search/rows",
+    "families/oasis/optimum/slotwise/meeting",
+    "families/oasis/optimum/tree/nodes",
+    "proofs/limits",
+    "proofs/placements",
+    "proofs/slots",
+    "proofs/tallies",
+    "solvers/common",
+}
+NAME = r"(?:v[ao]n (?:den )?)?[A-Z][^\W\d_]+(?:-[A-Z][^\W\d_]+)?"
+CITATION = re.compile(rf"({NAME}(?: et al\.| and {NAME})?)(?:, | \()(\d{{4}})(?=[);])")
+
+
+def works() -> set[tuple[str, str]]:
+    """Return how the works of the bibliography are cited: (names, year)."""
+    text = (DOCS / "references.bib").read_text("utf-8")
+    found = set()
+    for authors, year in re.findall(r"author = \{(.*)\},\n(?:.*\n)*?  year = \{(\d+)\}", text):
+        names = [author.split(", ")[0] for author in authors.split(" and ")]
+        short = " and ".join(names) if len(names) < 3 else f"{names[0]} et al."
+        found.add((short, year))
+    assert len(found) == text.count("\n@")
+    return found
+
+
+def cited(text: str) -> set[tuple[str, str]]:
+    return set(CITATION.findall(" ".join(text.split())))
+
+
+def heads() -> dict[str, str]:
+    """Return the docstrings of the modules in these folders, by path."""
+    paths = {p for folder in FOLDERS for top in ROOT.glob(folder) for p in top.rglob("*.py")}
+    return {
+        path.relative_to(ROOT).with_suffix("").as_posix(): ast.get_docstring(
+            ast.parse(path.read_text("utf-8"))
+        )
+        or ""
+        for path in sorted(paths)
+        if path.name != "__init__.py"
+    }
+
+
+def test_modules_cite_their_technique():
+    known, found = works(), heads()
+    silent = {name for name, head in found.items() if not cited(head) & known}
+    assert silent == WITHOUT_TECHNIQUE, (
+        "modules without a citation of docs/references.bib, and those that are to have none: "
+        f"{sorted(silent ^ WITHOUT_TECHNIQUE)}"
+    )
+
+
+def test_citations_have_an_entry_and_entries_are_cited():
+    pages = [DOCS / "algorithms.md", *(DOCS / "optimum").glob("*.md")]
+    texts = heads() | {page.name: page.read_text("utf-8") for page in pages}
+    by_text = {name: cited(text) for name, text in texts.items()}
+    missing = {name: found - works() for name, found in by_text.items() if found - works()}
+    assert not missing, "citations without an entry in docs/references.bib"
+    unused = works() - set().union(*by_text.values())
+    assert not unused, "entries of docs/references.bib that nothing cites"
+
+
+def test_pages_name_modules_and_constants_that_exist():
+    pages = [DOCS / "algorithms.md", DOCS / "glossary.md", *(DOCS / "optimum").glob("*.md")]
+    code = "\n".join(path.read_text("utf-8") for path in sorted(ROOT.rglob("*.py")))
+    families, missing = [*ROOT.glob("families/*/")], []
+    for page in pages:
+        text = page.read_text("utf-8")
+        tops = ROOT, ROOT.parent, ROOT / "families" / page.stem / "optimum", *families
+        for name in re.findall(r"`([a-z_*]+(?:/[a-z_*]+)+)`", text):
+            if not any([*top.glob(name), *top.glob(f"{name}.py")] for top in tops):
+                missing.append(f"{page.name}: {name}")
+        for name in re.findall(r"`([A-Z_]{3,})`", text):
+            if not re.search(rf"^{name}\b.* = ", code, re.MULTILINE):
+                missing.append(f"{page.name}: {name}")
+    assert not missing, "neither a module, a folder nor a constant"
+
+
+def test_references_list_the_bibliography():
+    text = (DOCS / "references.md").read_text("utf-8")
+    assert set(re.findall(r"^- \*\*(.*) \((\d+)\)\*\*", text, re.MULTILINE)) == works()
