@@ -88,7 +88,7 @@ def test_every_leaf_does_what_is_decided(crowded):
         assert completed.sum(axis=1)[must] == pytest.approx(1, abs=1e-2)
         out = node.first == inst.horizon
         assert not leaf.prices[0][out].any()
-    assert solved >= 5
+    assert 2 * solved > len(leaves)
 
 
 def test_a_tree_is_split_where_it_is_worst(crowded):

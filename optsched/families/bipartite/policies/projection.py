@@ -106,7 +106,8 @@ def taken(z: Floats, first: int, last: int, upper: Floats, rho: float) -> float:
 def bracket(z: Floats, first: int, last: int, upper: Floats, capacity: float) -> float:
     """Do as `balance` where z is so large beside the capacity that rho has too few digits.
 
-    Two neighbours among the floats bracket rho; the solution is between theirs.
+    Two neighbours among the floats bracket rho; the solution is between theirs. Arguments as in
+    `balance`.
     """
     low, high = 0.0, 0.0
     for i in range(first, last):

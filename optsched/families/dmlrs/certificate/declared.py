@@ -57,7 +57,7 @@ class Machines(NamedTuple):
     """Classes of equal machines, and what a job has of them."""
 
     number: Ints  # (C,)
-    capacity: Ints  # (C, R) of one machine: whole multiples of the common measure of demands
+    capacity: Ints  # (C, R) units of one machine: whole multiples of the demands' common measure
     worker: Ints  # (I, R)
     ps: Ints  # (I, R)
     room: Ints  # (C, I) workers that an empty machine holds, at most K
