@@ -228,7 +228,7 @@ class Plan(Frozen):
 
         Parameters
         ----------
-        trust : bool or collection of str
+        trust : bool, or sequence of str
             The names that may be run; True: all.
         place : Path or str
             Where the plan is, for the message.
