@@ -6,14 +6,13 @@ import importlib
 import inspect
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args
 
-from optsched.policies.trouble import explain
+from optsched.policies.trouble import Explained
 from optsched.problem import Family, Information, InputError, Policy, PolicyError
 from optsched.process import talk
 
@@ -40,18 +39,20 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
-        with _explained(f"policy {name!r}"), talk.diverted():
+        with _loading(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
         return _made(family, factory, name, parameters)
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
     found = import_beside(module, f"policy {name!r}")
-    if not hasattr(found, attribute):
-        raise InputError(
-            f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
-        )
-    return _made(family, _class_of_policy(getattr(found, attribute), name), name, parameters)
+    with _loading(f"policy {name!r}"):
+        if not hasattr(found, attribute):
+            raise InputError(
+                f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
+            )
+        made = _class_of_policy(getattr(found, attribute), name)
+    return _made(family, made, name, parameters)
 
 
 def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
@@ -106,22 +107,15 @@ def import_beside(module: str, what: str) -> Any:
         sys.path.insert(0, here)
     if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
         talk.remark(f"{what}: importing module {module}")
-    with _explained(what), talk.diverted():
+    with _loading(what), talk.diverted():
         try:
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
             raise InputError(f"{what} cannot be loaded: {err}") from err
 
 
-@contextmanager
-def _explained(what: str) -> Iterator[None]:
-    """Turn what goes wrong in a module from outside into one message, with its own lines."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (Exception, SystemExit) as err:
-        raise PolicyError(f"{what} cannot be loaded: {explain(err)}") from err
+def _loading(what: str) -> Explained:
+    return Explained(f"{what} cannot be loaded", InputError, KeyboardInterrupt)
 
 
 def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
@@ -138,7 +132,7 @@ def _made(
 ) -> Policy:
     if not callable(factory):
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
-    with _explained(f"policy {name!r}"), talk.diverted():
+    with _loading(f"policy {name!r}"), talk.diverted():
         policy = _with(factory, name, parameters)
         return checked_policy(family, policy, name, own=is_own(family, policy))
 

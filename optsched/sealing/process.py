@@ -35,6 +35,7 @@ from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
 from optsched.policies.plugins import checked_policy
+from optsched.policies.trouble import LONGEST
 from optsched.problem import Family, Information, InputError, Policy, PolicyError, Prior
 from optsched.process import interrupts, lastwords, talk
 
@@ -252,7 +253,8 @@ class SealedPolicy:
         except ValueError:
             content = None
         if isinstance(content, dict) and isinstance(content.get("error"), str):
-            raise self._wrong(content["error"])
+            lines = content["error"][:LONGEST].splitlines()
+            raise self._wrong("\n  ".join(talk.printable(line.strip()) for line in lines))
         if not isinstance(content, dict) or set(content) != {expected}:
             raise self._wrong(
                 f"answers {_shown(line)}, expected one line {{{json.dumps(expected)}: ...}}; "
