@@ -18,6 +18,7 @@ from optsched.process import talk
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
+FILLERS = "\u115f\u1160"  # letters that nobody sees
 LONGEST_KNOWN, MOST_KNOWN = 200, 100  # characters of a piece of knowledge, and pieces
 
 
@@ -170,7 +171,7 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
     name = called if called.isprintable() else ascii(called)[1:-1]
     name = name[:LONGEST_NAME]
     _complain([m for m in MEMBERS if not hasattr(policy, m)], name)
-    if not isinstance(policy.name, str) or not _shown(policy.name, LONGEST_NAME):
+    if type(policy.name) is not str or not _shown(policy.name, LONGEST_NAME):
         raise InputError(
             f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
             f"{LONGEST_NAME} characters that can be printed"
@@ -203,9 +204,12 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
 
 def _shown(name: str, longest: int) -> bool:
     """Whether a name can stand in tables and files as it is."""
-    return 0 < len(name) <= longest and name.isprintable() and name == name.strip()
+    printable = name.isprintable() and name == name.strip()
+    return 0 < len(name) <= longest and printable and _folded(name) != ""
 
 
 def _folded(name: str) -> str:
     """Return what different spellings of a name have in common."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    seen = (c for c in letters if c not in FILLERS and not unicodedata.category(c).startswith("M"))
+    return "".join(seen).strip()

@@ -114,7 +114,7 @@ class SealedPolicy:
                 start_new_session=True,
             )
         except BaseException:
-            shutil.rmtree(self._home, ignore_errors=True)
+            lastwords.remove(self._home)
             raise
         lastwords.leave_word(sealed=self._process.pid, home=self._home)
         assert self._process.stdin is not None
@@ -148,7 +148,7 @@ class SealedPolicy:
         self._echo.join(FAREWELL)
         if self._dumpable is not None:
             _be_dumpable(self._dumpable)
-        shutil.rmtree(self._home, ignore_errors=True)
+        lastwords.remove(self._home)
         lastwords.leave_word(sealed=None, home=None)
 
     def _end(self) -> int:
