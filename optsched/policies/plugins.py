@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from optsched.policies.trouble import Explained
-from optsched.problem import Family, Information, InputError, Policy, PolicyError
+from optsched.problem import Family, Information, InputError, Policy
 from optsched.process import talk
 
 MEMBERS = ("name", "information", "knows", "start", "step")
