@@ -247,7 +247,7 @@ def test_an_empty_campaign_has_a_page(tmp_path):
 def test_a_plan_is_repeated_by_its_text():
     plan = make_plan(
         {
-            "name": 'a "name"\\ with\té',
+            "name": 'a "name"\\ withé',
             "instances": [
                 {"family": "oasis", "grid": {"jobs": [3, 4]}, "seeds": [1, 5, 6]},
                 {"family": "bot", "preset": "small", "reference": {"time_limit": 0.5}},
