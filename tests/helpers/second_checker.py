@@ -49,6 +49,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 1, "auto", 500, {"slots": 12}),
         ("counts", 2, "auto", 500, {"slots": 8}),
         ("small", 3, "stationary", 500, {"slots": 12}),
+        ("sum", 4, "auto", 500, {"slots": 12}),
+        ("sum", 5, "stationary", 500, {"slots": 12}),
     ),
     "completion": (
         ("small", 1, "colgen", 200, {}),

@@ -106,7 +106,7 @@ def draw(summary: Summary) -> Figure:
     """Draw the share of platforms out of the tube by iteration, a line per factor."""
     figure = new_figure(8.4, 3.8)
     axes = figure.subplots(1, len(UNITS), sharey=True)
-    at = np.arange(ITERATIONS // PART) * PART + PART / 2
+    at = [PART * (k + 0.5) for k in range(ITERATIONS // PART)]
     for axis, units in zip(axes, UNITS, strict=True):
         mine: list[dict[str, Any]] = [x for x in summary["lines"] if x["units"] == units]
         for k, x in enumerate(mine):
