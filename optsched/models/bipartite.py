@@ -84,10 +84,12 @@ def bipartite_program(
     n_f, alpha, kind = weights[decision, port], a.alpha[row], a.kind[row]
     used, of_row = np.unique(decision * len(a.capacity) + row, return_inverse=True)
     served, of_job = np.unique(decision * L + port, return_inverse=True)
-    jobs, each = len(served), np.arange(len(channel))
+    jobs, numbers = len(served), np.arange(len(channel))
     ones = np.ones(len(channel))
-    over_ports = csr_array((ones, (of_row, each)), shape=(len(used), len(channel)))
-    over_machines = csr_array((ones, (of_job * K + row % K, each)), shape=(jobs * K, len(channel)))
+    over_ports = csr_array((ones, (of_row, numbers)), shape=(len(used), len(channel)))
+    over_machines = csr_array(
+        (ones, (of_job * K + row % K, numbers)), shape=(jobs * K, len(channel))
+    )
     capacity = a.capacity[used % len(a.capacity)]
 
     count = cp.Variable(len(channel), name="y", nonneg=True)
@@ -104,8 +106,12 @@ def bipartite_program(
         if len(i):
             f = f + _gain(what, n_f[i], alpha[i], amount[i])
     # n max_k beta_k S_k with n inside: the solver's own variables have the objective's units
-    overheads = cp.multiply(S, np.outer(weights.ravel()[served], a.beta))
-    overhead = cp.Variable(jobs, name="largest") if largest else cp.max(overheads, axis=1)
+    each = np.outer(weights.ravel()[served], a.beta)
+    overhead = cp.max(cp.multiply(S, each), axis=1)
+    above = []
+    if largest:
+        overhead = cp.Variable(jobs, name="largest")
+        above = [cp.multiply(S[:, k], each[:, k]) <= overhead for k in range(K)]
 
     eq9 = cp.Maximize(f - cp.sum(overhead))
     one, whole = ones, np.ones(len(used))
@@ -115,8 +121,7 @@ def bipartite_program(
     eq6 = (diags_array(1 / whole) @ over_ports @ y <= capacity / whole).set_label(
         "(6) capacity of each machine"
     )
-    eq7 = [cp.transpose(overheads)[k] <= overhead for k in range(K)] if largest else []
-    return cp.Problem(eq9, [eq5, eq6, *eq7])
+    return cp.Problem(eq9, [eq5, eq6, *above])
 
 
 def channels_with_jobs(inst: BipartiteInstance, n: NDArray[Any] | None = None) -> tuple[Ints, Ints]:
