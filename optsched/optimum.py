@@ -305,6 +305,7 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
     schedules: list[tuple[float, Schedule]] = []
     bounds: list[tuple[float, Frozen]] = []
     for part in parts:
+        interrupts.leave_if_abandoned()
         if isinstance(part, Optimum | Known) and part.instance_sha256 != digest:
             raise InputError(f"what to start from belongs to another instance, expected {digest}")
         if isinstance(part, Optimum):
