@@ -127,13 +127,13 @@ def test_arrays_are_freed_though_a_kernel_does_not_count_who_uses_them():
 
 
 PARTS = {
-    "depths": "FACTOR = {factor}\n",
+    "depths": "FACTOR = {factor}\nERRORS = \"{errors}\"\n",
     "middles": """
 import numpy as np
-from depths import FACTOR
+from depths import ERRORS, FACTOR
 from optsched.numbers.kernels import kernel
 
-@kernel(error_model="{errors}")
+@kernel(error_model=ERRORS)
 def scaled(x):
     return {sign} * FACTOR * x
 """,
