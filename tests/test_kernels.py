@@ -127,7 +127,7 @@ def test_arrays_are_freed_though_a_kernel_does_not_count_who_uses_them():
 
 
 PARTS = {
-    "depths": "FACTOR = {factor}\nERRORS = \"{errors}\"\n",
+    "depths": 'FACTOR = {factor}\nERRORS = "{errors}"\n',
     "middles": """
 import numpy as np
 from depths import ERRORS, FACTOR
