@@ -8,13 +8,16 @@ without a patch.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from types import ModuleType
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -403,6 +406,15 @@ class Family:
         return relative(value, bound)
 
 
+def is_named_in_file(name: str) -> bool:
+    """Whether a name means something in a file of Python.
+
+    >>> is_named_in_file("mine/adwords.py:msvv"), is_named_in_file("adwords:Msvv")
+    (True, False)
+    """
+    return name.rpartition(":")[0].endswith(".py")
+
+
 @cache
 def family_names() -> list[str]:
     """Return the names of all families that are installed, without loading them."""
@@ -422,14 +434,34 @@ def load_family(name: str) -> Family:
     return family
 
 
+DECLARED = {
+    f"declared-{sense}": ("optsched.declared.problem", sense.upper()) for sense in get_args(Sense)
+}
+"""Families of all declared problems: nothing can be drawn of them, so they are not listed."""
+
+
 def get_family(name: str) -> Family:
-    """Return the family called ``name``.
+    """Return the family called ``name``, or that of a problem in a file, ``FILE.py:NAME``.
 
     Raises
     ------
     InputError
-        No such family.
+        No such family, or the file has no such problem.
+    PolicyError
+        The file's own code fails.
     """
+    if name in DECLARED:
+        module, attribute = DECLARED[name]
+        declared: Family = getattr(import_module(module), attribute)
+        return declared
+    if is_named_in_file(name):
+        from optsched.policies.plugins import load_from_file
+
+        made = load_from_file(name, f"problem {name!r}")
+        family = getattr(made, "family", None)
+        if not isinstance(family, Family):
+            raise InputError(f"problem {name!r} is {made!r:.60}, expected an optsched.problem")
+        return family
     if name not in family_names():
         raise InputError(f"unknown family {name!r}, expected one of: {', '.join(family_names())}")
     return load_family(name)
@@ -438,3 +470,13 @@ def get_family(name: str) -> Family:
 def family_of(instance: Instance) -> Family:
     """Return the family that ``instance`` belongs to."""
     return get_family(instance.family)
+
+
+class _Callable(ModuleType):
+    """The type of this module: ``optsched.problem(sizes=...)`` makes a family of a function."""
+
+    def __call__(self, **given: Any) -> Any:
+        return import_module("optsched.declared.problem").problem(**given)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 import unicodedata
@@ -14,7 +15,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from optsched.policies.trouble import explain
-from optsched.problem import Family, Information, InputError, Policy, PolicyError
+from optsched.problem import (
+    Family,
+    Information,
+    InputError,
+    Policy,
+    PolicyError,
+    is_named_in_file,
+)
 from optsched.process import talk
 
 MEMBERS = ("name", "information", "knows", "start", "step")
@@ -43,6 +51,19 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
         with _explained(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
         return _made(family, factory, name, parameters)
+    return _made(family, _class_of_policy(_found(name), name), name, parameters)
+
+
+def _found(name: str) -> Any:
+    """Return what MODULE:CLASS, FILE.py:CLASS or FILE.py:FUNCTION names.
+
+    Raises
+    ------
+    InputError
+        There is nothing of this name.
+    """
+    if is_named_in_file(name):
+        return load_from_file(name, f"policy {name!r}")
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
@@ -51,19 +72,23 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
         raise InputError(
             f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
         )
-    return _made(family, _class_of_policy(getattr(found, attribute), name), name, parameters)
+    return getattr(found, attribute)
 
 
 def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
     """Return ``found`` if it is a class that has all members of the protocol; nothing is called.
 
-    Data may also be declared only, for ``__init__`` to set.
+    Data may also be declared only, for ``__init__`` to set. A policy that is made of a function
+    returns a new one of itself when it is called, and so serves as its class.
 
     Raises
     ------
     InputError
         It is something else.
     """
+    if callable(found) and all(hasattr(found, member) for member in MEMBERS):
+        made: Callable[..., Policy] = found
+        return made
     if not isinstance(found, type):
         raise InputError(f"policy {name!r} is a {type(found).__name__}, expected a class")
     declared = {n for kind in found.__mro__ for n in inspect.get_annotations(kind)}
@@ -111,6 +136,40 @@ def import_beside(module: str, what: str) -> Any:
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
             raise InputError(f"{what} cannot be loaded: {err}") from err
+
+
+def load_from_file(name: str, what: str) -> Any:
+    """Return what a file of Python calls so: ``FILE.py:NAME``. The file is run once.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it has nothing of this name; the message begins with ``what``.
+    PolicyError
+        Its own code fails.
+    """
+    file, _, attribute = name.rpartition(":")
+    path = Path(file).resolve()
+    module = f"optsched file {path}"
+    if module not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise InputError(f"{what} cannot be loaded: there is no file {file}")
+        made = importlib.util.module_from_spec(spec)
+        sys.modules[module] = made  # dataclasses look for it
+        folder = str(path.parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        try:
+            with _explained(what):
+                spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[module]
+            raise
+    found = getattr(sys.modules[module], attribute, None)
+    if found is None:
+        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
+    return found
 
 
 @contextmanager
