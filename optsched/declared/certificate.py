@@ -5,7 +5,8 @@ Seen as a minimization, any multipliers y give
     c'x >= sum_i y_i s_i + sum_j min over the bounds of (c_j - (y A)_j) x_j
 
 where s_i is the lower limit of row i for y_i > 0 and the upper one for y_i < 0. A ray is the same
-with c = 0: where the right-hand side is positive, nothing is feasible. Limits are those that the
+with c = 0: where the right-hand side is positive, nothing is feasible, as where the bounds leave a
+variable no value. Limits are those that the
 feasibility check accepts (`Exact`). Infinite bounds of variables are replaced by what one pass over
 the rows implies.
 """
@@ -81,13 +82,19 @@ def check(inst: Declared, tree: Tree) -> float:
         if bound is None:
             raise ValueError(f"node {k}: a multiplier or a reduced cost meets an infinite limit")
         if leaf.ray:
-            if bound <= 0:
+            if bound <= 0 and not empty(lower, upper):
                 raise ValueError(f"node {k}: the ray proves nothing")
         elif least is None or bound < least:
             least = bound
     if least is None:
         return program.sign * math.inf
     return from_below(program, least)
+
+
+def empty(lower: Bounds, upper: Bounds) -> bool:
+    """Whether the bounds leave a variable no value."""
+    pairs = zip(lower, upper, strict=True)
+    return any(low is not None and high is not None and low > high for low, high in pairs)
 
 
 def from_below(program: Exact, bound: Fraction) -> float:

@@ -18,6 +18,7 @@ from optsched.declared.certificate import (
     Branch,
     Leaf,
     Tree,
+    empty,
     evaluate,
     from_below,
     implied,
@@ -179,6 +180,11 @@ class _Linear:
             x = np.array(self.h.getSolution().col_value, dtype=float)
         return status, x
 
+    def forget_costs(self) -> None:
+        """Ask from now on only whether anything is feasible."""
+        for j in range(len(self.arrays.cost)):
+            self.h.changeColCost(j, 0.0)
+
     def restrict(self, changed: Mapping[int, tuple[float, float]]) -> None:
         """Set the bounds of some columns, and those of all others back."""
         for j in [j for j in self._bounds if j not in changed]:
@@ -259,11 +265,12 @@ class _Tree:
         InputError
             The model is unbounded.
         """
-        status, x = self.linear.solve(self.progress)
         node = self.nodes[0]
         self._prove(node, self._candidates([]))  # bounds of variables alone
+        none = self._prove_empty(node)
+        status, x = ("infeasible", None) if none else self.linear.solve(self.progress)
         if status == "infeasible":
-            self._prove_empty(node)
+            none = none or self._prove_empty(node)
             self.progress.infeasible = True
             if node.ray:
                 self.progress.proved(self.sign * math.inf, self.certificate)
@@ -288,6 +295,8 @@ class _Tree:
         if found.status != "infeasible":
             raise error
         self.progress.infeasible = True
+        self.linear.forget_costs()
+        self.grow()
 
     def offer(self, x: Floats) -> None:
         """Offer what a solver has found to the feasibility check, in several readings."""
@@ -361,6 +370,9 @@ class _Tree:
     def _split(self, k: int) -> list[int]:
         """Solve the relaxation of a leaf, and split it where that leaves it open."""
         node = self.nodes[k]
+        if empty(*self._box(node)):
+            self._prove_empty(node)
+            return []
         self.linear.restrict(self._limits(node))
         status, x = self.linear.solve()
         if status == "infeasible" and self._prove_empty(node):
@@ -455,11 +467,18 @@ class _Tree:
                 node.bound, node.multipliers = bound, multipliers
 
     def _prove_empty(self, node: _Node) -> bool:
-        """Prove by a ray that a node holds nothing, if one does."""
+        """Prove that a node holds nothing, by its bounds, an empty row, or a ray."""
+        low, high = self._box(node)
+        rows = [i for i, row in enumerate(self.program.rows) if not row] if not node.path else []
+        for made in ([], *([(i, Fraction(sign))] for i in rows for sign in (1, -1))):
+            if all(self._limited(*entry) for entry in made) and (
+                empty(low, high) or (evaluate(self.program, low, high, made, ray=True) or 0) > 0
+            ):
+                node.ray, node.multipliers, node.bound = True, made, None
+                return True
         direction = self.linear.ray()
         if direction is None:
             return False
-        low, high = self._box(node)
         for sign in (1.0, -1.0):
             for multipliers in self._candidates(sign * direction):
                 made = [(i, y) for i, y in multipliers if self._limited(i, y)]
