@@ -292,8 +292,10 @@ class _Tree:
         whole = self.linear.arrays
         limits = self.progress.limits()
         found = solve_mip(np.zeros_like(whole.cost), *whole[1:], **limits)
-        if found.status != "infeasible":
+        if found.x is not None:
             raise error
+        if found.status != "infeasible":
+            return
         self.progress.infeasible = True
         self.linear.forget_costs()
         self.grow()
