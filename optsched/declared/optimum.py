@@ -31,7 +31,6 @@ from optsched.problem import Implementation, InputError
 from optsched.solvers import (
     cp_bound,
     cp_domain,
-    cp_dot,
     cp_program,
     cp_solver,
     highs,
@@ -537,12 +536,12 @@ def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> No
         for (low, high), c in zip(bounds, inst.columns, strict=True)
     ]
     for row, (low, high) in zip(program.rows, program.sides, strict=True):
-        total = cp_dot((a, x[j]) for j, a in row)
+        total = sum(a * x[j] for j, a in row)
         if low is not None:
             model.add(total >= low)
         if high is not None:
             model.add(total <= high)
-    model.minimize(cp_dot((c, x[j]) for j, c in enumerate(program.cost)))
+    model.minimize(sum(c * x[j] for j, c in enumerate(program.cost) if c))
     solver = cp_solver(threads=threads, seed=seed, **progress.limits())
 
     def better(value: Callable[[Any], int]) -> None:

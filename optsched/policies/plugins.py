@@ -110,7 +110,7 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
         if policy not in plugged:
             known = ", ".join([*family.policies, *plugged])
             raise InputError(
-                f"unknown policy {policy!r}, expected one of: {known}, or MODULE:CLASS"
+                f"unknown policy {policy!r}, expected one of: {known}, MODULE:CLASS or FILE.py:NAME"
             )
 
 
@@ -161,7 +161,8 @@ def load_from_file(name: str, what: str) -> Any:
         if folder not in sys.path:
             sys.path.insert(0, folder)
         try:
-            with _explained(what):
+            talk.remark(f"{what}: running {file}")
+            with _explained(what), talk.diverted():
                 spec.loader.exec_module(made)
         except BaseException:
             del sys.modules[module]

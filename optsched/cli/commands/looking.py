@@ -8,7 +8,7 @@ import typer
 from optsched.cli.commands.ending import report, report_pictures
 from optsched.cli.options import Json, Output, Pictures, takes_input, talks
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import InputError, Level, family_of
+from optsched.problem import InputError, Level, family_of, is_named_in_file
 from optsched.process import talk
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def show(
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
     is_file = is_instance(source)
-    kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
+    kind = "problem" if is_named_in_file(str(source)) else "trace"
+    if is_file:
+        kind = read_json(source, "instance", "run", "result")["kind"]
     with talk.aloud(f"looking at {source}"):
         warnings = list(family.warnings(instance))
     compared, found = None, None
