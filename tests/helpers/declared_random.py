@@ -82,9 +82,7 @@ def enumerated(inst: Declared, reach: int = 6) -> float | None:
     return best
 
 
-def _completed(
-    inst: Declared, fixed: dict[int, int], rest: list[int], sign: int
-) -> float | None:
+def _completed(inst: Declared, fixed: dict[int, int], rest: list[int], sign: int) -> float | None:
     place = {j: k for k, j in enumerate(rest)}
     a_ub, b_ub = [], []
     for row in inst.rows:
