@@ -40,7 +40,9 @@ def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> V
 def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
     """Return the exact value that is meant, and what is wrong with it."""
     if not math.isfinite(value):
-        return 0, Violation(equation=column.name, place=f"value {value}", amount=1.0)
+        return 0, Violation(
+            equation=column.name, place=f"value {value}, expected a number", amount=1.0
+        )
     x = exact(value)
     if column.integer:
         whole = round(x)

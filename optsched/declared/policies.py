@@ -225,33 +225,32 @@ def solve_open(
     dict or None
         Values by name; None: there are none.
     """
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array
 
     from optsched.solvers import solve_mip
 
-    place = {x.name: j for j, x in enumerate(chosen)}
-    names = dict.fromkeys(row for x in chosen for row in x.coefficients)
-    data: list[float] = []
-    columns: list[int] = []
-    starts, low, high = [0], [], []
-    for name in names:
-        row = state.rows[name]
-        activity = row.activity
-        for other, a in row.coefficients.items():
-            if other in place:
-                data.append(a)
-                columns.append(place[other])
-            elif other in state.open:
-                activity += exact(a) * exact(_rest(state.open[other]))
-        starts.append(len(data))
-        low.append(_minus(row.lower, activity, -1))
-        high.append(_minus(row.upper, activity, 1))
+    names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
+    place = {name: i for i, name in enumerate(names)}
+    activity = [state.rows[name].activity for name in names]
+    taken = {x.name for x in chosen}
+    for other in state.open.values():
+        rest = _rest(other)
+        if rest and other.name not in taken:
+            for name, a in other.coefficients.items():
+                if name in place:
+                    activity[place[name]] += exact(a) * exact(rest)
+    data = [a for x in chosen for a in x.coefficients.values()]
+    rows = [place[name] for x in chosen for name in x.coefficients]
+    starts = np.cumsum([0, *(len(x.coefficients) for x in chosen)])
+    known = [(state.rows[name], used) for name, used in zip(names, activity, strict=True)]
+    low = [_minus(row.lower, used, -1) for row, used in known]
+    high = [_minus(row.upper, used, 1) for row, used in known]
     sign = 1 if state.sense == "min" else -1
     fixed = fixed or {}
     bounds = [(fixed.get(x.name, x.lower), fixed.get(x.name, x.upper)) for x in chosen]
     found = solve_mip(
         np.array([sign * costs[x.name] for x in chosen]),
-        csr_array((data, columns, starts), shape=(len(names), len(chosen))),
+        csc_array((data, rows, starts), shape=(len(names), len(chosen))),
         np.array(low),
         np.array(high),
         np.array([b[0] for b in bounds]),

@@ -28,7 +28,8 @@ from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.families import later
 from optsched.numbers.streams import Streams
-from optsched.problem import Family, InputError, Sense
+from optsched.policies.trouble import explain
+from optsched.problem import Family, InputError, PolicyError, Sense
 
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
 
@@ -141,15 +142,15 @@ class Draws:
     def __init__(self, seed: int, cut: float = math.inf, other: int = 0) -> None:
         self._seed, self._cut, self._other = seed, cut, other
         self._times: Sequence[float] | None = None
-        self._calls, self._name = 0, "draw"
+        self._calls, self._views, self._name = 0, 0, "draw"
         self._each: dict[int, Generator] = {}
         self.public: Generator = Streams(seed)("public")
 
     def at(self, times: Iterable[float]) -> Draws:
         """Return draws of arrays whose row i belongs to time ``times[i]``."""
         made = Draws(self._seed, self._cut, self._other)
-        self._calls += 1
-        made._times, made._name = [float(t) for t in times], f"{self._name} {self._calls}"
+        self._views += 1
+        made._times, made._name = [float(t) for t in times], f"{self._name} at {self._views}"
         return made
 
     def __getitem__(self, time: int) -> Generator:
@@ -261,7 +262,12 @@ class Problem:
                 raise InputError(
                     f"{self.name}: unknown size {size!r}, expected one of: {', '.join(known)}"
                 )
-        made = self.function(draws, **given)
+        try:
+            made = self.function(draws, **given)
+        except InputError:
+            raise
+        except Exception as err:
+            raise PolicyError(f"problem {self.name}: {explain(err)}") from err
         if not isinstance(made, Declared):
             raise InputError(
                 f"problem {self.name} returned a {type(made).__name__}, "

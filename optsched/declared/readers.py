@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,7 +17,10 @@ from optsched.numbers.resources import exact
 from optsched.problem import InputError, Sense
 
 When: TypeAlias = Any
-"""A time, a function of the index, or a mapping from the index (or its name) to a time."""
+"""A time, a function of the index, or a mapping from the index to a time."""
+Whens: TypeAlias = Mapping[Any, When] | Iterable[tuple[Any, When]]
+KNOWN = {"Var", "Objective", "Constraint", "ConstraintList", "Block", "Param", "Set", "Suffix"}
+KNOWN |= {"Expression", "RangeSet", "BuildCheck", "BuildAction"}  # of Pyomo
 
 
 @dataclass
@@ -28,14 +31,14 @@ class _Draft:
     offset: float = 0.0
     columns: list[dict[str, Any]] = field(default_factory=list)
     rows: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[tuple[Any, str, tuple[Any, ...]]] = field(default_factory=list)
-    """Of every column: its component, the component's name, its index."""
+    keys: list[tuple[tuple[Any, ...], str, tuple[Any, ...]]] = field(default_factory=list)
+    """Of every column: itself and its component, the component's name, its index."""
 
 
 def online(
     model: Any,
-    revealed: Mapping[Any, When] | Path | str,
-    decided: Mapping[Any, When] | None = None,
+    revealed: Whens | Path | str,
+    decided: Whens | None = None,
 ) -> Declared:
     """Declare an online problem: a linear model, and when its variables are revealed and decided.
 
@@ -45,9 +48,11 @@ def online(
         A linear program, possibly with integer variables; a path leads to an MPS or LP file. The
         instance is a copy: what is changed in the model later changes nothing in it.
     revealed : mapping or path
-        For every variable, by component or name, the time at which it becomes known: a number, a
-        function of its index, or a mapping from the index. A path leads to a table with the columns
-        name, revealed and, if any differs, decided.
+        For every variable that is not fixed, the time at which it becomes known, by component or
+        name: a number, a
+        function of its index, or a mapping from the index. Pyomo's scalar variables cannot be keys:
+        give their names, or a list of pairs. A path leads to a table with the columns name,
+        revealed and, if any differs, decided.
     decided : mapping, optional
         The time at which its value becomes irrevocable, in the same form; by default when it is
         revealed.
@@ -65,7 +70,7 @@ def online(
     """
     if isinstance(revealed, Path | str):
         revealed, table = _table(Path(revealed))
-        decided = {**table, **(decided or {})}
+        decided = [*table.items(), *_pairs(decided or {}, "decided")]
     if isinstance(model, Path | str):
         draft = _of_file(Path(model))
     elif hasattr(model, "component_data_objects"):
@@ -78,8 +83,11 @@ def online(
             "of an MPS or LP file"
         )
     shown, fixed = _Times(revealed, "revealed"), _Times(decided or {}, "decided")
-    for column, key in zip(draft.columns, draft.keys, strict=True):
-        seen = shown.of(column["name"], *key)
+    found = [shown.of(c["name"], *key) for c, key in zip(draft.columns, draft.keys, strict=True)]
+    first = min((time for time in found if time is not None), default=0.0)
+    for column, key, seen in zip(draft.columns, draft.keys, found, strict=True):
+        if seen is None and column["lower"] == column["upper"]:
+            seen = first  # there is nothing to decide
         if seen is None:
             raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
         late = fixed.of(column["name"], *key)
@@ -127,16 +135,18 @@ def _column(draft: _Draft, place: tuple[int | str, ...]) -> int:
 class _Times:
     """Times by component, by name of a component, or by name of a variable."""
 
-    def __init__(self, given: Mapping[Any, When], what: str) -> None:
-        self._given, self._what = given, what
+    def __init__(self, given: Whens, what: str) -> None:
+        self._given, self._what = _pairs(given, what), what
         self._times: dict[str | int, When] = {
-            key if isinstance(key, str) else id(key): when for key, when in given.items()
+            key if isinstance(key, str) else id(key): when for key, when in self._given
         }
         self._used: set[str | int] = set()
 
-    def of(self, name: str, part: Any, component: str, index: tuple[Any, ...]) -> float | None:
+    def of(
+        self, name: str, part: tuple[Any, ...], component: str, index: tuple[Any, ...]
+    ) -> float | None:
         """Return the time of a variable, None if there is none."""
-        for key in (name, component, id(part)):
+        for key in (name, component, *map(id, part)):
             if key in self._times:
                 self._used.add(key)
                 return self._time(self._times[key], name, index)
@@ -161,10 +171,20 @@ class _Times:
 
     def refuse_unused(self) -> None:
         """Refuse a key that is no variable of the model."""
-        for key in self._given:
+        for key, _ in self._given:
             if (key if isinstance(key, str) else id(key)) not in self._used:
                 name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
                 raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
+
+
+def _pairs(given: Whens, what: str) -> list[tuple[Any, When]]:
+    try:
+        pairs = given.items() if hasattr(given, "items") else given
+        return [(key, when) for key, when in pairs]
+    except TypeError:
+        raise InputError(
+            f"`{what}` is {given!r:.60}, expected a mapping from variables to times"
+        ) from None
 
 
 def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
@@ -209,7 +229,7 @@ def _of_file(path: Path) -> _Draft:
         draft.columns.append(
             {"name": name, "cost": cost, "lower": lower, "upper": upper, "integer": integer}
         )
-        draft.keys.append((None, name.partition("[")[0], index_of(name)))
+        draft.keys.append(((), name.partition("[")[0], index_of(name)))
     for name, lower, upper, entries in found.rows:
         draft.rows.append({"name": name, "lower": lower, "upper": upper, "entries": entries})
     return draft
@@ -220,6 +240,12 @@ def _of_pyomo(model: Any) -> _Draft:
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
 
+    for part in model.component_objects(active=True, descend_into=True):
+        if part.ctype.__name__ not in KNOWN:
+            raise InputError(
+                f"{part.name}: is a {part.ctype.__name__}, expected variables, linear constraints "
+                "and an objective"
+            )
     goals = list(model.component_data_objects(pyo.Objective, active=True))
     if len(goals) != 1:
         raise InputError(f"the model has {len(goals)} active objectives, expected one")
@@ -232,7 +258,10 @@ def _of_pyomo(model: Any) -> _Draft:
         if not (v.is_continuous() or v.is_integer() or v.is_binary()):
             raise InputError(f"variable {v.name}: its domain is no interval, expected one")
         place[id(v)] = len(draft.columns)
-        low, high = v.lb, v.ub
+        try:
+            low, high = v.lb, v.ub
+        except ValueError as err:
+            raise InputError(f"variable {v.name}: {' '.join(str(err).split())}") from err
         draft.columns.append(
             {
                 "name": v.name,
@@ -244,7 +273,7 @@ def _of_pyomo(model: Any) -> _Draft:
         index = v.index()
         part = v.parent_component()
         known = () if index is None else index if isinstance(index, tuple) else (index,)
-        draft.keys.append((part, part.name, known))
+        draft.keys.append(((v, part), part.name, known))
 
     def linear(expression: Any, what: str) -> tuple[float, list[tuple[int, float]]]:
         try:
@@ -307,7 +336,7 @@ def _of_linopy(model: Any) -> _Draft:
                 "integer": kinds[j] in ("B", "I"),
             }
         )
-        draft.keys.append((model.variables[name], name, index))
+        draft.keys.append(((model.variables[name],), name, index))
     if getattr(found, "Q", None) is not None:
         raise InputError("the objective is not linear, expected a linear expression")
     matrix = found.A.tocsr() if found.A is not None else None

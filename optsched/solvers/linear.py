@@ -7,6 +7,7 @@ constraints again.
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -345,8 +346,19 @@ def read_program(path: Path) -> Program:
     import highspy
 
     h = highs()
-    if h.readModel(str(path)) == highspy.HighsStatus.kError:
+    with tempfile.NamedTemporaryFile() as log:
+        options = {"output_flag": True, "log_to_console": False, "log_file": log.name}
+        for name, value in options.items():
+            h.setOptionValue(name, value)
+        read = h.readModel(str(path))
+        h.setOptionValue("output_flag", False)
+        lines = log.read().decode(errors="replace").splitlines()
+    if read == highspy.HighsStatus.kError:
         raise ValueError("HiGHS cannot read it, expected an MPS or LP file (.mps, .lp)")
+    warned = [line for line in lines if line.startswith("WARNING")]
+    if warned or read == highspy.HighsStatus.kWarning:  # it leaves out what it does not like
+        said = warned[0].removeprefix("WARNING:").strip() if warned else "a warning"
+        raise ValueError(f"HiGHS reads it with a warning: {said}")
     model = h.getModel()
     if model.hessian_.dim_:
         raise ValueError("the objective is quadratic, expected a linear program")
@@ -354,6 +366,8 @@ def read_program(path: Path) -> Program:
     assert lp.a_matrix_.format_ == highspy.MatrixFormat.kColwise
     kinds = lp.integrality_ or [highspy.HighsVarType.kContinuous] * lp.num_col_
     plain = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+    if len(lp.col_names_) < lp.num_col_ or len(lp.row_names_) < lp.num_row_:
+        raise ValueError("a variable or a constraint has no name, or two have the same")
     for name, kind in zip(lp.col_names_, kinds, strict=True):
         if kind not in plain:
             raise ValueError(f"variable {name} is semicontinuous, expected an interval")

@@ -38,8 +38,8 @@ def leaky(kind):
         x = [m.x[name] for name in names]
         m.y = pyo.Var(
             m.I,
-            bounds=lambda m, i: (0, ahead[i] if kind == "bound" else 9),
-            domain=lambda m, i: pyo.Integers if kind == "integer" and ahead[i] > 2 else pyo.Reals,
+            bounds=lambda _m, i: (0, ahead[i] if kind == "bound" else 9),
+            domain=lambda _m, i: pyo.Integers if kind == "integer" and ahead[i] > 2 else pyo.Reals,
         )
         gain = [int(value[i]) + (ahead[i] if kind == "cost" else 0) for i in m.I]
         scale = total if kind == "scaled" else 100
@@ -55,13 +55,16 @@ def leaky(kind):
         m.own = pyo.ConstraintList()
         for i in order if kind == "order" else m.I:
             m.own.add((ahead[i] if kind == "coefficient" else 1) * x[i] + m.y[i] <= 3)
-        when = lambda i: int(str(i).split(" ")[0])
-        early = (
-            (lambda i: when(i) - 0.5 if ahead[when(i)] > 2 else when(i))
-            if kind == "event"
-            else when
-        )
-        late = (lambda i: when(i) + ahead[when(i)]) if kind == "decided" else when
+
+        def when(i):
+            return int(str(i).split(" ")[0])
+
+        def early(i):
+            return when(i) - 0.5 if kind == "event" and ahead[when(i)] > 2 else when(i)
+
+        def late(i):
+            return when(i) + ahead[when(i)] if kind == "decided" else when(i)
+
         return optsched.online(m, revealed={m.x: early, m.y: when}, decided={m.x: late, m.y: when})
 
     return optsched.problem(sizes={"small": {"items": 12}})(knapsack)

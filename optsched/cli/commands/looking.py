@@ -1,4 +1,4 @@
-"""`optsched show`, `verify`, `check-problem` and `info`: the commands that look at what there is."""
+"""`optsched show`, `verify`, `check-problem`, `info`: the commands that look at what there is."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
