@@ -43,6 +43,8 @@ def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
         return 0, Violation(
             equation=column.name, place=f"value {value}, expected a number", amount=1.0
         )
+    if column.lower <= value <= column.upper and (value.is_integer() or not column.integer):
+        return plain(exact(value)), None  # decimals are in the order of their floats
     x = exact(value)
     if column.integer:
         whole = round(x)
