@@ -17,6 +17,7 @@ from optsched.problem import (
     Schedule,
     Window,
     family_of,
+    family_or_problem,
     get_family,
     is_named_in_file,
 )
@@ -42,7 +43,7 @@ def open_input(
     if is_named_in_file(str(source)):
         if window != Window():
             raise InputError(f"{source}: is a problem, the options of a trace mean nothing for it")
-        drawn = get_family(str(source))
+        drawn = family_or_problem(str(source))
         return drawn.generate(preset or drawn.presets[0], seed=seed)
     if preset is not None:
         raise InputError(f"{source}: --preset is about a problem, FILE.py:NAME")

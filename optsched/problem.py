@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
 from importlib import import_module
@@ -441,7 +441,34 @@ DECLARED = {
 
 
 def get_family(name: str) -> Family:
-    """Return the family called ``name``, or that of a problem in a file, ``FILE.py:NAME``.
+    """Return the family called ``name``.
+
+    Code of a problem in a file is not run: its name in plans and stores has the family of its
+    instances in front, ``declared-max FILE.py:NAME``, and the file is run when one is drawn.
+
+    Raises
+    ------
+    InputError
+        No such family.
+    """
+    kind, _, place = name.partition(" ")
+    if kind in DECLARED and (not place or is_named_in_file(place)):
+        module, attribute = DECLARED[kind]
+        declared: Family = getattr(import_module(module), attribute)
+        if not place:
+            return declared
+
+        def generate(*given: Any, **more: Any) -> Instance:
+            return family_or_problem(place).generate(*given, **more)
+
+        return replace(declared, generate=generate, presets=("default",))
+    if name not in family_names():
+        raise InputError(f"unknown family {name!r}, expected one of: {', '.join(family_names())}")
+    return load_family(name)
+
+
+def family_or_problem(name: str) -> Family:
+    """Return the family called ``name``, or of the problem ``FILE.py:NAME``: the file is run.
 
     Raises
     ------
@@ -450,21 +477,15 @@ def get_family(name: str) -> Family:
     PolicyError
         The file's own code fails.
     """
-    if name in DECLARED:
-        module, attribute = DECLARED[name]
-        declared: Family = getattr(import_module(module), attribute)
-        return declared
-    if is_named_in_file(name):
-        from optsched.policies.plugins import load_from_file
+    if not is_named_in_file(name):
+        return get_family(name)
+    from optsched.policies.plugins import load_from_file
 
-        made = load_from_file(name, f"problem {name!r}")
-        family = getattr(made, "family", None)
-        if not isinstance(family, Family):
-            raise InputError(f"problem {name!r} is {made!r:.60}, expected an optsched.problem")
-        return family
-    if name not in family_names():
-        raise InputError(f"unknown family {name!r}, expected one of: {', '.join(family_names())}")
-    return load_family(name)
+    made = load_from_file(name, f"problem {name!r}")
+    family = getattr(made, "family", None)
+    if not isinstance(family, Family):
+        raise InputError(f"problem {name!r} is {made!r:.60}, expected an optsched.problem")
+    return family
 
 
 def family_of(instance: Instance) -> Family:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched.files.disk import writable
-from optsched.problem import InputError, Window, family_names, get_family
+from optsched.problem import InputError, Window, family_names, family_or_problem
 from optsched.process import talk
 
 
@@ -223,7 +223,7 @@ def sizes_given(family: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
         One of them means nothing for the family.
     """
     given = {name: n for name, n in sizes.items() if n is not None}
-    known = get_family(family).sizes
+    known = family_or_problem(family).sizes
     for name in given:
         if name not in known:
             expected = ", ".join(f"--{size}" for size in known) or "none of these"

@@ -34,9 +34,11 @@ Shard = Annotated[
 ]
 Policy = Annotated[
     list[str] | None,
-    typer.Option("--policy", help="Run this policy from outside that is named; may be repeated."),
+    typer.Option(
+        "--policy", help="Run this policy or problem from outside that is named; may be repeated."
+    ),
 ]
-Trust = Annotated[bool, typer.Option("--trust", help="Run all policies from outside.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Run all policies and problems from outside.")]
 Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
 
 
@@ -76,7 +78,7 @@ def run(
     from optsched.campaigns.plan import read_plan
 
     part = _part(shard)
-    asked = read_plan(plan)
+    asked = read_plan(plan, trust or policy or False)
     ending = "" if part is None else f"-{part[0]}of{part[1]}"
     store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
     if dry_run:
