@@ -146,14 +146,14 @@ def _with_options(
     return command
 
 
-OWN = ("source", "window", "instance")  # what INPUT becomes
+OWN = ("source", "window", "instance", "preset")  # what INPUT becomes
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`talks`.
 
     The seed of a problem is the command's own, if it has one. The command is called with
-    ``instance``, and if it asks for them with the path as ``source`` and
+    ``instance``, and if it asks for them with the path as ``source``, the ``preset``, and
     the options of a trace as ``window``.
     """
     asked = inspect.signature(command).parameters
@@ -196,7 +196,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         said = {name: given.pop(name) for name in WINDOW}
         profiles = said.pop("profile")
         window = Window(**said, profiles=tuple(profiles) if profiles else None)
-        for name, value in (("source", source), ("window", window)):
+        for name, value in (("source", source), ("window", window), ("preset", preset)):
             if name in asked:
                 given[name] = value
         with talk.aloud(f"reading {source}"):

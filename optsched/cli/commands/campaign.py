@@ -11,7 +11,7 @@ import typer
 from optsched.cli.commands.ending import ending_well, report
 from optsched.cli.options import Json, paragraphs, talks
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import InputError, Window
+from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import interrupts, lastwords, talk
 
 if TYPE_CHECKING:
@@ -273,6 +273,8 @@ def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
     """
     from optsched.inputs import is_instance
 
+    if is_named_in_file(str(source)):
+        return {}
     if is_instance(source):
         raise InputError(
             f"{source}: is one instance, of which nothing is drawn; expected a trace, or a plan "
