@@ -52,6 +52,7 @@ class Leaf(Frozen):
 class Tree(Frozen):
     """A certificate. Node 0 is the root."""
 
+    relaxed: bool = Field(default=False, description="it is about the LP relaxation")
     nodes: tuple[Annotated[Branch | Leaf, Field(discriminator="node")], ...] = Field(min_length=1)
 
 
@@ -64,7 +65,7 @@ def check(inst: Declared, tree: Tree) -> float:
         It is no tree, branches on a continuous variable, or a leaf proves nothing.
     """
     check_size(tree)
-    program = inst.exact
+    program = inst.exact_relaxation if tree.relaxed else inst.exact
 
     def sound(k: int, node: Branch | Leaf) -> None:
         if isinstance(node, Branch) and not (

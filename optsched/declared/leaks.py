@@ -6,12 +6,12 @@ others from then on, or with a longer horizon. What of the earlier events differ
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optsched.declared.events import Event, events
-from optsched.declared.model import Declared
+from optsched.declared.events import Event, NewRow, events
+from optsched.declared.model import Column, Declared
 from optsched.declared.problem import Draws, Problem
 from optsched.numbers import settings
 from optsched.numbers.streams import Streams
@@ -140,10 +140,11 @@ def _paired(
 
 def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]]]:
     """Yield what differs between two events of the same time: subject, field and values."""
-    for kind, mine, theirs in (
+    sides: list[tuple[str, Sequence[Column | NewRow], Sequence[Column | NewRow]]] = [
         ("variable", a.columns, b.columns),
         ("constraint", a.rows, b.rows),
-    ):
+    ]
+    for kind, mine, theirs in sides:
         for x, y in zip(mine, theirs, strict=False):
             for field in type(x).model_fields:
                 values = getattr(x, field), getattr(y, field)
@@ -152,11 +153,13 @@ def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]
                     yield f"{kind} {x.name}", told, values
         if len(mine) != len(theirs):
             yield f"the {kind}s", "number", (len(mine), len(theirs))
-    for x, y in zip(a.entries, b.entries, strict=False):
-        if x != y:
-            same = x[:2] == y[:2]
-            said = (x[2], y[2]) if same else (f"{x[2]:g} {x[1]}", f"{y[2]:g} {y[1]} in {y[0]}")
-            yield f"constraint {x[0]}", f"coefficient of {x[1]}" if same else "entry", said
+    for one, other in zip(a.entries, b.entries, strict=False):
+        (row, column, number), (row_too, column_too, number_too) = one, other
+        if (row, column) != (row_too, column_too):
+            said = f"{number:g} {column}", f"{number_too:g} {column_too} in {row_too}"
+            yield f"constraint {row}", "entry", said
+        elif number != number_too:
+            yield f"constraint {row}", f"coefficient of {column}", (number, number_too)
     if len(a.entries) != len(b.entries):
         yield "the constraints", "number of coefficients", (len(a.entries), len(b.entries))
     if a.decide != b.decide:

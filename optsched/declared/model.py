@@ -158,6 +158,11 @@ class Declared(Instance):
         return Exact(self)
 
     @cached_property
+    def exact_relaxation(self) -> Exact:
+        """The numbers of the LP relaxation as integers."""
+        return Exact(self, relaxed=True)
+
+    @cached_property
     def times(self) -> tuple[float, ...]:
         """When each row is revealed; infinite: it can never bind."""
         return tuple(_time(row, self.columns) for row in self.rows)
@@ -199,7 +204,7 @@ def _time(row: Row, columns: Sequence[Column]) -> float:
 
 
 class Exact:
-    """The program that the feasibility check accepts, minimized, in integers.
+    """The program that the feasibility check accepts, or its relaxation, minimized, in integers.
 
     Row i is multiplied by ``scale[i]``, the objective by ``cost_scale``. A limit includes the
     tolerance of 1e-9 (relative above 1); where all columns of a row are integer, it is rounded to
@@ -217,14 +222,14 @@ class Exact:
         The least cost that is not 0, without its sign.
     """
 
-    def __init__(self, inst: Declared) -> None:
+    def __init__(self, inst: Declared, *, relaxed: bool = False) -> None:
         self.sign = 1 if inst.sense == "min" else -1
         self.offset = self.sign * exact(inst.offset)
         costs = [exact(c.cost) for c in inst.columns]
         self.cost_scale = math.lcm(*{c.denominator for c in costs})
         self.cost = [self.sign * c.numerator * (self.cost_scale // c.denominator) for c in costs]
-        self.integer = [c.integer for c in inst.columns]
-        self.lower, self.upper = bounds_of(inst.columns)
+        self.integer = [c.integer and not relaxed for c in inst.columns]
+        self.lower, self.upper = bounds_of(inst.columns, self.integer)
         self.scale: list[int] = []
         self.rows: list[list[tuple[int, int]]] = []
         self.sides: list[tuple[int | None, int | None]] = []
@@ -265,15 +270,15 @@ class Exact:
 
 
 def bounds_of(
-    columns: Iterable[Column],
+    columns: Iterable[Column], integer: Iterable[bool]
 ) -> tuple[list[Scalar | None], list[Scalar | None]]:
     """Return the exact bounds; those of integer columns are rounded inwards, None: infinite."""
     lower: list[Scalar | None] = []
     upper: list[Scalar | None] = []
-    for c in columns:
+    for c, whole in zip(columns, integer, strict=True):
         low = None if math.isinf(c.lower) else exact(c.lower)
         high = None if math.isinf(c.upper) else exact(c.upper)
-        if c.integer:
+        if whole:
             lower.append(None if low is None else math.ceil(low))
             upper.append(None if high is None else math.floor(high))
         else:

@@ -27,7 +27,7 @@ from optsched.declared.certificate import (
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.progress import CLOSED, Progress
 from optsched.numbers.arrays import Floats
-from optsched.problem import Implementation, InputError
+from optsched.problem import RELAXATION, Implementation, InputError
 from optsched.solvers import (
     cp_bound,
     cp_domain,
@@ -104,28 +104,13 @@ def tree_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -
         tree.grow()
 
 
-def relaxation_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
-    """Solve the relaxation alone, for its bound."""
-    _Tree(inst, progress).root()
-
-
-def relaxation(inst: Declared) -> float | None:
-    """Return the optimum of the LP relaxation as HiGHS finds it; None: it is infeasible.
-
-    Raises
-    ------
-    InputError
-        It is unbounded.
-    """
-    program = _Linear(inst)
-    status, x = program.solve()
-    if status == "unbounded":
-        raise program.unbounded()
-    if x is None:
-        return None
-    return float(sum(c.cost * v for c, v in zip(inst.columns, x.tolist(), strict=True))) + (
-        inst.offset
-    )
+def relaxation(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Find the value of the LP relaxation, no solution."""
+    tree = _Tree(inst, progress, relaxed=True)
+    tree.root()
+    value = tree.linear.value()
+    if value is not None:
+        progress.claim(Implementation.HIGHS, value)
 
 
 def _integer_program(
@@ -193,6 +178,14 @@ class _Linear:
                 self.h.changeColBounds(j, *bounds)
         self._bounds = dict(changed)
 
+    def value(self) -> float | None:
+        """Return the value of the program that was solved last, in its own sense."""
+        if lp_status(self.h) != "optimal":
+            return None
+        x = self.h.getSolution().col_value
+        sign = 1.0 if self.inst.sense == "min" else -1.0
+        return sign * float(self.arrays.cost @ np.asarray(x)) + self.inst.offset
+
     def duals(self) -> Floats:
         """Return the duals of the rows, in units of the objective."""
         return np.asarray(row_duals(self.h) * self.scale)
@@ -246,9 +239,9 @@ class _Gains:
 class _Tree:
     """Branch and bound whose leaves are proved as they arise: it can end at any time."""
 
-    def __init__(self, inst: Declared, progress: Progress) -> None:
-        self.inst, self.progress = inst, progress
-        self.program = inst.exact
+    def __init__(self, inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
+        self.inst, self.progress, self.relaxed = inst, progress, relaxed
+        self.program = inst.exact_relaxation if relaxed else inst.exact
         self.linear = _Linear(inst)
         self.lower, self.upper = implied(self.program)
         self.nodes = [_Node((), [], None)]
@@ -291,7 +284,7 @@ class _Tree:
         whole = self.linear.arrays
         limits = self.progress.limits()
         found = solve_mip(np.zeros_like(whole.cost), *whole[1:], **limits)
-        if found.x is not None:
+        if found.x is not None or self.relaxed:
             raise error
         if found.status != "infeasible":
             return
@@ -301,6 +294,8 @@ class _Tree:
 
     def offer(self, x: Floats) -> None:
         """Offer what a solver has found to the feasibility check, in several readings."""
+        if self.relaxed:
+            return
         raw = [
             min(max(v, c.lower), c.upper)
             for v, c in zip(x.tolist(), self.inst.columns, strict=True)
@@ -507,7 +502,7 @@ class _Tree:
 
     def certificate(self) -> Tree:
         """Return the tree as it is now."""
-        return Tree(nodes=tuple(map(_written, self.nodes)))
+        return Tree(relaxed=self.relaxed, nodes=tuple(map(_written, self.nodes)))
 
 
 def _written(node: _Node) -> Branch | Leaf:
@@ -556,7 +551,7 @@ def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> No
         progress.claim(Implementation.CP_SAT, from_below(program, least))
 
 
-METHODS = {"auto": auto, "tree": tree_alone, "relaxation": relaxation_alone, "cp-sat": cp_sat}
+METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cp-sat": cp_sat}
 
 
 def distance(
@@ -584,7 +579,7 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
 
     In a linear program, what one more unit of the limit adds to the objective.
     """
-    program: Exact = inst.exact
+    program: Exact = inst.exact_relaxation if tree.relaxed else inst.exact
     worst: tuple[Fraction, Leaf] | None = None
     for _, leaf, low, high in leaves(program, tree):
         if not leaf.ray:

@@ -88,7 +88,7 @@ def _program(inst: Declared) -> Any:
 
 
 def _family(sense: Sense) -> Family:
-    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation_alone"}
+    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
     methods["cp-sat"] = "cp_sat"
     return Family(
         name=KINDS[sense].family,

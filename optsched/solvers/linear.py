@@ -320,7 +320,8 @@ def ray(h: highspy.Highs, *, primal: bool = False) -> Floats | None:
     By default weights of the rows that show that nothing is feasible, of either sign; of an
     unbounded program, with ``primal``, a direction of the columns.
     """
-    _, there, found = h.getPrimalRay() if primal else h.getDualRay()
+    known: Any = h  # its types know nothing of rays
+    _, there, found = known.getPrimalRay() if primal else known.getDualRay()
     return floats(found) if there else None
 
 
@@ -347,7 +348,11 @@ def read_program(path: Path) -> Program:
 
     h = highs()
     with tempfile.NamedTemporaryFile() as log:
-        options = {"output_flag": True, "log_to_console": False, "log_file": log.name}
+        options: dict[str, Any] = {
+            "output_flag": True,
+            "log_to_console": False,
+            "log_file": log.name,
+        }
         for name, value in options.items():
             h.setOptionValue(name, value)
         read = h.readModel(str(path))

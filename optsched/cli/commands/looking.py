@@ -1,7 +1,7 @@
 """`optsched show`, `verify`, `check-problem`, `info`: the commands that look at what there is."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -39,7 +39,7 @@ def show(
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
     is_file = is_instance(source)
-    kind = "problem" if is_named_in_file(str(source)) else "trace"
+    kind: Any = "problem" if is_named_in_file(str(source)) else "trace"
     if is_file:
         kind = read_json(source, "instance", "run", "result")["kind"]
     with talk.aloud(f"looking at {source}"):
