@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -132,6 +133,12 @@ def _integer_program(
         progress.claim(Implementation.HIGHS, sign * found.bound + inst.offset)
     if found.status == "infeasible":
         progress.infeasible = True
+
+
+@lru_cache(maxsize=2**16)  # duals come again and again
+def simple(y: float) -> Fraction:
+    """Return the nearest fraction with a small denominator."""
+    return Fraction(y).limit_denominator(SIMPLE)
 
 
 class _Linear:
@@ -294,18 +301,14 @@ class _Tree:
 
     def offer(self, x: Floats) -> None:
         """Offer what a solver has found to the feasibility check, in several readings."""
-        if self.relaxed:
+        whole_numbers = x[self.linear.arrays.integer]
+        if self.relaxed or np.any(np.abs(whole_numbers - np.rint(whole_numbers)) > FRACTIONAL):
             return
         raw = [
             min(max(v, c.lower), c.upper)
             for v, c in zip(x.tolist(), self.inst.columns, strict=True)
         ]
         whole = [round(v) if c.integer else v for v, c in zip(raw, self.inst.columns, strict=True)]
-        if any(
-            c.integer and abs(v - w) > FRACTIONAL
-            for v, w, c in zip(raw, whole, self.inst.columns, strict=True)
-        ):
-            return
         tidy = [
             float(v) if c.integer else min(max(neat(v), c.lower), c.upper)
             for v, c in zip(whole, self.inst.columns, strict=True)
@@ -442,25 +445,25 @@ class _Tree:
                 high[j] = at if (now := high[j]) is None else min(now, at)
         return low, high
 
-    def _candidates(self, duals: Floats | Sequence[float]) -> list[Multipliers]:
-        """Return what duals may mean: the nearest simple fractions, and the floats themselves."""
-        values = [(i, float(y)) for i, y in enumerate(duals) if y]
+    def _candidates(self, duals: Floats | Sequence[float]) -> Iterator[Multipliers]:
+        """Yield what duals may mean: the nearest simple fractions, and the floats themselves."""
+        values = [(i, y) for i, y in enumerate(np.asarray(duals).tolist()) if y]
         largest = max((abs(y) for _, y in values), default=0.0)
-        if not largest:
-            return [[]]
         near = [(i, y) for i, y in values if abs(y) > 1e-12 * largest]
-        simple = [(i, Fraction(y).limit_denominator(SIMPLE)) for i, y in near]
-        unit = GRID / 2 ** math.frexp(largest)[1]
-        grid = [(i, Fraction(round(y * unit)) / Fraction(unit)) for i, y in near]
-        return [[(i, y) for i, y in made if y] for made in (simple, grid)]
+        yield [(i, z) for i, y in near if (z := simple(y))]
+        if near:
+            unit = Fraction(GRID) / Fraction(2) ** math.frexp(largest)[1]
+            yield [(i, z / unit) for i, y in near if (z := round(y * float(unit)))]
 
-    def _prove(self, node: _Node, candidates: Sequence[Multipliers]) -> None:
-        """Keep the multipliers that prove most."""
+    def _prove(self, node: _Node, candidates: Iterable[Multipliers]) -> None:
+        """Keep the multipliers that prove most, or enough."""
         low, high = self._box(node)
         for multipliers in candidates:
             bound = evaluate(self.program, low, high, multipliers)
             if bound is not None and (node.bound is None or bound > node.bound):
                 node.bound, node.multipliers = bound, multipliers
+                if self._enough(bound):
+                    break
 
     def _prove_empty(self, node: _Node) -> bool:
         """Prove that a node holds nothing, by its bounds, an empty row, or a ray."""
