@@ -256,7 +256,7 @@ class Plan(Frozen):
         named = code if isinstance(trust, bool) else trust
         unknown = [name for name in named if name not in code]
         if unknown:
-            raise InputError(f"{place}: has no policy or problem {unknown[0]!r} from outside")
+            raise InputError(f"{place}: has no policy {unknown[0]!r} from outside, nor a problem")
         refused = [name for name in code if trust is False or name not in named]
         if refused:
             raise InputError(
