@@ -6,11 +6,10 @@ from typing import NamedTuple
 
 from optsched.papers.verdict import Verdict
 
-HOLDS, DIRECTION, FAILS, UNTESTABLE = (
+HOLDS, DIRECTION, FAILS = (
     Verdict.HOLDS,
     Verdict.DIRECTION,
     Verdict.FAILS,
-    Verdict.UNTESTABLE,
 )
 
 
@@ -139,8 +138,5 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         Claim("Sec. 3.2, 5: the iteration converges to the optimum with small enough steps", HOLDS,
               "on all platforms tried; the paper proves nothing of its own, and quotes Lin and "
               "Shroff", OWN + "test_bot_small_steps_reach_the_optimum"),
-        Claim("Sec. 7: removing the Newton step, the stability condition or the geometric update "
-              "leads to severe convergence issues", UNTESTABLE,
-              "the runs without each of them are not printed", ""),
     ),
 }  # fmt: skip

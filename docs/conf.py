@@ -40,6 +40,7 @@ napoleon_type_aliases = {
     "DataFrame": ":class:`~pandas.DataFrame`",
     "Executor": ":class:`~concurrent.futures.Executor`",
     "Frozen": ":class:`~optsched.problem.Frozen`",
+    "Instance": ":class:`~optsched.problem.Instance`",
     "Level": ":class:`~optsched.problem.Level`",
     "Path": ":class:`~pathlib.Path`",
     "Plan": ":class:`~optsched.campaigns.plan.Plan`",

@@ -249,14 +249,14 @@ def solve(
     if effort is not None:
         threads = 1  # who of several comes first depends on the load
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
-    start = known(instance, start)
-    progress.digest = start.instance_sha256
 
     def search(_stopped: Ints) -> Optimum:
         with blas.one_thread():  # it waits for cores of others, and sums depend on their number
             with suppress(KeyboardInterrupt):  # the best so far is the answer
+                there = known(instance, start)
+                progress.digest = there.instance_sha256
                 if method != RELAXATION:  # what is known says nothing of the relaxation
-                    begin(progress, start, method)
+                    begin(progress, there, method)
                 if not (progress.interrupted or _settled(progress)):
                     family.methods[method](instance, progress, threads=threads, seed=seed)
                 second = family.second.get(method)
@@ -305,6 +305,7 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
     schedules: list[tuple[float, Schedule]] = []
     bounds: list[tuple[float, Frozen]] = []
     for part in parts:
+        interrupts.leave_if_abandoned()
         if isinstance(part, Optimum | Known) and part.instance_sha256 != digest:
             raise InputError(f"what to start from belongs to another instance, expected {digest}")
         if isinstance(part, Optimum):

@@ -7,8 +7,8 @@ that records and judges. So nothing that a policy is shown is what its judge com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from copy import deepcopy
 from typing import Any
 
@@ -17,9 +17,9 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.numbers.infinite import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.limit import LateError, checked_limit, limited
+from optsched.policies.limit import checked_limit, limited
 from optsched.policies.plugins import checked_policy, get_policy, is_own
-from optsched.policies.trouble import explain
+from optsched.policies.trouble import Explained
 from optsched.problem import (
     Family,
     Frozen,
@@ -234,13 +234,13 @@ def _run(
     ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
     if prior is None:
-        with _explained(f"policy {name}: what it knows", InputError):
+        with Explained(f"policy {name}: what it knows", InputError):
             known = compute(family, policy.knows, original.copy, name)
     else:
         known = checked_prior(prior, policy.knows, name)
     shown, judged = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already
-    with _explained(f"policy {name}: start", passed, limit), limited(limit):
+    with Explained(f"policy {name}: start", passed, limit=limit), limited(limit):
         policy.start(family.public(shown), deepcopy(known), Streams(seed))
     record: Recorder = (
         _Collector(family, judged) if family.recorder is None else family.recorder(judged, policy)
@@ -250,7 +250,7 @@ def _run(
     for done, (event, true_event) in enumerate(zip(told, family.events(judged), strict=True)):
         interrupts.raise_if_asked()
         place = f"policy {name}: event {done}"
-        with _explained(place, passed, limit), limited(limit):
+        with Explained(place, passed, limit=limit), limited(limit):
             began = clock.now()
             decision = policy.step(event)
             took = clock.now() - began
@@ -259,13 +259,13 @@ def _run(
             taken = decision if sealed else family.wire.take(decision)
         except (ValueError, TypeError) as err:
             raise PolicyError(f"{place}: the decision {err}") from err
-        with _explained(f"{place}: its decision", passed):
+        with Explained(f"{place}: its decision", passed):
             record.take(true_event, taken)
         if progress is not None:
             progress(done + 1)
     original.must_be_unchanged(name)
     try:
-        with _explained(f"policy {name}: its decisions", ValueError):
+        with Explained(f"policy {name}: its decisions", ValueError):
             schedule, verdict = record.finish()
     except ValueError as err:
         if isinstance(err, PolicyError):
@@ -298,19 +298,3 @@ def _first_of(verdict: Verdict) -> str:
     more = len(verdict.violations) - MOST
     lines = str(verdict).splitlines()[: MOST + 1]
     return "\n  ".join([*map(str.strip, lines), *([f"and {more} more"] if more > 0 else [])])
-
-
-@contextmanager
-def _explained(place: str, passed: type[Exception], limit: float | None = None) -> Iterator[None]:
-    """Turn what goes wrong in a policy into one message, with its own lines.
-
-    What is ``passed`` is a message already.
-    """
-    try:
-        yield
-    except passed:
-        raise
-    except LateError as err:
-        raise PolicyError(f"{place}: has not answered within {limit:g} s") from err
-    except (Exception, SystemExit) as err:
-        raise PolicyError(f"{place}: {explain(err)}") from err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +13,7 @@ from patience import LONG
 from typer.testing import CliRunner
 
 from optsched import problem, save_instance
+from optsched.campaigns.campaign import campaign
 from optsched.cli.app import app
 from optsched.families.oasis import FAMILY
 from optsched.optimum import solve
@@ -87,3 +89,16 @@ def test_files_and_commands_say_so(inst, broken, tmp_path):
 def test_a_search_without_defects_says_nothing(sound):
     assert sound.defects == ()
     assert "defect" not in str(sound)
+
+
+def test_campaigns_say_so(inst, broken, tmp_path):
+    save_instance(inst, tmp_path / "i.json")
+    plan = {
+        "instances": [{"family": "oasis", "files": str(tmp_path / "*.json")}],
+        "policies": [{"name": "fifo"}],
+        "reference": {"method": "colgen", "time_limit": LONG},
+    }
+    made = campaign(plan, tmp_path / "store.sqlite", executor=ThreadPoolExecutor(1))
+    (said,) = made.status().messages
+    assert said.startswith("defect, please report: the certificate")
+    assert broken in said

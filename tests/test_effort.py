@@ -8,6 +8,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
@@ -21,7 +22,7 @@ from patience import LONG, until
 from sweeps import sweep
 
 import optsched
-from optsched import InputError, Optimum, solve, solvers
+from optsched import InputError, Optimum, get_family, solve, solvers
 from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
@@ -240,6 +241,35 @@ def test_no_program_is_written_down_that_takes_more_than_is_left(method):
     assert found.value == 0
     assert found.effort < 1
     assert found.proved is not None
+
+
+@pytest.mark.parametrize(
+    ("family", "preset", "method", "sizes", "units"),
+    [
+        ("oasis", "small", "auto", {"jobs": 14}, 1000),
+        ("dmlrs", "small", "search", {}, 1000),
+        ("completion", "mid", "search", {}, 1000),
+        ("bipartite", "counts", "conic", {}, 1000),
+    ],
+)
+def test_a_unit_is_about_a_millisecond(family, preset, method, sizes, units):
+    instance = get_family(family).generate(preset, seed=3, **sizes)
+    each = []
+    for _ in range(2):  # kernels are compiled meanwhile, or not
+        began = time.process_time()
+        found = solve(instance, method=method, effort=units)
+        each.append(1000 * (time.process_time() - began) / found.effort)
+    assert found.effort < 4 * units
+    assert 0.1 < min(each) < 6
+
+
+@pytest.mark.parametrize(("preset", "method"), [("mid", "compact"), ("paper", "cpsat")])
+def test_what_writing_a_program_takes_is_counted(preset, method):
+    instance = get_family("completion").generate(preset, seed=1)
+    solve(instance, method=method, effort=1)  # loads what it needs
+    began = time.process_time()
+    solve(instance, method=method, effort=500)
+    assert time.process_time() - began < 500 * 0.006 + 1
 
 
 def test_nothing_is_asked_of_other_threads():

@@ -13,7 +13,7 @@ from terminal import piped
 
 import optsched
 from optsched.files.envelope import load_instance, save_instance
-from optsched.problem import InputError, get_family
+from optsched.problem import InputError, PolicyError, get_family
 from optsched.process import talk
 from optsched.simulation import simulate
 
@@ -349,3 +349,116 @@ def test_a_statistic_that_no_file_can_hold_is_refused(folder, value):
     with pytest.raises(InputError, match="own:odd is no data that JSON can hold") as caught:
         simulate(inst, policy)
     assert len(str(caught.value)) < 300
+
+
+# --- policies that raise, fork or end as nobody expects ---
+
+RUDE = """
+import os
+from optsched.families.oasis.policies import Fifo
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise self
+
+
+class Base(BaseException):
+    pass
+
+
+class Rude(Fifo):
+    name = "rude"
+
+    def step(self, event):
+        raise self.error
+
+    def __init_subclass__(cls, error=None):
+        cls.error = error
+
+
+class Mutes(Rude, error=Mute()): pass
+class Bases(Rude, error=Base("low")): pass
+class Stops(Rude, error=StopIteration()): pass
+class Breaks(Rude, error=KeyboardInterrupt()): pass
+class Closes(Rude, error=GeneratorExit()): pass
+class Loud(Rude, error=ValueError("x" * 10**7)): pass
+class Paints(Rude, error=type("\\x1b[2J\\u202e", (Exception,), {})("\\x1b[31m")): pass
+
+
+class Forks(Fifo):
+    name = "forks"
+
+    def step(self, event):
+        if os.fork() and event.slot:
+            raise ValueError("a bug")
+        return {}
+
+
+class Quits(Fifo):
+    name = "quits"
+
+    def step(self, event):
+        os._exit(0)
+
+
+class Odd(type(Fifo)):
+    @property
+    def __mro__(cls):
+        raise KeyError("odd")
+
+
+class Made(Fifo, metaclass=Odd): pass
+
+
+def __getattr__(name):
+    raise KeyError(name)
+"""
+FOUND = {
+    "Mutes": "policy rude: event 0: Mute",
+    "Bases": "policy rude: event 0: Base: low",
+    "Stops": "policy rude: event 0: StopIteration",
+    "Breaks": "policy rude: event 0: KeyboardInterrupt",
+    "Closes": "policy rude: event 0: GeneratorExit",
+    "Loud": "policy rude: event 0: ValueError: xxx",
+    "Paints": "policy rude: event 0: \\x1b[2J\\u202e: \\x1b[31m",
+    "Made": "policy 'rude:Made' cannot be loaded: KeyError: 'odd'",
+    "Absent": "policy 'rude:Absent' cannot be loaded: KeyError: 'Absent'",
+    "Forks": "policy forks: event 1: ValueError: a bug",
+    "Quits": "the computing process ended itself, with status 0",
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_whatever_a_policy_does_is_its_error(folder, name):
+    (folder / "rude.py").write_text(RUDE)
+    found = piped("run", "small.json", "-p", f"rude:{name}", "-q", folder=folder)
+    assert (found.status, found.out) == (1, "")
+    first, *lines = found.err.splitlines()
+    assert first.startswith(f"optsched: {FOUND[name]}")
+    assert all(line.startswith("  rude.py, line ") for line in lines)
+    assert len(found.err) < 5000
+
+
+@pytest.mark.parametrize("name", [n for n in FOUND if n not in ("Forks", "Quits")])
+@pytest.mark.usefixtures("folder")
+def test_an_error_of_a_sandboxed_policy_is_told_alike(folder, name):
+    (folder / "rude.py").write_text(RUDE)
+    inst = load_instance(folder / "small.json")
+    with pytest.raises(PolicyError) as caught:
+        simulate(inst, f"rude:{name}", sealed=True)
+    assert FOUND[name] in str(caught.value)
+    assert len(str(caught.value)) < 5000
+    assert str(caught.value).replace("\n", "").isprintable()
+
+
+def test_a_campaign_outlives_policies_that_fork_and_paint(folder, call):
+    (folder / "rude.py").write_text(RUDE)
+    lines = ['reference = {effort = 100}\n[[instances]]\nfamily = "oasis"\npreset = "small"']
+    lines += ["seeds = 1"]
+    lines += [f'[[policies]]\nname = "rude:{name}"' for name in ("Forks", "Paints", "Loud")]
+    (folder / "plan.toml").write_text("\n".join(lines))
+    status, out, err = call("campaign", "run", "plan.toml", "--trust", "--workers", 2, "-q")
+    assert status in (0, 1), err
+    assert "defect" not in err
+    assert (out + err).replace("\n", "").isprintable()

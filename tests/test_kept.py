@@ -83,3 +83,15 @@ def test_old_ones_make_room(ratio, monkeypatch):
         ratio(seed=seed)
     assert len(list(kept.folder().glob("*.json"))) == 2
     assert not ratio(seed=0)[1]
+
+
+def test_a_claim_is_not_taken_from_the_folder(ratio):
+    """Only what is certified is kept, so that anything else was put there by somebody."""
+    first, _ = ratio()
+    for path in kept.folder().glob("*.json"):
+        content = json.loads(path.read_text())
+        content["optimum"] |= {"bound_level": "claimed", "status": "claimed optimal"}
+        path.write_text(json.dumps(content))
+    again, known = ratio()
+    assert not known
+    assert again["reference"]["bound_level"] == first["reference"]["bound_level"] == "certified"

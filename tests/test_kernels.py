@@ -127,13 +127,13 @@ def test_arrays_are_freed_though_a_kernel_does_not_count_who_uses_them():
 
 
 PARTS = {
-    "depths": "FACTOR = {factor}\n",
+    "depths": 'FACTOR = {factor}\nERRORS = "{errors}"\n',
     "middles": """
 import numpy as np
-from depths import FACTOR
+from depths import ERRORS, FACTOR
 from optsched.numbers.kernels import kernel
 
-@kernel
+@kernel(error_model=ERRORS)
 def scaled(x):
     return {sign} * FACTOR * x
 """,
@@ -153,13 +153,14 @@ def second(x):
 ASK = "from uppers import first; print(first(7), [*first.stats.cache_hits.values()])"
 
 
-@pytest.mark.parametrize("changed", [{"sign": -1}, {"factor": 3}])
+@pytest.mark.parametrize("changed", [{"sign": -1}, {"factor": 3}, {"errors": "numpy"}])
 def test_what_is_stored_counts_only_while_all_that_it_holds_is_the_same(tmp_path, changed):
     """A file that is as it was may hold kernels of others, and their numbers, compiled in."""
 
-    def answer(sign=1, factor=2):
+    def answer(**changed):
+        parts = {"sign": 1, "factor": 2, "errors": "python"} | changed
         for name, text in PARTS.items():
-            (tmp_path / f"{name}.py").write_text(text.format(sign=sign, factor=factor))
+            (tmp_path / f"{name}.py").write_text(text.format(**parts))
         done = subprocess.run(
             [sys.executable, "-B", "-c", ASK], capture_output=True, text=True, cwd=tmp_path
         )

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -140,6 +141,56 @@ def test_processes_are_limited(inst, program, capfd):
         assert 10 < int(forks) < 1000
 
 
+@pytest.mark.parametrize(
+    "left",
+    [
+        "for _ in range(2000): os.mkdir('d'); os.chdir('d')",
+        "os.mkdir('x'); open('x/y', 'w').close(); os.chmod('x', 0); os.chmod('.', 0)",
+    ],
+)
+def test_no_folder_stays_where_namespaces_are_missing(inst, program, tmp_path, left):
+    save_instance(inst, tmp_path / "small.json")
+    (tmp_path / "tmp").mkdir(mode=0o777)
+    words = [sys.executable, "-m", "optsched", "run", "small.json", "-p", program(left), "-q"]
+    shell = ["unshare", "-Ur", "sh", "-c", NO_NAMESPACES + '"$@"', "sh", *words]
+    env = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run(shell, capture_output=True, text=True, check=False, env=env)
+    if "unshare" in done.stderr or "max_pid_namespaces" in done.stderr:
+        pytest.skip("no user namespaces")
+    assert done.returncode == 0, done.stderr
+    assert not [*(tmp_path / "tmp").iterdir()]
+
+
+def test_no_folder_stays_when_a_cell_of_a_campaign_hangs(program, tmp_path):
+    command = program("time.sleep(600)")
+    (tmp_path / "plan.toml").write_text(
+        "limits = {cell_seconds = 3}\nreference = {effort = 100}\n[[instances]]\n"
+        'family = "oasis"\npreset = "small"\nseeds = 1\n[[policies]]\n'
+        f'name = """{command}"""\n'
+    )
+    (tmp_path / "tmp").mkdir()
+    words = [sys.executable, "-m", "optsched", "campaign", "run", "plan.toml", "--trust", "-q"]
+    env = os.environ | {"TMPDIR": str(tmp_path / "tmp")}
+    done = subprocess.run([*words, "--workers", "2"], capture_output=True, text=True, env=env)
+    assert "it came to no end within 3 s" in done.stdout + done.stderr
+    assert not [*(tmp_path / "tmp").glob("optsched-*")]
+
+
+def test_limits_that_a_policy_cannot_raise(inst, program, capfd):
+    command = program(
+        "import resource\n"
+        "limits = [resource.getrlimit(k) for k in (resource.RLIMIT_CORE, resource.RLIMIT_AS)]\n"
+        'print("LIMITS", *limits, file=sys.stderr, flush=True)'
+    )
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 40, before[1]))
+    try:
+        simulate(inst, command)
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+    assert f"LIMITS (1, 1) {(1 << 40, 1 << 40)}" in capfd.readouterr().err
+
+
 # --- messages between runs ---
 
 CHANNELS = """
@@ -184,7 +235,7 @@ ways = {
     "times": mark, "mode": permits, "xattr": names, "queue": lambda: libc.msgget(KEY, 0o1666) >= 0,
     "keys": lambda: libc.syscall(248, b"user", MARK.encode(), b"x", 1, -4) > 0,
     "pids": lambda: os.getpid() > 100 or os.path.exists(f"/proc/{PID}") or os.kill(PID, 0) is None,
-    "watch": watches, "hint": hints,
+    "watch": watches, "hint": hints, "mapped": lambda: bool(open("/proc/self/smaps").read()),
     "semaphore": lambda: libc.semget(KEY, 1, 0o1666) >= 0,
     "cached": lambda: os.preadv(os.open(FILE, os.O_RDONLY), [bytearray(9)], 0, 8) > 0,
 }
@@ -286,6 +337,7 @@ def test_a_spy_that_stays_behind_tells_nothing(inst, program, capfd):
     "name",
     [
         *("fi\x1b[31mfo", "a\u202eb", "a\nb", "a\u2028b", "a\x00", "", " ", "x ", "x" * 101),
+        *("fifo\ufe0f", "fi\u034ffo", "\u3164"),  # marks and letters that nobody sees
         *("\u200bx", "fifo", "FIFO", "\uff46ifo", 3, None, ["x"]),
     ],
 )
@@ -293,6 +345,30 @@ def test_a_name_that_cannot_be_shown_or_is_taken_is_refused(inst, program, name)
     with pytest.raises(ValueError, match=r"its name|an object with a") as caught:
         simulate(inst, program(before=f"NAME = {name!r}"))
     assert str(caught.value).isprintable()
+
+
+def test_a_name_is_plain_text(inst):
+    class Name(str):
+        __slots__ = ()
+
+        def isprintable(self):
+            return True
+
+    policy = get_family("oasis").policies["fifo"]()
+    policy.name = Name("a\x1b[2J")
+    with pytest.raises(ValueError, match="its name is"):
+        simulate(inst, policy)
+
+
+def test_an_error_of_a_program_is_short_and_harms_no_terminal(inst, program):
+    said = r'"\x1b[2J\noptsched: fine\n" + "x" * 10**6'
+    command = program(f'print(json.dumps({{"error": {said}}}), flush=True)')
+    with pytest.raises(PolicyError) as caught:
+        simulate(inst, command)
+    first, second, *_ = str(caught.value).splitlines()
+    assert first == r"policy p: start: \x1b[2J"
+    assert second == "  optsched: fine"
+    assert len(str(caught.value)) < 3000
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,24 @@ def test_what_is_compiled_is_said():
     assert ticker.line() == "running fifo, 1 of 5 policies: 12 events (0 s)"
 
 
+def test_of_work_in_steps_the_line_says_how_long_this_one_and_all_take():
+    ticker = Ticker("looking at what is known")
+    ticker._began -= 40.0
+    ticker.begin("running fifo, 1 of 5 policies")
+    ticker._since -= 10.0
+    ticker.say("12 events")
+    assert ticker.line() == "running fifo, 1 of 5 policies: 12 events (10 s; 40 s in all)"
+
+
+def test_after_the_search_the_line_says_what_is_computed(small, report):
+    ticker = Ticker("looking at what is known")
+    progress = Progress(family_of(small), small, gap=0.0, time_limit=0.0)
+    ticker.watch(progress)
+    assert "the limit is reached" in ticker.line()
+    Rows(small, [], ticker).tell(report.optimum)
+    assert ticker.line().startswith("computing the ratios (0 s; ")
+
+
 def test_what_is_left_of_the_time_is_said(small):
     ticker, said = Ticker("looking for the optimum"), []
 

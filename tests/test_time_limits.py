@@ -99,6 +99,15 @@ def test_a_limit_holds_and_the_time_that_passed_is_reported(family, sizes):
         assert get_family(family).verify(instance, found.schedule).value == found.value
 
 
+def test_a_limit_holds_while_what_is_known_is_judged():
+    instance = random_instance(0)
+    schedule = solve(instance, effort=1).schedule
+    began = time.perf_counter()
+    found = solve(instance, time_limit=0.5, start=[schedule] * 10**6)
+    assert time.perf_counter() - began < 0.5 + SLACK
+    assert found.status == "no_schedule"
+
+
 def test_a_signal_ends_a_solve_while_kernels_are_compiled(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", INTERRUPTED],

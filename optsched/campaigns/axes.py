@@ -118,8 +118,10 @@ class Source:
     def _files(self) -> Iterator[tuple[str, str]]:
         for name in FILES:
             found = self.parameters.get(name)
-            for k, file in enumerate([found] if isinstance(found, str) else found or ()):
-                yield (name if isinstance(found, str) else f"{name} {k}"), file
+            if isinstance(found, list | tuple):
+                yield from ((f"{name} {k}", file) for k, file in enumerate(found))
+            elif found is not None:
+                yield name, found
 
     def files(self) -> list[str]:
         """Return all files that it reads, as the plan names them; not the samples."""
@@ -155,6 +157,9 @@ class Source:
                     f"{self.family}: unknown preset {preset!r}, "
                     f"expected one of: {', '.join(family.presets)}"
                 )
+        for name, file in self._files() if self.trace is not None else ():
+            if not isinstance(file, str):
+                raise InputError(f"{self.family}: {name} is {file!r}, expected the name of a file")
         for name in self.parameters:
             if name not in known:
                 raise InputError(

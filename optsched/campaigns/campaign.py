@@ -59,7 +59,7 @@ def campaign(
         Run part k of n only, from 1; `merge` puts the parts together.
     retry_errors : bool
         Run cells again that ended in an error.
-    trust : bool or collection of str
+    trust : bool, or sequence of str
         Which policies from outside (``MODULE:CLASS``, ``exec:COMMAND``) a plan file may run; True:
         all that it names. What is no file comes from the caller, and is trusted.
     tell : callable, optional

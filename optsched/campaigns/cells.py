@@ -155,6 +155,8 @@ def _best(task: Task, instance: Instance) -> Best:
         seconds=found.seconds,
         schedule=fingerprint(found.schedule),
         certificate=fingerprint(found.certificate),
+        message="; ".join(f"defect, please report: {what}" for what in found.defects)[:LONGEST]
+        or None,
     )
 
 

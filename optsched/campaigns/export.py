@@ -16,6 +16,7 @@ from optsched.campaigns.store import LEVELS, State, Store
 from optsched.files.disk import write_whole
 from optsched.files.envelope import save_instance
 from optsched.problem import InputError
+from optsched.process.talk import printable
 
 COLUMNS = [
     *("key", "family", "source", "instance_seed", "instance_sha256", "policy", "replication"),
@@ -51,7 +52,8 @@ def _row(cell: Cell) -> list[Any]:
         *(asked.time_limit if asked.effort is None else asked.effort, cell["effort"]),
         *(cell["micros"] / 1e6, None if spent is None else spent / 1e6),
         *(cell["schedule"], cell["optimum_schedule"], cell["certificate"]),
-        *(cell["versions"], cell["optimum_versions"], cell["message"]),
+        *(cell["versions"], cell["optimum_versions"]),
+        cell["message"] and printable(cell["message"]),
     ]
 
 

@@ -28,7 +28,7 @@ from optsched.campaigns.axes import (
 )
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import read_limited
-from optsched.files.envelope import checked, valid
+from optsched.files.envelope import checked, must_be_printable, valid
 from optsched.policies.plugins import get_policy, known_or_refused
 from optsched.problem import (
     Frozen,
@@ -42,6 +42,7 @@ from optsched.problem import (
 LARGEST = 1 << 24  # bytes of a plan
 EFFORT = 60_000.0  # units: a minute or so, like the time limit of `solve`
 MOST = 10_000_000  # cells of a plan
+DEEPEST = 20  # levels of lists and tables in a plan
 JsonTable = dict[str, Any]
 
 
@@ -63,7 +64,8 @@ def _seeds(value: Any) -> Any:
     return value
 
 
-Seeds = Annotated[tuple[NonNegativeInt, ...], BeforeValidator(_seeds), Field(min_length=1)]
+Seed = Annotated[NonNegativeInt, Field(lt=1 << 63)]  # SQLite stores no larger one
+Seeds = Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1)]
 Axes = dict[str, Annotated[tuple[Any, ...], Field(min_length=1)]]
 
 
@@ -144,10 +146,13 @@ class Instances(Frozen):
             return []
         start = Path(self.files).anchor or folder
         found = Path(start).glob(str(Path(self.files).relative_to(Path(self.files).anchor)))
-        names = sorted(
-            str(path) if Path(self.files).is_absolute() else path.relative_to(folder).as_posix()
-            for path in found
-        )
+        try:
+            names = sorted(
+                str(path) if Path(self.files).is_absolute() else path.relative_to(folder).as_posix()
+                for path in found
+            )
+        except OSError as err:
+            raise InputError(f"files {self.files!r}: cannot be listed: {err}") from err
         if not names:
             raise InputError(f"files {self.files!r}: there is none in {folder.resolve()}")
         return names
@@ -241,7 +246,7 @@ class Plan(Frozen):
 
         Parameters
         ----------
-        trust : bool or collection of str
+        trust : bool, or sequence of str
             The names that may be run; True: all.
         place : Path or str
             Where the plan is, for the message.
@@ -403,7 +408,7 @@ def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:
     """
     try:
         content = tomllib.loads(read_limited(path, LARGEST).decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as err:
+    except (ValueError, RecursionError) as err:  # also whole numbers of too many digits
         raise InputError(f"{path}: is no TOML: {err}") from err
     made = _named(content, path.stem, str(path))
     if made.problems():
@@ -418,7 +423,25 @@ def _named(content: JsonTable, name: str, place: str) -> Plan:
     for own in ("digests", "folder"):
         if own in content:
             raise InputError(f"{place}: {own} is no key of a plan, expected it to be left out")
+    _must_be_json(content, place)
     return checked(Plan, {"name": name} | content, place)
+
+
+def _must_be_json(content: Any, place: str) -> None:
+    """Refuse what no store can hold and no table can show: dates, NaN, control characters."""
+    if _is_nested(content, DEEPEST):
+        raise InputError(f"{place}: is nested too deeply, expected at most {DEEPEST} levels")
+    try:
+        must_be_printable(json.loads(canonical(content)))
+    except (ValueError, TypeError) as err:
+        raise InputError(f"{place}: {err}; expected finite numbers and plain texts") from err
+
+
+def _is_nested(value: Any, levels: int) -> bool:
+    parts = value.values() if isinstance(value, Mapping) else value
+    if not isinstance(parts, Collection) or isinstance(parts, str | bytes):
+        return False
+    return levels == 0 or any(_is_nested(part, levels - 1) for part in parts)
 
 
 def make_plan(content: Mapping[str, Any], folder: Path) -> Plan:
@@ -438,6 +461,7 @@ def stored_plan(said: str, path: Path) -> Plan:
         content = json.loads(said)
     except (ValueError, RecursionError) as err:
         raise InputError(f"{path}: holds no plan: {err}") from err
+    _must_be_json(content, f"{path}: plan")
     return checked(Plan, content, f"{path}: plan")
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+import random
+import secrets
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ class Verified:
 
     cells: int  # in the store
     planned: int
+    seed: int | None = None  # that has drawn the instances; None: all were looked at
     runs: int = 0  # policies that were run again
     optima: int = 0  # that were solved again
     certificates: int = 0  # of them, checked in exact arithmetic
@@ -55,6 +57,8 @@ class Verified:
             f"{self.runs} of {self.cells} cells run again, {self.optima} optima solved again, "
             f"{self.certificates} of their certificates checked"
         )
+        if self.seed is not None:
+            done += f"; drawn with --seed {self.seed}"
         if self.cells < self.planned:
             done += f"; {self.planned - self.cells} cells of the plan are not there yet"
         if self.unsure:
@@ -70,6 +74,7 @@ def verify(
     plan: Plan,
     *,
     sample: int = 1,
+    seed: int | None = None,
     workers: int = 1,
     tell: Callable[[str], None] = lambda _text: None,
 ) -> Verified:
@@ -81,7 +86,9 @@ def verify(
     plan : Plan
         That of the store, with its names resolved.
     sample : int
-        Every how many instances one is looked at; 1: all.
+        Of how many instances one is looked at; 1: all.
+    seed : int, optional
+        Draws them. By default a fresh one, so that nobody who edits a store knows them.
     workers : int
         Processes.
     tell : callable
@@ -104,15 +111,19 @@ def verify(
             "SELECT (SELECT count(*) FROM optimum WHERE digest NOT IN "
             "(SELECT coalesce(digest, key) FROM instance))"
         )[0][0]
-    found = Verified(len(there), len(keys))
+    drawn: Sequence[int] = range(cases)
+    if sample > 1:
+        seed = secrets.randbits(32) if seed is None else seed
+        drawn = sorted(random.Random(seed).sample(drawn, -(-cases // sample)))
+    found = Verified(len(there), len(keys), seed if sample > 1 else None)
     if there - keys:
         found.wrong.append(f"{len(there - keys)} cells are not of the plan")
     if strays:
         found.wrong.append(f"{strays} optima belong to no instance")
-    size = -(-cases // (PARTS * sample)) * sample
+    size = -(-len(drawn) // PARTS)
     parts = {
-        k: {"first": first, "last": min(first + size, cases), "sample": sample}
-        for k, first in enumerate(range(0, cases, size))
+        k: {"drawn": list(drawn[first : first + size])}
+        for k, first in enumerate(range(0, len(drawn), size))
     }
 
     def keep(_k: int, answer: Mapping[str, Any]) -> None:
@@ -128,9 +139,11 @@ def verify(
 def look(part: Mapping[str, Any], path: str, plan: Any) -> dict[str, Any]:
     """Verify some instances; a function of its own for other processes."""
     found = Verified(0, 0)
-    cases = islice(Plan.model_validate(plan).cases(), part["first"], part["last"], part["sample"])
+    drawn = set(part["drawn"])
     with Store.open(Path(path)) as store:
-        for case in cases:
+        for k, case in enumerate(Plan.model_validate(plan).cases()):
+            if k not in drawn:
+                continue
             columns, rows = store.view([cell.key for cell in case.cells])
             cells = [dict(zip(columns, row, strict=True)) for row in rows]
             if cells:

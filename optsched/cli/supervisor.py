@@ -15,7 +15,7 @@ import signal
 import sys
 from contextlib import suppress
 
-from optsched.process.lastwords import Board, prefix, watch_over_me
+from optsched.process.lastwords import Board, leave_word, prefix, remove, watch_over_me
 
 TYPE_CHECKING = False  # `typing` takes longer to import than all of this
 if TYPE_CHECKING:
@@ -31,7 +31,10 @@ def main() -> None:
         _divide()
     from optsched.cli.app import main as work
 
-    work()
+    try:
+        work()
+    finally:
+        leave_word(over=True)
 
 
 def _divide() -> None:
@@ -114,12 +117,12 @@ class _Watch:
         _, ended = os.waitpid(self.worker, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
         code = os.waitstatus_to_exitcode(ended)
-        if code >= 0 and self.signal is None:
+        word = self.board.get()
+        if code >= 0 and self.signal is None and "over" in word:
             return code
         self.kill()  # what it may have left running
         if sys.stderr.isatty():
             sys.stderr.write("\r\x1b[K\x1b[?25h")  # a live line may have hidden the cursor
-        word = self.board.get()
         kept = _kept(word)
         for place in (word.get("folder"), os.path.dirname(word.get("target", ""))):
             self._sweep(place)
@@ -128,6 +131,9 @@ class _Watch:
             if not word.get("said"):
                 _say(f"interrupted{kept}")
             return 128 + self.signal
+        if code >= 0:
+            _say(f"the computing process ended itself, with status {code}{kept}")
+            return 1
         hint = " (out of memory?)" if -code == signal.SIGKILL else ""
         _say(f"the computing process ended by a signal: {signal.strsignal(-code)}{hint}{kept}")
         return 1
@@ -149,13 +155,11 @@ def _kept(word: dict[str, Any]) -> str:
 def _end_sealed(word: dict[str, Any]) -> None:
     """End a sealed policy, which is no member of the worker's group, and remove its folder."""
     if "sealed" in word:
-        import shutil
-
         with suppress(ProcessLookupError):
             # on Linux this is who watches over it, and ends all that it has started
             linux = sys.platform.startswith("linux")
             os.killpg(word["sealed"], signal.SIGTERM if linux else signal.SIGKILL)
-        shutil.rmtree(word["home"], ignore_errors=True)
+        remove(word["home"])
 
 
 def _say(text: str) -> None:

@@ -50,7 +50,7 @@ class Ticker:
         self._state = ""
         self._budget: Budget | None = None  # of the search that goes on
         self._warned = False
-        self._began = time.perf_counter()
+        self._began = self._since = time.perf_counter()
         self._over = threading.Event()
         self._console = Console(stderr=True, highlight=False, markup=False)
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -83,6 +83,7 @@ class Ticker:
     def begin(self, doing: str) -> None:
         """Show what is done from now on."""
         self.doing, self._state, self._budget = doing, "", None
+        self._since = time.perf_counter()
 
     def print(self, line: str) -> None:
         """Print a line that stays, above the live one."""
@@ -103,6 +104,7 @@ class Ticker:
     def line(self) -> str:
         """Return what goes on: what is done, what is known, what is waited for, and how long.
 
+        Of work in several steps, the time of this one comes first, and then that of all.
         What is left of a limit is counted here: the search may be busy for long.
         """
         compiling = _of_kernels("compiling")
@@ -111,7 +113,11 @@ class Ticker:
             compiling += " (no limit runs meanwhile)"
         known = ", ".join(part for part in (self._state, left) if part)
         state = "; ".join(part for part in (known, compiling) if part)
-        passed = f"({time.perf_counter() - self._began:.0f} s)"
+        now = time.perf_counter()
+        passed = f"{now - self._since:.0f} s"
+        if self._since > self._began:
+            passed += f"; {now - self._began:.0f} s in all"
+        passed = f"({passed})"
         return f"{self.doing}: {state} {passed}" if state else f"{self.doing} {passed}"
 
     def _warn(self) -> None:
@@ -197,8 +203,9 @@ class Rows:
     def tell(self, found: Run | Failed | Optimum) -> None:
         """Print the row of a policy; after the last one the optimum is looked for."""
         if isinstance(found, Optimum):
-            if self._family.references:
-                self._ticker.begin(f"looking for the best {', '.join(self._family.references)}")
+            kinds = self._family.references
+            now = f"looking for the best {', '.join(kinds)}" if kinds else "computing the ratios"
+            self._ticker.begin(now)
             return
         self._done += 1
         if isinstance(found, Failed):

@@ -201,9 +201,12 @@ def family_in(content: Mapping[str, Any], path: Path) -> Family:
 
 def checked(kind: type[Record], content: Any, place: str) -> Record:
     """Return ``content`` as a record; where it is none, ``place`` and the first complaint."""
-    with valid(place):
-        made = kind.model_validate(content)
-    wrong = _taken_for(content, made)
+    try:
+        with valid(place):
+            made = kind.model_validate(content)
+        wrong = _taken_for(content, made)
+    except RecursionError as err:
+        raise InputError(f"{place}: is nested too deeply") from err
     if wrong is not None:
         raise InputError(f"{place}: {wrong}")
     return made

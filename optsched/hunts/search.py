@@ -61,7 +61,7 @@ class Search:
             for _ in range(FIRST):
                 yield self._take(*self._drawn(), parent=None)
             still = 0
-            while still < PATIENCE:
+            while self._elite and still < PATIENCE:  # none: the policy failed in all of them
                 before = self._elite[0].height
                 yield self._child()
                 still = 0 if self._elite[0].height > before + 1e-3 else still + 1
@@ -141,7 +141,7 @@ class Search:
         self._keep(self._elite, known, known.height, ELITE)
         if not found.admitted(self.terms):
             promise = found.promise(self.terms)
-            if promise > max(0.0, self._elite[0].height):
+            if promise > max([0.0, *(k.height for k in self._elite[:1])]):
                 self._starving.append(known)
                 self._starving.sort(key=lambda k: -k.found.promise(self.terms))
                 del self._starving[STARVING:]

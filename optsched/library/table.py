@@ -6,9 +6,10 @@ re-evaluating the certificate, the features from the instance.
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Mapping, Sequence
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import pandas as pd
 
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import read_limited, write_whole
-from optsched.files.envelope import LARGEST, instance_of
+from optsched.files.envelope import instance_of
 from optsched.library.packs import NAME, Library, read_entry
 from optsched.problem import InputError, Instance, agree, family_of
 from optsched.results.result import SAME, recheck_content
@@ -31,6 +32,8 @@ STATUSES = {
 DERIVED = ("status", "value", "bound", "gap", "sha256")
 KEY = ("name", "size", "origin", *DERIVED, "method", "effort")
 FILE = "table.csv"
+LARGEST = 1 << 26  # bytes of a table
+MOST_CELLS = 1 << 22  # of a table
 SETTINGS = ("alpha", "architecture")  # of an instance, not of its parts
 PLACES = {"a", "b", "master", "ports"}  # numbers that name a place: their size says nothing
 
@@ -66,13 +69,13 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     complaints += [f"nothing can be derived of {c.what}" for c in checks if _is_empty(c)]
     if instance.family != family:
         complaints.append(f"is of family {instance.family}, expected {family}")
-    if said["scope"]:
+    if said.get("scope"):
         complaints.append(f"its scope is {said['scope']!r}, expected all schedules")
     main = checks[0]
     size, origin = kind.split("-")
     row = {"name": name, "size": size, "origin": origin, "status": status_of(main.gap)}
     row |= {"value": main.value, "bound": main.bound, "gap": main.gap}
-    row |= {"sha256": instance.digest(), "method": said["method"], "effort": said["effort"]}
+    row |= {"sha256": instance.digest(), "method": said["method"], "effort": said.get("effort")}
     return row | features(instance), complaints
 
 
@@ -148,8 +151,11 @@ def load_table(library: Library, family: str) -> pd.DataFrame:
     path = library.folder / family / FILE
     data = read_limited(path, LARGEST)
     try:
+        columns = len(next(csv.reader(StringIO(data.decode())), ()))
+        if columns * data.count(b"\n") > MOST_CELLS:
+            raise ValueError(f"{columns} columns are too many for its lines")
         found = pd.read_csv(BytesIO(data), dtype=str, keep_default_na=False)
-    except (ValueError, UnicodeDecodeError) as err:  # pandas' own errors are ValueErrors
+    except (ValueError, csv.Error) as err:  # pandas' own errors are ValueErrors
         raise InputError(f"{path}: is no table: {err}") from err
     if [*KEY] != [*found.columns[: len(KEY)]]:
         raise InputError(f"{path}: begins with other columns, expected {','.join(KEY)}")

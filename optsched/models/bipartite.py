@@ -7,8 +7,10 @@ via Online Learning. arXiv:2305.06572. Glossary: families/bipartite/instance.py.
     s.t.  0 <= y_lr^k(t) <= a_l^k                       for all l, r, k, t       (5)
           sum_l y_lr^k(t) <= c_r^k                      for all r, k, t          (6)
 
-with f_r^k linear, log, reciprocal or poly (60). Slots with the same jobs have the same best
-decision: so there is one for every pattern of jobs, and it counts as often as the pattern comes.
+with f_r^k linear, log, reciprocal or poly (60); or, where the instance's gain is "sum", with (7) as
+it is printed, f_k(sum_r y_lr^k(t)) in the place of sum_r f_r^k(y_lr^k(t)). Slots with the same jobs
+have the same best decision: so there is one for every pattern of jobs, and it counts as often as
+the pattern comes.
 With one decision for all slots, and the numbers n_l = sum_t x_l(t) in the place of x_l(t), this is
 the best stationary decision (10). Where several jobs arrive at a port, l stands for its copies
 (Sec. 3.4). A port without a job earns nothing, and has no variables.
@@ -40,6 +42,7 @@ def bipartite_program(
     n: NDArray[Any] | None = None,
     *,
     unit: NDArray[Any] | None = None,
+    largest: bool = False,
     relaxed: bool = False,  # noqa: ARG001
     printed: bool = False,  # noqa: ARG001
 ) -> cp.Problem:
@@ -54,14 +57,16 @@ def bipartite_program(
         decision for each pattern.
     unit : shape (N,), optional
         What a variable counts of each channel: y = unit * variable. By default y itself.
+    largest : bool
+        Whether the largest overhead of a job is a variable, above all of them: rows with duals.
     relaxed, printed : bool
         Change nothing: amounts are fractions as they are, and the numbers those of the paper.
 
     Returns
     -------
     cvxpy.Problem
-        With one variable ``y``: an amount per channel in `channels_with_jobs`. Its optimum is that
-        of all slots (of weights ``n``), in the units of the data.
+        With one variable ``y``: an amount per channel in `channels_with_jobs`; and ``largest``.
+        Its optimum is that of all slots (of weights ``n``), in the units of the data.
 
     Raises
     ------
@@ -76,25 +81,37 @@ def bipartite_program(
         return _nothing()
     row = a.row[channel]
     port = a.port[channel]
-    n_y, alpha, kind = weights[decision, port], a.alpha[row], a.kind[row]
+    n_f, alpha, kind = weights[decision, port], a.alpha[row], a.kind[row]
     used, of_row = np.unique(decision * len(a.capacity) + row, return_inverse=True)
     served, of_job = np.unique(decision * L + port, return_inverse=True)
-    jobs, each = len(served), np.arange(len(channel))
+    jobs, numbers = len(served), np.arange(len(channel))
     ones = np.ones(len(channel))
-    over_ports = csr_array((ones, (of_row, each)), shape=(len(used), len(channel)))
-    over_machines = csr_array((ones, (of_job * K + row % K, each)), shape=(jobs * K, len(channel)))
+    over_ports = csr_array((ones, (of_row, numbers)), shape=(len(used), len(channel)))
+    over_machines = csr_array(
+        (ones, (of_job * K + row % K, numbers)), shape=(jobs * K, len(channel))
+    )
     capacity = a.capacity[used % len(a.capacity)]
 
     count = cp.Variable(len(channel), name="y", nonneg=True)
     y = count if unit is None else cp.multiply(unit[channel], count)
+    sums = over_machines @ y
+    S = cp.reshape(sums, (jobs, K), order="C")
+    amount = y
+    if a.summed:  # (7) as it is printed
+        n_f, amount = np.repeat(weights.ravel()[served], K), sums
+        kind, alpha = np.tile(a.of_sum[0], jobs), np.tile(a.of_sum[1], jobs)
     f: Any = 0.0
     for what in (LINEAR, LOG, RECIPROCAL, POLY):
         (i,) = np.nonzero(kind == what)
         if len(i):
-            f = f + _gain(what, n_y[i], alpha[i], y[i])
-    S = cp.reshape(over_machines @ y, (jobs, K), order="C")
+            f = f + _gain(what, n_f[i], alpha[i], amount[i])
     # n max_k beta_k S_k with n inside: the solver's own variables have the objective's units
-    overhead = cp.max(cp.multiply(S, np.outer(weights.ravel()[served], a.beta)), axis=1)
+    each = np.outer(weights.ravel()[served], a.beta)
+    overhead = cp.max(cp.multiply(S, each), axis=1)
+    above = []
+    if largest:
+        overhead = cp.Variable(jobs, name="largest")
+        above = [cp.multiply(S[:, k], each[:, k]) <= overhead for k in range(K)]
 
     eq9 = cp.Maximize(f - cp.sum(overhead))
     one, whole = ones, np.ones(len(used))
@@ -104,7 +121,7 @@ def bipartite_program(
     eq6 = (diags_array(1 / whole) @ over_ports @ y <= capacity / whole).set_label(
         "(6) capacity of each machine"
     )
-    return cp.Problem(eq9, [eq5, eq6])
+    return cp.Problem(eq9, [eq5, eq6, *above])
 
 
 def channels_with_jobs(inst: BipartiteInstance, n: NDArray[Any] | None = None) -> tuple[Ints, Ints]:

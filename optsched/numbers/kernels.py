@@ -79,11 +79,12 @@ def plain(arguments: T) -> T:
 def _stamp(made: Any) -> None:
     """Let what is stored count only while all is the same that is compiled into it.
 
-    The digest of its file is joined by what the module has so far of numbers, arrays, named tuples
-    and kernels, from wherever they come: whatever it calls was imported, or is in this file.
+    The digest of its file is joined by the options of the compiler and by what the module has so
+    far of numbers, arrays, named tuples and kernels, from wherever they come: whatever it calls was
+    imported, or is in this file.
     """
     file = made._cache._cache_file
-    parts = [file._source_stamp]
+    parts = [file._source_stamp, sorted(made.targetoptions.items())]
     for name, value in made.py_func.__globals__.items():
         if isinstance(value, Dispatcher):
             parts.append((name, _stamps.get(value)))

@@ -7,14 +7,13 @@ import importlib.util
 import inspect
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, get_args
 
-from optsched.policies.trouble import explain
+from optsched.policies.trouble import Explained
 from optsched.problem import (
     Family,
     Information,
@@ -27,6 +26,7 @@ from optsched.process import talk
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
+FILLERS = "\u115f\u1160"  # letters that nobody sees
 LONGEST_KNOWN, MOST_KNOWN = 200, 100  # characters of a piece of knowledge, and pieces
 
 
@@ -48,10 +48,12 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
-        with _explained(f"policy {name!r}"), talk.diverted():
+        with _loading(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
         return _made(family, factory, name, parameters)
-    return _made(family, _class_of_policy(_found(name), name), name, parameters)
+    with _loading(f"policy {name!r}"):
+        made = _class_of_policy(_found(name), name)
+    return _made(family, made, name, parameters)
 
 
 def _found(name: str) -> Any:
@@ -131,7 +133,7 @@ def import_beside(module: str, what: str) -> Any:
         sys.path.insert(0, here)
     if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
         talk.remark(f"{what}: importing module {module}")
-    with _explained(what), talk.diverted():
+    with _loading(what), talk.diverted():
         try:
             return importlib.import_module(module)
         except (ImportError, SyntaxError) as err:
@@ -162,7 +164,7 @@ def load_from_file(name: str, what: str) -> Any:
             sys.path.insert(0, folder)
         try:
             talk.remark(f"{what}: running {file}")
-            with _explained(what), talk.diverted():
+            with _loading(what), talk.diverted():
                 spec.loader.exec_module(made)
         except BaseException:
             del sys.modules[module]
@@ -173,15 +175,8 @@ def load_from_file(name: str, what: str) -> Any:
     return found
 
 
-@contextmanager
-def _explained(what: str) -> Iterator[None]:
-    """Turn what goes wrong in a module from outside into one message, with its own lines."""
-    try:
-        yield
-    except InputError:
-        raise
-    except (Exception, SystemExit) as err:
-        raise PolicyError(f"{what} cannot be loaded: {explain(err)}") from err
+def _loading(what: str) -> Explained:
+    return Explained(f"{what} cannot be loaded", InputError, PolicyError, KeyboardInterrupt)
 
 
 def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
@@ -198,7 +193,7 @@ def _made(
 ) -> Policy:
     if not callable(factory):
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
-    with _explained(f"policy {name!r}"), talk.diverted():
+    with _loading(f"policy {name!r}"), talk.diverted():
         policy = _with(factory, name, parameters)
         return checked_policy(family, policy, name, own=is_own(family, policy))
 
@@ -236,7 +231,7 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
     name = called if called.isprintable() else ascii(called)[1:-1]
     name = name[:LONGEST_NAME]
     _complain([m for m in MEMBERS if not hasattr(policy, m)], name)
-    if not isinstance(policy.name, str) or not _shown(policy.name, LONGEST_NAME):
+    if type(policy.name) is not str or not _shown(policy.name, LONGEST_NAME):
         raise InputError(
             f"policy {name!r}: its name is {policy.name!a:.80}, expected 1 to "
             f"{LONGEST_NAME} characters that can be printed"
@@ -269,9 +264,12 @@ def checked_policy(family: Family, policy: Any, called: str, *, own: bool) -> Po
 
 def _shown(name: str, longest: int) -> bool:
     """Whether a name can stand in tables and files as it is."""
-    return 0 < len(name) <= longest and name.isprintable() and name == name.strip()
+    printable = name.isprintable() and name == name.strip()
+    return 0 < len(name) <= longest and printable and _folded(name) != ""
 
 
 def _folded(name: str) -> str:
     """Return what different spellings of a name have in common."""
-    return unicodedata.normalize("NFKC", name).casefold().strip()
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    seen = (c for c in letters if c not in FILLERS and not unicodedata.category(c).startswith("M"))
+    return "".join(seen).strip()

@@ -6,6 +6,7 @@ would stay. A thread that is left alone ends by itself, when it next looks wheth
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -51,7 +52,7 @@ def supervised(
         stopped.
     """
     stopped = np.array([0, most], np.int64)
-    done, abandoned, count = Event(), Event(), effort.count()
+    done, abandoned, count = Event(), array("q", [0]), effort.count()
     found: list[Any] = []
     failed: list[BaseException] = []
 
@@ -75,7 +76,7 @@ def supervised(
     finally:  # after Ctrl-C, too
         stopped[0] = 1
         if not done.is_set():
-            abandoned.set()
+            abandoned[0] = 1
             effort.part()
     if failed:
         raise failed[0]

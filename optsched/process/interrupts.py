@@ -10,9 +10,14 @@ import os
 import signal
 import sys
 import threading
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from optsched.numbers.arrays import Ints
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # as far as the system has them
 
@@ -22,7 +27,8 @@ _for_good = False  # the process is a command's: the handlers stay
 
 
 class _Thread(threading.local):
-    abandoned: threading.Event | None = None  # set when nobody waits for this thread any more
+    def __init__(self) -> None:
+        self.abandoned = array("q", [0])  # 1 when nobody waits for this thread any more
 
 
 _thread = _Thread()
@@ -45,9 +51,20 @@ def asked() -> int | None:
     return _asked if _asked is not None or not _is_abandoned() else signal.SIGINT
 
 
-def end_when(abandoned: threading.Event) -> None:
-    """Let this thread hear a signal once ``abandoned`` is set."""
+def end_when(abandoned: array[int]) -> None:
+    """Let this thread hear a signal once ``abandoned``, of one number, is 1."""
     _thread.abandoned = abandoned
+
+
+def abandoned() -> Ints:
+    """Return the array of :func:`end_when`, for kernels that may run for seconds.
+
+    Once it is 1, such a kernel returns at once, and what it returns means nothing: its caller calls
+    :func:`leave_if_abandoned`.
+    """
+    import numpy as np  # only here is it needed, and the supervisor waits for this module
+
+    return np.frombuffer(_thread.abandoned, np.int64)
 
 
 def leave_if_abandoned() -> None:
@@ -60,7 +77,7 @@ def leave_if_abandoned() -> None:
 
 
 def _is_abandoned() -> bool:
-    return _thread.abandoned is not None and _thread.abandoned.is_set()
+    return bool(_thread.abandoned[0])
 
 
 def raise_if_asked() -> None:

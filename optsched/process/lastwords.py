@@ -98,6 +98,8 @@ def leave_word(**words: str | int | None) -> None:
         The folder of that group, to be removed.
     said : bool
         Whether the user has been told all.
+    over : bool
+        Whether the command is done, well or not, so that an end is none that a policy has called.
     """
     if _board is not None:
         _board.put(**words)
@@ -125,3 +127,17 @@ def watch_over_me(board: Board) -> None:
     """From now on words are left on ``board``, which a supervisor reads."""
     global _board
     _board = board
+
+
+def remove(home: str) -> None:
+    """Remove a folder, whatever a policy has left in it."""
+    import shutil
+    import subprocess
+
+    try:
+        shutil.rmtree(home)
+    except FileNotFoundError:
+        pass
+    except (OSError, RecursionError):  # closed folders, or too many within each other
+        for command in ("chmod -R u+rwx", "rm -rf"):
+            subprocess.run([*command.split(), home], stderr=subprocess.DEVNULL, check=False)

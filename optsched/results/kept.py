@@ -45,7 +45,10 @@ def recall(
     """
     for path in _places(instance, asked):
         with contextlib.suppress(InputError, OSError):
-            return load_known(path, instance)
+            optimum, references = load_known(path, instance)
+            closed = _is_closed(optimum, references)
+            if closed is not None and (closed or path == _places(instance, asked)[-1]):
+                return optimum, references
     return None
 
 
@@ -56,16 +59,24 @@ def keep(
     references: Mapping[str, Optimum],
 ) -> None:
     """Keep an optimum and further references; where nothing can be written, nothing is kept."""
-    known = (optimum, *references.values())
-    if optimum.scope or any(o.bound_level is not Level.CERTIFIED for o in known):
+    closed = _is_closed(optimum, references)
+    if optimum.scope or closed is None:
         return
-    searched = [o for o in known if o.status is not Status.BOUND_ONLY]
-    closed = all(o.certified_gap is not None and o.certified_gap <= CLOSED for o in searched)
     places = _places(instance, asked)
     with contextlib.suppress(InputError, OSError):
         folder().mkdir(parents=True, exist_ok=True)
         save_result(places[0 if closed else -1], instance, optimum, (), references)
         _make_room()
+
+
+def _is_closed(optimum: Optimum, references: Mapping[str, Optimum]) -> bool | None:
+    """Return whether all is closed that was searched for; None: something is not certified."""
+    if any(o.bound_level is not Level.CERTIFIED for o in (optimum, *references.values())):
+        return None
+    searched = (o for o in references.values() if o.status is not Status.BOUND_ONLY)
+    return all(
+        o.certified_gap is not None and o.certified_gap <= CLOSED for o in (optimum, *searched)
+    )
 
 
 def _places(instance: Instance, asked: Mapping[str, Any]) -> list[Path]:

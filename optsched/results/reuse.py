@@ -7,12 +7,12 @@ says of a solver's agreement with another counts as claimed.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from optsched.engine.known import Known
-from optsched.engine.progress import CLOSED
+from optsched.engine.progress import CLOSED, Point
 from optsched.files.envelope import instance_of, read_json, short
 from optsched.optimum import Optimum, Start, known
 from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
@@ -223,11 +223,29 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
             "certified_gap": apart(said.certified_bound),
             "status": status,
             "defects": (),  # of another search; a file may say anything
+            "history": tuple(_holding(family.sign, said)),
             "shadow_prices": ()
             if certificate is None or found.bound is None
             else tuple(family.shadow_prices(instance, certificate)),
         }
     )
+
+
+def _holding(sign: int, said: Optimum) -> Iterator[Point]:
+    """Yield the history as far as it holds: nothing beyond value and bound as they were checked.
+
+    When they were reached is as the file says.
+    """
+
+    def clipped(recorded: float | None, last: float | None, side: int) -> float | None:
+        if recorded is None or last is None or not math.isfinite(recorded):
+            return None
+        return side * min(side * recorded, side * last)
+
+    for p in said.history:
+        if 0 <= p.seconds <= said.seconds < math.inf:
+            value = clipped(p.value, said.value, sign)
+            yield Point(seconds=p.seconds, value=value, bound=clipped(p.bound, said.bound, -sign))
 
 
 def _must_hold(found: Recheck, path: Path) -> None:

@@ -114,11 +114,14 @@ def compact_method(
 
 
 def affordable(progress: Any, variables: float) -> bool:
-    """Whether what is left is enough to write a program of so many variables down.
+    """Whether what is left is enough to write a program of so many variables down; that is counted.
 
     A program that is larger is not begun, whatever the limit is of: seconds or effort.
     """
-    return bool(WRITING * effort.UNIT * variables <= progress.left())
+    if WRITING * effort.UNIT * variables > progress.left():
+        return False
+    effort.spend(WRITING * variables)
+    return True
 
 
 def unless_stopped(build: Callable[[], Program], progress: Any) -> Program | None:

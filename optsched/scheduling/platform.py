@@ -14,6 +14,8 @@ from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import Closed, close
 from optsched.problem import Frozen, Instance
 
+MOST_FREE = 2**26  # slots times machines times resources
+
 
 def check_resources(resources: Sequence[str], units: Sequence[str]) -> None:
     """Refuse names that are used twice, and units that are not one per resource."""
@@ -37,6 +39,15 @@ def check_units(capacity: Ints, limit: int) -> None:
         raise ValueError(
             "a capacity divided by the finest decimal of a demand exceeds "
             f"2**{limit.bit_length() - 1}, expected fewer decimals or a larger unit"
+        )
+
+
+def check_table(what: str, slots: int, machines: int, resources: int) -> None:
+    """Refuse a table of what is free on every machine in every slot that takes 0.5 GB or more."""
+    if slots * machines * resources > MOST_FREE:
+        raise ValueError(
+            f"{slots} slots times {machines} {what} times {resources} resources, expected a "
+            f"product of at most {MOST_FREE}: fewer or longer slots, or fewer machines"
         )
 
 

@@ -70,11 +70,11 @@ def main() -> None:
     _compile_without_saving(config["writable"][0])
     places = [*config["readable"], *beside.places()]
     guards = lock(places, config["writable"], config["hidden"], apart=apart)
-    say = partial(_say, answers)
+    say = partial(_say, answers, os.getpid())
     say({"guards": guards})
     try:
         _play(family, config["policy"], say)
-    except Exception as err:
+    except BaseException as err:
         from optsched.policies.trouble import explain
         from optsched.problem import InputError
 
@@ -96,9 +96,11 @@ def _compile_without_saving(folder: str) -> None:
     setattr(numba_config, "CACHE_DIR", folder)  # noqa: B010  (of what the policy compiles itself)
 
 
-def _say(answers: IO[bytes], content: dict[str, Any]) -> None:
+def _say(answers: IO[bytes], process: int, content: dict[str, Any]) -> None:
     from pydantic_core import to_json  # found only once the path is set
 
+    if os.getpid() != process:  # a copy that the policy has forked
+        os._exit(0)
     answers.write(to_json(content) + b"\n")
     answers.flush()
 

@@ -31,7 +31,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-NOBODY = 65534
+GUESTS = range(61184, 65520)  # users who own nothing, one for each run: systemd has these, too
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # system calls, on every architecture
 PATH_BENEATH = 1
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
@@ -66,10 +66,11 @@ SYSTEM = (
     *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store"),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"),
     *("/etc/localtime", "/etc/ssl", "/etc/perl", "/etc/node", "/etc/java", "/etc/R"),
-    *("/dev/zero", "/dev/random", "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo"),
+    *("/dev/zero", "/dev/random", "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo"),
+    *(f"/proc/self/{name}" for name in ("maps", "stat", "statm", "status", "cgroup", "fd")),
     "/sys/devices/system/cpu",
 )
-"""What programs and their libraries read."""
+"""What programs and their libraries read; nothing that shows who else has mapped a page."""
 
 
 def enclose() -> bool:
@@ -84,6 +85,9 @@ def enclose() -> bool:
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     libc.prctl(PARENT_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
     libc.prctl(SUBREAPER, 1, 0, 0, 0)
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # no file, and (unlike 0) no other program
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")  # whom the kernel ends first
     apart = _separate(libc)
     _fork(init=False)
     if apart:  # this is the init process of the namespace, whose end ends all the others
@@ -129,7 +133,6 @@ def _fork(*, init: bool) -> None:
     _end_children()
     if code > 128:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         os.kill(os.getpid(), code - 128)
     os._exit(code)
 
@@ -161,6 +164,8 @@ def lock(
     if not sys.platform.startswith("linux"):
         return []
     libc = ctypes.CDLL(None, use_errno=True)
+    memory, _ = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))  # that of a campaign cannot be raised
     guards = []
     root = os.getuid() == 0
     mounted = apart and _mount(libc, writable)
@@ -199,7 +204,8 @@ def _mount(libc: Any, writable: Iterable[str]) -> bool:
             Path("/proc/sys/kernel/pid_max").write_text(str(FIRST_PIDS + PROCESSES))
     if done and libc.syscall(SET_MOUNT, -1, b"/", RECURSIVE, read_only, len(read_only)) == 0:
         for folder in writable:
-            done &= libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", plain, b"mode=777") == 0
+            limits = b"mode=777,size=10%"  # of the memory
+            done &= libc.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", plain, limits) == 0
         os.chdir(os.getcwd())  # into what is mounted there now
         return bool(done)
     return False
@@ -273,7 +279,7 @@ def _ruleset(
 
 def _without(path: Path, closed: list[Path]) -> Iterator[tuple[Path, int]]:
     """Yield what of ``path`` may be read, such that what is closed may not."""
-    real = Path(os.path.realpath(path)) if str(path) != "/proc/self" else path
+    real = Path(os.path.realpath(path))
     if any(hidden == real or hidden in real.parents for hidden in closed):
         return
     if not any(real in hidden.parents for hidden in closed):
@@ -310,9 +316,10 @@ def _open_to_all(path: str) -> bool:
 
 
 def _drop_root(libc: Any, *, stay: bool) -> bool:
-    """Become nobody, and return whether; who must ``stay`` is a root without capabilities.
+    """Become a guest, and return whether; who must ``stay`` is a root without capabilities.
 
-    Nobody could not read the policy then. A user namespace has no nobody either.
+    A guest could not read the policy then. A user namespace has no guests either. Each run has its
+    own: users share limits on processes, pipes and the like, by which runs could talk.
     """
     for capability in range(64):
         libc.prctl(DROP_BOUND, capability, 0, 0, 0)
@@ -320,8 +327,9 @@ def _drop_root(libc: Any, *, stay: bool) -> bool:
         return False
     try:
         os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+        guest = GUESTS[int.from_bytes(os.urandom(4)) % len(GUESTS)]
+        os.setgid(guest)
+        os.setuid(guest)
     except OSError:
         return False
     return True

@@ -35,6 +35,7 @@ from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
 from optsched.policies.plugins import checked_policy
+from optsched.policies.trouble import LONGEST
 from optsched.problem import (
     Family,
     Information,
@@ -121,7 +122,7 @@ class SealedPolicy:
                 start_new_session=True,
             )
         except BaseException:
-            shutil.rmtree(self._home, ignore_errors=True)
+            lastwords.remove(self._home)
             raise
         lastwords.leave_word(sealed=self._process.pid, home=self._home)
         assert self._process.stdin is not None
@@ -155,7 +156,7 @@ class SealedPolicy:
         self._echo.join(FAREWELL)
         if self._dumpable is not None:
             _be_dumpable(self._dumpable)
-        shutil.rmtree(self._home, ignore_errors=True)
+        lastwords.remove(self._home)
         lastwords.leave_word(sealed=None, home=None)
 
     def _end(self) -> int:
@@ -260,7 +261,8 @@ class SealedPolicy:
         except ValueError:
             content = None
         if isinstance(content, dict) and isinstance(content.get("error"), str):
-            raise self._wrong(content["error"])
+            lines = content["error"][:LONGEST].splitlines()
+            raise self._wrong("\n  ".join(talk.printable(line.strip()) for line in lines))
         if not isinstance(content, dict) or set(content) != {expected}:
             raise self._wrong(
                 f"answers {_shown(line)}, expected one line {{{json.dumps(expected)}: ...}}; "

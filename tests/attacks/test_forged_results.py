@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 from forging import look, refused_or_right, worse
@@ -284,3 +285,37 @@ def test_swapped_references(tmp_path):
         if "scope" in edit:
             assert not sure, (edit, found)
     assert family_of(inst).check(inst, one.certificate) < best.value  # of another question
+
+
+def test_the_recorded_history_says_nothing_beyond_what_was_checked(mine, tmp_path):
+    path, content = mine.written(tmp_path)
+    best, sign = mine.best, 1 if mine.best.sense == "max" else -1
+    huge, inf = 1e308, "inf"
+    content["optimum"]["history"] = [
+        {"seconds": -1e308, "value": 0.0, "bound": 0.0},
+        {"seconds": 0.0, "value": sign * huge, "bound": -sign * huge},
+        {"seconds": 0.0, "value": None, "bound": best.bound + sign},
+        {"seconds": 1e308, "value": 0.0, "bound": 0.0},
+    ]
+    path.write_text(json.dumps(content))
+    for found in (load_optimum(path), load_known(path, mine.here.instance)[0]):
+        assert [p.seconds for p in found.history] == [0.0, 0.0]
+        assert (found.history[0].value, found.history[0].bound) == (best.value, best.bound)
+        assert found.history[1].bound == best.bound + sign
+    report(path, tmp_path / "page.html")
+    assert "1e+308" not in (tmp_path / "page.html").read_text()
+    content["optimum"]["history"].append({"seconds": inf, "value": 0.0, "bound": 0.0})
+    path.write_text(json.dumps(content))
+    with suppress(InputError):
+        assert len(load_optimum(path).history) == 2
+
+
+def test_parts_that_are_nested_deeply_are_refused_in_a_line(mine, tmp_path):
+    path, content = mine.written(tmp_path)
+    prices: list[object] = []
+    for _ in range(900):
+        prices = [prices]
+    content["optimum"]["shadow_prices"] = [{"x": prices}]
+    path.write_text(json.dumps(content))
+    with suppress(InputError):
+        load_optimum(path)

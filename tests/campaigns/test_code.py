@@ -189,3 +189,19 @@ def test_classes_that_declare_their_data_are_policies(capsys):
         assert get_policy(get_family("bot"), f"code_mine:{name}").name == name.lower()
     said = capsys.readouterr().err
     assert said == "policy 'code_mine:Mine': importing module code_mine\n"
+
+
+def test_a_policy_that_is_asked_for_brings_no_other_along(call, folder):
+    """The best schedule known is said to be that of code: only `fifo` was asked for."""
+    assert call("campaign", "run", "plan.toml", "--workers", 1)[0] == 0
+    with sqlite3.connect("plan.sqlite") as store:
+        code = json.dumps({"policy": "code_marks:Mine"})
+        store.execute("INSERT INTO word (text) VALUES (?)", (code,))
+        store.execute(
+            "INSERT INTO cell SELECT x'00', instance, reference, (SELECT max(id) FROM word), "
+            "replication, seed, status, value, 1e9, low, high, micros, wall, schedule, versions, "
+            "message FROM cell LIMIT 1"
+        )
+    assert call("report", "plan.sqlite", "-o", "page.html", "--policy", "fifo")[0] == 0
+    assert not (folder / "imported").exists()
+    assert "code_marks:Mine is a program from outside" in Path("page.html").read_text()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -44,6 +46,13 @@ time_limit = 5
 def plan(**changes):
     usual = {"instances": [{"family": "bot", "preset": "small", "seeds": 3}]}
     return make_plan(usual | changes, Path())
+
+
+def nested(levels):
+    made = 1
+    for _ in range(levels):
+        made = [made]
+    return made
 
 
 def test_a_file_asks_for_the_grid(tmp_path):
@@ -215,6 +224,18 @@ def test_instance_files_of_another_family_are_refused(tmp_path):
         ({"reference": {"effort": 5, "time_limit": 5}}, "expected one of them"),
         ({"refrence": {}}, "refrence"),
         ({"digests": {}}, "digests is no key of a plan"),
+        ({"instances": [{"family": "bot", "parameters": {"nodes": math.nan}}]}, "finite numbers"),
+        ({"instances": [{"family": "bot", "grid": {"nodes": [math.inf]}}]}, "finite numbers"),
+        ({"policies": [{"name": "fifo", "parameters": {"x": math.nan}}]}, "finite numbers"),
+        ({"instances": [{"family": "bot", "parameters": {"x": date(2020, 1, 1)}}]}, "finite num"),
+        ({"name": "\x1b[31mred"}, "holds a control character"),
+        ({"instances": [{"family": "bot", "parameters": {"x": nested(25)}}]}, "nested too deeply"),
+        ({"instances": [{"family": "bot", "parameters": {"x": nested(900)}}]}, "nested too deeply"),
+        ({"instances": [{"family": "bot", "seeds": [1 << 63]}]}, "instances.0.seeds.0"),
+        (
+            {"instances": [{"family": "oasis", "trace": "sample", "parameters": {"machines": 3}}]},
+            "machines is 3, expected the name of a file",
+        ),
         ({"policies": [{"name": "exec:x", "parameters": {"a": 1}}]}, "exec:x is sealed"),
         ({"instances": [{"family": "oasis", "trace": "no.csv"}]}, "no.csv: cannot be read"),
         (
@@ -228,6 +249,16 @@ def test_what_is_wrong_is_told_in_a_line(changes, said):
         plan(**changes)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "value", ["[" * 5000 + "]" * 5000, "9" * 5000, "1979-05-27", "nan"], ids=lambda v: v[:3]
+)
+def test_files_that_no_plan_is_are_refused_in_a_line(tmp_path, value):
+    path = tmp_path / "plan.toml"
+    path.write_text(f'[[instances]]\nfamily = "bot"\nparameters = {{nodes = {value}}}\n')
+    with pytest.raises(InputError, match=r"plan\.toml"):
+        read_plan(path)
 
 
 def test_a_difference_is_named_by_its_key():

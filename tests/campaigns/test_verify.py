@@ -40,9 +40,21 @@ def test_a_store_as_it_was_made_is_accepted(call, whole):
     said = json.loads(out)
     assert (status, said["accepted"], said["wrong"]) == (0, True, [])
     assert (said["cells"], said["runs"], said["optima"], said["certificates"]) == (4, 4, 2, 2)
-    assert call("campaign", "verify", whole, "--sample", 2)[1] == (
-        "accepted: 2 of 4 cells run again, 1 optima solved again, 1 of their certificates checked\n"
+    assert call("campaign", "verify", whole, "--sample", 2, "--seed", 7)[1] == (
+        "accepted: 2 of 4 cells run again, 1 optima solved again, 1 of their certificates checked; "
+        "drawn with --seed 7\n"
     )
+
+
+def test_nobody_knows_beforehand_which_instances_are_looked_at(call, edit):
+    """A forged instance is found by some seeds, and the seed that is shown finds it again."""
+    path = edit("UPDATE cell SET value = value * 1.5 WHERE instance = 1")
+    found = {}
+    while {*found.values()} != {0, 1}:
+        status, out, _ = call("campaign", "verify", path, "--sample", 2, "--json")
+        found[json.loads(out)["seed"]] = status
+    for seed, status in list(found.items())[:2]:
+        assert call("campaign", "verify", path, "--sample", 2, "--seed", seed)[0] == status
 
 
 def test_processes_of_their_own_say_the_same(whole):
@@ -83,6 +95,56 @@ def test_forged_rows_are_found(call, edit, what):
     assert status == 1
     assert said in out
     assert "rejected" in out
+
+
+TEXTS = {
+    "a policy": ("word", "fifo", "fi\\u001b[31mfo"),
+    "a policy over two lines": ("word", "fifo", "fifo\\n\\\\input{x}"),
+    "half a character": ("word", "fifo", "fi\\ud800fo"),
+    "a source": ("word", '"jobs":3', '"jobs":"\\u202e3"'),
+    "a version": ("word", '"numpy"', '"\\u001b[31mnumpy"'),
+    "the plan": ("fact", "campaign", "\\u001b[31mcampaign"),
+    "a plan that is no JSON": ("fact", '"jobs":3', '"jobs":NaN'),
+    "an infinite plan": ("fact", '"jobs":3', '"jobs":1e999'),
+    "a deep plan": ("fact", '"jobs":3', '"jobs":' + 900 * "[" + 900 * "]"),
+    "a large seed": ("fact", '"seeds":[0,1]', f'"seeds":[0,{1 << 63}]'),
+}
+
+
+@pytest.mark.parametrize("what", TEXTS)
+def test_texts_that_no_store_holds_are_refused(call, edit, tmp_path, what):
+    table, old, new = TEXTS[what]
+    column = {"word": "text", "fact": "value"}[table]
+    script = f"UPDATE {table} SET {column} = replace({column}, '{old}', '{new}')"
+    path = edit(script)
+    for words in (
+        ("campaign", "verify", path),
+        ("campaign", "resume", path, "--workers", 1, "-q"),
+        ("report", path, "-o", tmp_path / "page.html"),
+    ):
+        status, _, err = call(*words)
+        assert status == 2, words
+        assert err.splitlines()[-1].startswith("optsched: ")
+        assert "\x1b" not in err
+    assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("low", ["-1e308", "-9e999", "-1"])
+def test_ratios_below_zero_are_refused(call, edit, low):
+    path = edit(f"UPDATE cell SET low = {low}, high = 1e308")
+    assert call("campaign", "export", path)[0] == 2
+    assert call("report", path, "-o", path.with_suffix(".html"))[0] == 2
+
+
+def test_messages_do_not_command_a_terminal(call, edit, tmp_path):
+    path = edit(
+        "INSERT INTO word (text) VALUES (char(27) || '[31mred' || char(10) || 'forged'); "
+        "UPDATE cell SET status = 2, message = (SELECT max(id) FROM word)"
+    )
+    status, out, _ = call("campaign", "export", path, "--csv", tmp_path / "t.csv")
+    assert status == 0
+    assert "\\x1b[31mred\\nforged" in out
+    assert "\x1b" not in out + (tmp_path / "t.csv").read_text()
 
 
 def test_rows_of_other_versions_are_wrong_only_if_they_cannot_be_true(call, edit):

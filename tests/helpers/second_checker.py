@@ -9,17 +9,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from altered import LINK, SCARCE, drawn
 from damages import said
 
 from optsched.optimum import solve
 from optsched.pages.checker import save_checker
-from optsched.problem import agree, get_family
+from optsched.problem import agree
 from optsched.results.result import SAME, Recheck, save_result
 
 NODE = shutil.which("node")
 ROUNDED = {"bipartite"}  # families whose bounds are floats that are rounded outwards
-
-LINK = {"locality": "link"}  # of the instance, not of its generator
 
 Solved = tuple[str, int, str, int, dict[str, Any]]
 RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, options of the generator
@@ -28,6 +27,7 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 2, "colgen", 100, {}),
         ("small", 5, "branch-and-price", 300, {}),
         ("small", 6, "relaxation", 300, {}),
+        ("small", 2, "relaxation", 300, SCARCE),
     ),
     "dmlrs": (
         ("small", 3, "branch-and-price", 1000, {"jobs": 10, "slots": 10}),  # together
@@ -49,6 +49,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("small", 1, "auto", 500, {"slots": 12}),
         ("counts", 2, "auto", 500, {"slots": 8}),
         ("small", 3, "stationary", 500, {"slots": 12}),
+        ("sum", 4, "auto", 500, {"slots": 12}),
+        ("sum", 5, "stationary", 500, {"slots": 12}),
     ),
     "completion": (
         ("small", 1, "colgen", 200, {}),
@@ -57,6 +59,8 @@ RESULTS: dict[str, Sequence[Solved]] = {  # preset, seed, method, effort, option
         ("mid", 1, "auto", 4000, {"jobs": 6, "machines": 2}),  # a program over time
         ("small", 3, "relaxation", 300, {}),
         ("small", 4, "relaxation", 300, {"architecture": "ring"}),
+        ("small", 1, "relaxation", 300, SCARCE),
+        ("mid", 1, "relaxation", 300, {"jobs": 3, "machines": 2, **SCARCE}),
     ),
 }
 
@@ -66,10 +70,7 @@ def solved(family: str, folder: Path, which: Sequence[int] | None = None) -> lis
     made = []
     for k in range(len(RESULTS[family])) if which is None else which:
         preset, seed, method, effort, options = RESULTS[family][k]
-        drawn = {key: x for key, x in options.items() if key not in LINK}
-        instance = get_family(family).generate(preset, seed=seed, **drawn)
-        if drawn != options:
-            instance = type(instance).model_validate({**instance.model_dump(), **LINK})
+        instance = drawn(family, preset, seed, options)
         made.append(folder / f"{family}-{k}.json")
         save_result(made[-1], instance, solve(instance, method=method, effort=effort))
     return made

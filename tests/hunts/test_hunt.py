@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from dataclasses import replace
+from itertools import islice
 
 import pytest
 from typer.testing import CliRunner
@@ -15,8 +16,9 @@ from optsched.cli.app import app
 from optsched.families.bot import FAMILY as BOT
 from optsched.families.bot.instance import BotSchedule
 from optsched.families.bot.policies.baselines import LocalShare
-from optsched.hunts.evaluation import Judge, Terms, TheoremError
+from optsched.hunts.evaluation import Evaluation, Judge, Terms, TheoremError
 from optsched.hunts.hunt import hunt, notes_beside
+from optsched.hunts.search import Search
 from optsched.hunts.shrink import LOSS, lighter
 from optsched.problem import InputError, get_family
 from optsched.results.result import recheck
@@ -204,3 +206,12 @@ def test_the_command(tmp_path, monkeypatch):
     assert none.exit_code == 1
     assert "no instance counts" in none.stdout
     assert not (tmp_path / "none.json").exists()
+
+
+def test_a_policy_that_fails_at_first_is_hunted_on():
+    family = get_family("oasis")
+    terms = Terms(family="oasis", policy="fifo", preset="small", sizes={"jobs": 3})
+    failed = Evaluation(low=1.0, share=0.0, earned=0.0, failed="it stumbled")
+    search = Search(family, family.box("small", jobs=3), terms, 0, lambda _instance, _data: failed)
+    assert all(known.found is failed for known in islice(search.steps(), 30))
+    assert search.best is None

@@ -313,3 +313,20 @@ def test_without_a_source_tree_the_library_is_asked_for(call, tmp_path, monkeypa
             "optsched: the library is not installed with the package, expected --library FOLDER, "
             "the folder benchmarks/instances of a copy of the repository\n"
         )
+
+
+@pytest.mark.parametrize("name", ["scope", "effort", "history"])
+def test_what_has_a_default_may_be_left_out_of_an_entry(library, name):
+    def leave_out(found):
+        found[0]["optimum"].pop(name)
+
+    assert [*damage(library, leave_out).damaged] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["," * (1 << 23) + "\n", ",".join("abcdefghij") + "\nx" * (1 << 19)]
+)
+def test_a_table_that_is_too_large_is_refused(library, text):
+    (library.folder / "oasis" / "table.csv").write_text(text)
+    (wrong,) = verify(library).damaged["oasis/table.csv"]
+    assert "too many" in wrong or "begins with" in wrong or "field" in wrong

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+import altered
 import pytest
+from altered import LINK, SCARCE
 from sweeps import sweep
 
 import optsched
@@ -12,15 +14,17 @@ from optsched.problem import RELAXATION, Level, Status
 from optsched.results.export import Format, write_program
 from optsched.results.result import recheck, save_result
 
-LINK = {"locality": "link"}  # of the instance, not of its generator
 CASES = {
     "oasis": ("oasis", "small", {}),
     "oasis-fine": ("oasis", "fine", {}),
+    "oasis-scarce": ("oasis", "small", SCARCE),
     "dmlrs": ("dmlrs", "small", {}),
     "dmlrs-fine": ("dmlrs", "fine", {}),
     "dmlrs-link": ("dmlrs", "small", LINK),
     "completion": ("completion", "small", {}),
     "completion-ring": ("completion", "small", {"architecture": "ring"}),
+    "completion-scarce": ("completion", "small", SCARCE),
+    "completion-mid-scarce": ("completion", "mid", {"jobs": 3, "machines": 2, **SCARCE}),
     "completion-mid": ("completion", "mid", {"jobs": 3, "machines": 2}),
 }
 CONVEX = {"bipartite": {"slots": 6}, "bot": {}}
@@ -29,11 +33,7 @@ SEEDS = sweep([1, 2], quick=2)
 
 def drawn(case, seed):
     family, preset, options = CASES[case]
-    given = {k: v for k, v in options.items() if k not in LINK}
-    instance = optsched.get_family(family).generate(preset, seed=seed, **given)
-    if given == options:
-        return instance
-    return type(instance).model_validate({**instance.model_dump(), **LINK})
+    return altered.drawn(family, preset, seed, options)
 
 
 def value_of(path, sense):

@@ -186,16 +186,16 @@ def test_a_table_says_how_many_rows_it_leaves_out(tmp_path):
 
 
 def test_what_a_store_says_is_text(tmp_path):
-    evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u202egpj"
-    store = made_up(tmp_path / "s", [evil, "b\x1b[31m"], 5, name=evil, preset="<i>x</i>")
+    evil = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    store = made_up(tmp_path / "s", [evil, "b"], 5, name=evil, preset="<i>x</i>")
     page = Page(optsched.report(store, tmp_path / "page.html"))
     assert [attrs.get("type") for attrs in page.of("script")] == ["application/json", None]
     assert not page.of("img")
     assert all(not name.startswith("on") for _, attrs in page.tags for name in attrs)
-    assert "\u202e" not in page.source
-    assert "\x1b" not in page.source
-    texts = {row["policy"] for row in page.tables["means"].texts()}
-    assert evil.replace("\u202e", "\ufffd") in texts
+    assert evil in {row["policy"] for row in page.tables["means"].texts()}
+    for k, policy in enumerate(("\u202egpj", "b\x1b[31m")):
+        with pytest.raises(InputError, match="is no policy of a cell"):
+            optsched.report(made_up(tmp_path / f"s{k}", [policy], 5), tmp_path / "none.html")
 
 
 def test_a_page_allows_its_own_script_and_nothing_else(real):
@@ -247,7 +247,7 @@ def test_an_empty_campaign_has_a_page(tmp_path):
 def test_a_plan_is_repeated_by_its_text():
     plan = make_plan(
         {
-            "name": 'a "name"\\ with\té',
+            "name": 'a "name"\\ withé',
             "instances": [
                 {"family": "oasis", "grid": {"jobs": [3, 4]}, "seeds": [1, 5, 6]},
                 {"family": "bot", "preset": "small", "reference": {"time_limit": 0.5}},

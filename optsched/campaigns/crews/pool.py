@@ -28,7 +28,7 @@ from typing import IO, Any
 from optsched.campaigns.crews.crew import Done, Event, Lost, Task
 from optsched.policies.trouble import explain
 from optsched.problem import InputError
-from optsched.process import interrupts
+from optsched.process import interrupts, lastwords
 
 STARTS = 3  # processes in a row that may die before they have begun to listen
 LAST = 2000  # bytes of what a dead process has printed that are looked at
@@ -51,6 +51,7 @@ class _Failed:
 class _Worker:
     process: subprocess.Popen[bytes]
     printed: IO[bytes]  # what it has printed
+    folder: str  # of its temporary files, which go with it even where it is killed
     tasks: list[Task] = field(default_factory=list)  # begun or not, and not told
     since: float = 0.0  # when it began the first of them
     hung: float | None = None  # the limit that it has broken
@@ -126,19 +127,23 @@ class Pool:
             w.process.kill()
         for w in self._workers:
             w.process.wait()
+            lastwords.remove(w.folder)
             with suppress(OSError):
                 _stdin(w).close()
         self._workers = []
 
     def _start(self) -> _Worker:
         printed = tempfile.TemporaryFile()  # noqa: SIM115
+        folder = tempfile.mkdtemp(prefix="optsched-")
+        os.chmod(folder, 0o711)  # a sandboxed policy may be another user
         process = subprocess.Popen(
             [sys.executable, "-P", "-c", START, json.dumps(sys.path)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=printed,
+            env=os.environ | {"TMPDIR": folder},
         )
-        made = _Worker(process, printed, since=time.monotonic())
+        made = _Worker(process, printed, folder, since=time.monotonic())
         with suppress(OSError):
             pickle.dump((os.getpid(), self._memory), _stdin(made))
         threading.Thread(target=self._listen, args=(made,), daemon=True).start()
@@ -172,6 +177,7 @@ class Pool:
         """Find out why a process is gone."""
         if w in self._workers:
             self._workers.remove(w)
+        lastwords.remove(w.folder)
         if not w.tasks:
             return []
         if not w.ready and not self._finishing:

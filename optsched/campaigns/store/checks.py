@@ -18,7 +18,7 @@ from typing import Any
 from optsched.campaigns.axes import Reference
 from optsched.campaigns.store.schema import APPLICATION, FORMAT, LINKS, RANGES, TABLES
 from optsched.files.disk import open_file
-from optsched.files.envelope import short
+from optsched.files.envelope import must_be_printable, short
 from optsched.problem import InputError, get_family
 
 STORE = "expected a store of `campaign run`"
@@ -147,6 +147,7 @@ def _words(path: Path, db: sqlite3.Connection) -> None:
     for query, read in kinds.items():
         for (text,) in db.execute(f"SELECT text FROM word WHERE id IN ({query})"):
             try:
+                must_be_printable(json.loads(text))
                 read(text)
             except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:
                 what = query.split()[1]

@@ -28,6 +28,7 @@ LINKS = {  # columns that hold the number of a row of another table
 RANGES = {  # what numbers of a column are between
     **{"status": (0, 2), "level": (0, 2)},
     **dict.fromkeys(("replication", "micros", "wall", "effort"), (0, 1 << 62)),
+    **dict.fromkeys(("low", "high"), (0, "9e999")),  # ratios, also infinite ones
 }
 
 VIEW = """

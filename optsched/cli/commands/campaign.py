@@ -177,7 +177,10 @@ def status(store: StoreFile, as_json: Json = False) -> None:
 def verify(
     store: StoreFile,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 1,
-    sample: Annotated[int, typer.Option(min=1, help="Look at every N-th instance.")] = 1,
+    sample: Annotated[int, typer.Option(min=1, help="Look at one of N instances.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draws them; by default a fresh one, which is shown.")
+    ] = None,
     policy: Policy = None,
     trust: Trust = False,
     as_json: Json = False,
@@ -198,7 +201,7 @@ def verify(
 
     plan = _resolved(store, trust or policy or False)
     with ending_well(), Ticker(f"verifying {store}") as ticker:
-        found = look(store, plan, sample=sample, workers=workers, tell=ticker.say)
+        found = look(store, plan, sample=sample, seed=seed, workers=workers, tell=ticker.say)
     report(found.summary(), None, as_json)
     if not as_json:
         for line in found.lines():
@@ -346,7 +349,7 @@ def _show(made: "Campaign", as_json: bool) -> None:
     for table in tables(rows, console):
         console.print(table)
     for line in [*found.flags(), *state.remarks()]:
-        console.print(line, markup=False)
+        console.print(talk.printable(line), markup=False)
     if talk.verbose:
         for pair in found.pairs:
             console.print(str(pair), markup=False)

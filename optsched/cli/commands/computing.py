@@ -38,7 +38,7 @@ from optsched.problem import (
     family_of,
     is_named_in_file,
 )
-from optsched.process import interrupts, lastwords
+from optsched.process import interrupts, lastwords, talk
 from optsched.ratios import Against
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def solve(
             )
         try:
             if output:
-                save_result(output, instance, found)
+                with talk.aloud(f"writing {output}"):
+                    save_result(output, instance, found)
         finally:  # a full disk is no reason not to say what was found
             if as_json:
                 said = {"family": found.family, "reference": found.summary(), "policies": []}
@@ -260,7 +261,7 @@ def ratio(
     relaxed = reference is Against.RELAXATION
     searched = not fresh and start_from is None and not relaxed
     with ending_well(), Journal(instance, output, method, start) as journal:
-        with Ticker("running the policies", journal.watch) as ticker:
+        with Ticker("looking at what is known", journal.watch) as ticker:
             known, others = None, None
             if optimum is not None:
                 ticker.begin(f"checking {optimum}")
@@ -297,7 +298,8 @@ def ratio(
         try:
             if output:
                 parts = (made.runs, made.references, made.outside)
-                save_result(output, instance, made.optimum, *parts)
+                with talk.aloud(f"writing {output}"):
+                    save_result(output, instance, made.optimum, *parts)
         finally:
             if as_json:
                 report(made.summary(), None, as_json)
@@ -306,7 +308,9 @@ def ratio(
     if folder is not None and interrupts.asked() is None:
         from optsched.cli import plots
 
-        report_pictures(plots.save_report(instance, made, folder))
+        with talk.aloud("drawing the pictures"):
+            pictures = plots.save_report(instance, made, folder)
+        report_pictures(pictures)
     leave(found=made.optimum.value is not None and not made.failed)
 
 

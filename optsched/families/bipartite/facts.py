@@ -52,6 +52,7 @@ def describe(inst: BipartiteInstance) -> dict[str, Any]:
         "jobs per slot": _spread(inst.jobs.sum(axis=1).astype(float)),
         "most jobs of a port in a slot": max(port.most_jobs for port in inst.ports),
         "patterns of jobs": len(inst.patterns[0]),
+        "gain": "of the sum over machines" if a.summed else "of each machine",
         "utilities": {kind: kinds[kind] for kind in sorted(kinds)},
         "overhead": dict(zip(inst.resources, inst.overhead, strict=True)),
         "offered load": offered_load(inst),

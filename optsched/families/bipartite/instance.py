@@ -7,7 +7,7 @@ via Online Learning. arXiv:2305.06572.
     T         horizon                           x_l(t)    arrivals[t][l]
     l in L    ports (job types)                 a_l^k     ports[].request
     r in R    machines                          c_r^k     machines[].capacity
-    k in K    resources                         f_r^k     machines[].utility
+    k in K    resources                         f_r^k     machines[].utility; f_k where gain is sum
     L_r       machines[].ports                  beta_k    overhead
     J_l       ports[].most_jobs                 y_lr^k    one number of a decision
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, ClassVar, NamedTuple, Self
+from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
@@ -61,6 +61,12 @@ class Platform(SlottedPlatform):
     """A bipartite graph of ports and machines: all that a policy may know beforehand."""
 
     slot_seconds: PositiveFloat = Field(default=60.0, description="length of a slot, s")
+    gain: Literal["machine", "sum"] = Field(
+        default="machine",
+        exclude_if=lambda gain: gain == "machine",  # as in files without it: same digest
+        description="machine: a job gains sum f_r^k(y_lr^k), as (12) has it; sum: f_k(sum y_lr^k), "
+        "as (7) is printed, and a resource has one utility",
+    )
     overhead: tuple[Annotated[float, Field(ge=0, le=1)], ...] = Field(
         description="beta_k: communication overhead of one unit of each resource, shape (K,)"
     )
@@ -84,6 +90,11 @@ class Platform(SlottedPlatform):
                 raise ValueError(
                     f"machine {r}: port {machine.ports[-1]} does not exist, "
                     f"expected 0..{len(self.ports) - 1}"
+                )
+            if self.gain == "sum" and machine.utility != self.machines[0].utility:
+                raise ValueError(
+                    f"machine {r}: utility differs from that of machine 0, expected the same: gain "
+                    '"sum" has one utility per resource'
                 )
         jobs = [port.most_jobs for port in self.ports]
         if sum(jobs) * len(self.resources) > MOST_CHANNELS:
@@ -196,6 +207,7 @@ class BipartiteArrays(Closed):
     row: Ints  # (N,) row of each channel
     port: Ints  # (N,) copy of each channel
     upper: Floats  # (N,) request of each channel
+    summed: bool  # whether gains are f_k of the sums over machines; all rows of k have that f
 
     @classmethod
     def of(cls, platform: Platform) -> BipartiteArrays:
@@ -230,12 +242,19 @@ class BipartiteArrays(Closed):
             row=row,
             port=port,
             upper=np.ascontiguousarray(request[port, row % k]),
+            summed=platform.gain == "sum",
         )
 
     @property
     def channels(self) -> int:
         """N: numbers in a decision."""
         return len(self.port)
+
+    @cached_property
+    def of_sum(self) -> tuple[Ints, Floats]:
+        """Kind and alpha of f_k of each resource, (K,); empty where machines gain on their own."""
+        many = self.resources if self.summed else 0
+        return self.kind[:many], self.alpha[:many]
 
     def place(self, channel: int) -> tuple[int, int, int]:
         """Return machine, copy and resource of a channel."""

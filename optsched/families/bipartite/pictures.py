@@ -26,6 +26,7 @@ from optsched.drawing import (
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.instance_utilities import gain
 from optsched.families.bipartite.online import repeat
+from optsched.families.bipartite.optimum.opening import gains_of
 from optsched.families.bipartite.verify import Judge, row_sums
 from optsched.numbers.arrays import Flags, Floats
 
@@ -90,7 +91,10 @@ def split(inst: BipartiteInstance, y: Floats, jobs: Flags) -> tuple[float, float
     totals = np.zeros((a.copies, a.resources))
     np.add.at(totals, (a.port, a.row % a.resources), y)
     live = np.flatnonzero(jobs[a.port] & (y > 0))
-    gains = sum(gain(a.kind[a.row[i]], a.alpha[a.row[i]], y[i]) for i in live)
+    if a.summed:
+        gains = float(gains_of(*a.of_sum, totals[jobs]).sum())
+    else:
+        gains = sum(gain(a.kind[a.row[i]], a.alpha[a.row[i]], y[i]) for i in live)
     return float(gains), float((a.beta * totals).max(axis=1)[jobs].sum())
 
 

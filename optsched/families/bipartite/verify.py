@@ -1,4 +1,4 @@
-"""The judge of family `bipartite`, from the definition (4)-(8), (12); it knows no policy.
+"""The judge of family `bipartite`, from the definition (4)-(8), (12) or (7); it knows no policy.
 
 It takes slots as a stream, so that runs of any length can be judged: a decision is looked at once
 and forgotten. What remains is the reward of every slot and a fingerprint of all decisions.
@@ -172,7 +172,7 @@ class Judge:
             self._worth[:] = 0.0
             return
         fine, mark, doubtful = judged(
-            y, y.view(np.uint64), jobs, self._rows, self._doubt, self._worth, self._totals
+            y, y.view(np.uint64), jobs, self._rows, self._doubt, a.summed, self._worth, self._totals
         )
         if not fine:
             self._explain(t, y)
@@ -234,17 +234,12 @@ def exact_worth(a: BipartiteArrays, y: Floats, copy: int) -> float:
     total, sums = Decimal(0), [Decimal(0)] * a.resources
     for i in np.flatnonzero((a.port == copy) & (y > 0)).tolist():
         row, v = int(a.row[i]), Decimal(repr(float(y[i])))
-        alpha, grown = Decimal(repr(float(a.alpha[row]))), digits.add(v, 1)
-        if a.kind[row] == LOG:
-            gained = digits.multiply(alpha, digits.ln(grown))
-        elif a.kind[row] == RECIPROCAL:
-            gained = digits.divide(v, digits.multiply(alpha, digits.add(v, alpha)))
-        elif a.kind[row] == POLY:
-            gained = digits.multiply(alpha, digits.subtract(digits.sqrt(grown), 1))
-        else:
-            gained = digits.multiply(alpha, v)
-        total = digits.add(total, gained)
+        if not a.summed:
+            total = digits.add(total, _exact_gain(a, row, v))
         sums[row % a.resources] = digits.add(sums[row % a.resources], v)
+    if a.summed:
+        for k, v in enumerate(sums):
+            total = digits.add(total, _exact_gain(a, k, v))
     beta = [Decimal(repr(float(b))) for b in a.beta]
     worst = max(digits.multiply(b, s) for b, s in zip(beta, sums, strict=True))
     left = digits.subtract(total, worst)
@@ -252,18 +247,33 @@ def exact_worth(a: BipartiteArrays, y: Floats, copy: int) -> float:
     return near if Decimal(near) <= left else math.nextafter(near, -math.inf)
 
 
+def _exact_gain(a: BipartiteArrays, row: int, v: Decimal) -> Decimal:
+    """Return f (60) of a row."""
+    digits = MANY_DIGITS
+    alpha, grown = Decimal(repr(float(a.alpha[row]))), digits.add(v, 1)
+    if a.kind[row] == LOG:
+        return digits.multiply(alpha, digits.ln(grown))
+    if a.kind[row] == RECIPROCAL:
+        return digits.divide(v, digits.multiply(alpha, digits.add(v, alpha)))
+    if a.kind[row] == POLY:
+        return digits.multiply(alpha, digits.subtract(digits.sqrt(grown), 1))
+    return digits.multiply(alpha, v)
+
+
 DOUBTFUL = math.inf  # a reward that is to be computed again
 
 
 @kernel
 def judged(
-    y: Floats, bits: Marks, jobs: Flags, rows: Rows, doubt: Floats, worth: Floats, totals: Floats
-) -> tuple[bool, np.uint64, bool]:
+    y: Floats, bits: Marks, jobs: Flags, rows: Rows, doubt: Floats, summed: bool, worth: Floats,
+    totals: Floats,
+) -> tuple[bool, np.uint64, bool]:  # fmt: skip
     """Return whether a decision (N,) keeps (4)-(6), its 64-bit mark, and whether a q_l is doubtful.
 
     Written are q_l (7) of every copy with a job, ``jobs`` (C,), into ``worth`` (C,), and S_lk,
     ``totals`` (C, K). A q_l is doubtful, and infinite, if ``doubt`` (C,) times its terms is more
-    than what is left. The mark is made of ``bits`` (N,), those of the amounts ``y`` (N,).
+    than what is left. ``summed``: gains are f_k of S_lk. The mark is made of ``bits`` (N,), those
+    of the amounts ``y`` (N,).
     """
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = len(beta)
@@ -286,7 +296,8 @@ def judged(
             used += v
             p = port[i]
             if jobs[p] and v > 0.0:
-                worth[p] += gain(f, al, v)
+                if not summed:
+                    worth[p] += gain(f, al, v)
                 totals[p, k] += v
         if not used <= capacity[row]:
             fine = False
@@ -294,6 +305,8 @@ def judged(
         most = 0.0
         for k in range(resources):
             most = max(most, beta[k] * totals[p, k])
+            if summed:
+                worth[p] += gain(kind[k], alpha[k], totals[p, k])
         left = worth[p] - most if fine else 0.0
         if 0.0 < left < doubt[p] * (worth[p] + most):
             left = DOUBTFUL

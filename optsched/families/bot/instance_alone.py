@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from optsched.numbers.arrays import Floats
+from optsched.process.interrupts import leave_if_abandoned
 
 if TYPE_CHECKING:
     from optsched.families.bot.instance import BotInstance
@@ -19,6 +20,7 @@ UNLIMITED = float("inf")
 
 def widths(inst: BotInstance, k: int) -> Floats:
     """Return how many tasks/s of application k the arcs of the link into each node carry, (N,)."""
+    leave_if_abandoned()
     app, way = inst.applications[k], inst.deployments[k]
     out = np.full(len(inst.speed), UNLIMITED)
     routed = np.flatnonzero(way.arc >= 0)

@@ -64,6 +64,7 @@ from optsched.scheduling.platform import (
     SlottedPlatform,
     TrainingInstance,
     check_shape,
+    check_table,
     check_units,
 )
 
@@ -71,6 +72,7 @@ Locality = Literal["job", "link"]
 
 LARGEST_UNITS = 2**50  # below it, floats hold integers and quotients of integers round down rightly
 MOST_CHUNKS = 2**13  # tables of a slot have a square of it
+MOST_LINKED_CHUNKS = 2**10 - 1  # workers beside the PS times those elsewhere, in a slot of a job
 MOST_JOB_SLOTS, MOST_MACHINES = 2**26, 2**20
 SLOT_BITS = 40  # binary digits behind the point of slots that are added up
 IMPOSSIBLE = -1  # number of PS that no placement can have
@@ -107,6 +109,7 @@ class Platform(SlottedPlatform):
         count = sum(machines.count for machines in self.machines)
         if count > MOST_MACHINES:
             raise ValueError(f"{count} machines, expected at most {MOST_MACHINES}")
+        check_table("machines", self.horizon, count, len(self.resources))
         return self
 
     @cached_property
@@ -135,6 +138,11 @@ class DmlrsInstance(TrainingInstance, Platform):
                 raise ValueError(
                     f"job {i}: {job.chunks} chunks in a horizon of {self.horizon} slots, expected "
                     f"at most {MOST_CHUNKS}, and at most {MOST_WORKER_SLOTS} times the horizon"
+                )
+            if self.locality == "link" and job.chunks > MOST_LINKED_CHUNKS:
+                raise ValueError(
+                    f"job {i}: {job.chunks} chunks in the reading 'link', expected at most "
+                    f"{MOST_LINKED_CHUNKS}"
                 )
             if job.inner_bandwidth < job.outer_bandwidth:
                 raise ValueError(

@@ -46,6 +46,7 @@ from optsched.scheduling.platform import (
     SlottedPlatform,
     TrainingInstance,
     check_shape,
+    check_table,
     check_units,
 )
 
@@ -84,6 +85,7 @@ class Platform(SlottedPlatform):
                     f"{side}: {count} machines of {len(self.resources)} resources, expected at "
                     f"most {MOST_MACHINES} machines, and {MOST_PLACES} amounts"
                 )
+            check_table(side, self.horizon, count, len(self.resources))
         return self
 
     @cached_property

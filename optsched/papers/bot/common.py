@@ -73,9 +73,11 @@ def platform(cell: Cell, preset: str) -> BotInstance:
 def factorial(cell: Cell, preset: str, algorithm: str, levels: Levels) -> Row:
     """Run every combination of the levels on the platform of a cell.
 
-    A cell may name the dual steps and the order of updates; else they are the defaults of `Steps`.
+    A cell may name the dual steps, the order of updates and what is left out of the adaptive
+    algorithm; else they are the defaults of `Steps`.
     """
-    reading = {name: cell[name] for name in ("dual_step", "order") if name in cell}
+    names = ("dual_step", "order", "newton", "stability", "factor")
+    reading = {name: cell[name] for name in names if name in cell}
     inst = platform(cell, preset)
     best = solve(inst)
     if best.value is None or best.gap is None or best.gap > 1e-5:

@@ -9,6 +9,7 @@ from optsched.families.bot.policies import negotiation as negotiation_module
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.messages import Mail, _deliver
 from optsched.families.bot.policies.negotiation import Negotiation, Steps, without
+from optsched.families.bot.policies.waves import new_price
 from optsched.families.bot.sources.presets import generate
 
 ADAPTIVE = Steps(algorithm="adaptive", rho=0.05, tilde=0.05, lam=0.7, mu=0.7)
@@ -204,3 +205,46 @@ def test_portions_of_a_run_change_nothing(how, monkeypatch):
     parts = Negotiation(inst, steps, **how).run(50)
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def by_hand(steps, rounds):
+    """The equations of Sec. 7 for one application on its master alone, in waves."""
+    rate = tilde = total = steps.start
+    price, work, speed = 0.0, 2.0, 8.0
+    dual = 1 / steps.rho if steps.stability else 1.0
+    for _ in range(rounds):
+        gain = steps.rho * (1 - total * work * price) * (total if steps.newton else 1)
+        smooth = (1 - steps.tilde) * tilde + steps.tilde * rate
+        rate = max(steps.factor * rate, rate + steps.tilde * (tilde - rate) + gain)
+        tilde = max(steps.factor * tilde, smooth)
+        below = (work * total) ** 2 if steps.stability and rate > steps.threshold else 1.0
+        price = max(steps.factor * price, price + steps.lam * dual * (work * rate - speed) / below)
+        total = rate
+    return rate, tilde, price
+
+
+@pytest.mark.parametrize("messages", [False, True])
+@pytest.mark.parametrize(
+    "left_out",
+    [{}, {"newton": False}, {"stability": False}, {"factor": 0.0}, {"factor": 0.9}],
+    ids=str,
+)
+def test_each_ingredient_of_the_adaptive_algorithm_can_be_left_out(left_out, messages):
+    app = {"master": 0, "flop": 2.0, "bytes": 1.0}
+    inst = optsched.get_family("bot").instance(speed=(8.0,), applications=(app,))
+    sizes = {"rho": 0.2, "tilde": 0.1, "lam": 0.05, "mu": 0.05, "start": 3.0}
+    steps = Steps(algorithm="adaptive", **sizes, **left_out)
+    negotiation = Negotiation(inst, steps, messages=messages)
+    for rounds in (1, 2, 30):
+        negotiation.run(rounds - negotiation.rounds)
+        rate, tilde, price = by_hand(steps, rounds)
+        assert negotiation.rho[0, 0] == pytest.approx(rate, rel=1e-9)
+        assert negotiation.tilde[0, 0] == pytest.approx(tilde, rel=1e-9)
+        assert negotiation.lam[0] == pytest.approx(price, rel=1e-9)
+
+
+@pytest.mark.parametrize(("factor", "price"), [(0.0, 0.0), (0.5, 0.5), (0.75, 0.75)])
+def test_the_price_of_what_nobody_uses(factor, price):
+    """Fig. 5: set to zero, or diminished by a factor."""
+    rules = ADAPTIVE.model_copy(update={"factor": factor}).rules(1.0)
+    assert new_price(rules, 0.7, 1.0, -5.0, 0.0) == price

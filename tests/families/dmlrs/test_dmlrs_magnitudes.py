@@ -19,20 +19,23 @@ from optsched.families.dmlrs.certificate.format import (
     UnitPrices,
     check,
 )
-from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, holds, share
+from optsched.families.dmlrs.certificate.kernels import NONE, SURROGATE, holds, outer_costs, share
 from optsched.families.dmlrs.certificate.limits import Scale
 from optsched.families.dmlrs.certificate.slots import best_packing
 from optsched.families.dmlrs.instance import (
     LARGEST_UNITS,
     MOST_CHUNKS,
     MOST_JOB_SLOTS,
+    MOST_LINKED_CHUNKS,
     MOST_MACHINES,
     DmlrsInstance,
 )
 from optsched.families.dmlrs.instance_work import MOST_WORKER_SLOTS
+from optsched.families.dmlrs.optimum.opening import opening
 from optsched.numbers.magnitudes import INT64, TooLargeError
 from optsched.proofs.grid import charged
 from optsched.proofs.knapsack import best_load
+from optsched.scheduling.platform import MOST_FREE
 
 LARGEST_CAPACITY = LARGEST_UNITS - 1
 AMOUNTS = st.sampled_from([2**41, 2**42 - 1, 2**42, 2**42 + 1, 2**43, 2**49, LARGEST_CAPACITY])
@@ -150,8 +153,17 @@ def test_sizes_of_instances_at_the_limit_and_above_it():
     assert Scale(inst, 1000).dearest >= 2**31
     with pytest.raises(ValidationError, match="chunks in a horizon of"):
         changed({"chunks": MOST_CHUNKS}, horizon=slots + 1)
-    with pytest.raises(ValidationError, match=f"horizon of {MOST_JOB_SLOTS + 1} slots"):
-        changed(horizon=MOST_JOB_SLOTS + 1)
+    slots = MOST_JOB_SLOTS // 8 + 1
+    one = {"jobs": changed().jobs * 8, "machines": [{"capacity": (1.0, 1.0)}]}
+    with pytest.raises(ValidationError, match=f"horizon of {slots} slots"):
+        changed(horizon=slots, **one)
+    slots = MOST_FREE // 2 + 1
+    with pytest.raises(ValidationError, match=f"{slots} slots times 1 machines times 2 resources"):
+        changed(horizon=slots, **one)
+    most = {"chunks": MOST_LINKED_CHUNKS}
+    assert changed(most, locality="link").jobs[0].chunks == MOST_LINKED_CHUNKS
+    with pytest.raises(ValidationError, match=f"job 0: {MOST_LINKED_CHUNKS + 1} chunks in the re"):
+        changed({"chunks": MOST_LINKED_CHUNKS + 1}, locality="link")
     with pytest.raises(ValidationError, match=f"{MOST_MACHINES + 1} machines"):
         changed(machines=[{"count": MOST_MACHINES + 1, "capacity": (1.0, 1.0)}])
     capacity = LARGEST_CAPACITY / 10**9 / (1 + 1e-9)  # the tolerance counts, too
@@ -205,3 +217,18 @@ def test_what_nobody_can_earn_does_not_blur_the_rest():
     assert 0 < best < 10
     for bits in (40, 1000):
         assert check(inst, DmlrsCertificate.root(inst, None, bits)) == pytest.approx(best)
+
+
+def test_the_first_bound_of_the_most_chunks_link_by_link_has_a_certificate():
+    inst = changed({"chunks": MOST_LINKED_CHUNKS}, locality="link")
+    bound, certificate = opening(inst)
+    assert check(inst, certificate()) <= bound
+
+
+def test_a_kernel_over_many_machines_returns_once_nobody_waits():
+    """In full it would take days: thousands of workers and PS on thousands of machines."""
+    one = np.array([1], np.int64)
+    most, room = 4000, np.array([[4000, 4000]], np.int64)
+    demand = np.array([1, 1], np.int64)
+    needed, abandoned = np.arange(most + 1), np.ones(1, np.int64)
+    outer_costs(one, one, room, 4000 * one, demand, demand, needed, most, abandoned)

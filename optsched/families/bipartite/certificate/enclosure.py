@@ -22,7 +22,7 @@ import numpy as np
 from optsched.families.bipartite.certificate.surplus import best_amount
 from optsched.families.bipartite.instance import Rows
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
 ULP = 2.0**-52  # at least the distance of two neighbours, relative to the number
@@ -94,21 +94,7 @@ def surplus_above(kind: int, alpha: float, n: float, u: float, price: float) -> 
     if u == 0.0 or price >= up(n * steepest_above(kind, alpha)):
         return 0.0  # there is no y but 0, or F falls from 0 on
     y = u if price <= 0.0 else best_amount(kind, alpha, n, u, price)
-    if kind == LOG:
-        value = up(alpha * log1p_above(y))
-        steep, flat = up(alpha / down(1.0 + y)), down(alpha / up(1.0 + y))
-    elif kind == RECIPROCAL:
-        low, high = down(y + alpha), up(y + alpha)
-        value = up(y / down(alpha * low))
-        steep, flat = up(1.0 / down(low * low)), down(1.0 / up(high * high))
-    elif kind == POLY:
-        low, high = down(math.sqrt(down(1.0 + y))), up(math.sqrt(up(1.0 + y)))
-        value = up(up(alpha * y) / down(low + 1.0))
-        half = 0.5 * alpha
-        steep, flat = up(half / low), down(half / high)
-    else:
-        value = up(alpha * y)
-        steep = flat = alpha
+    value, steep, flat = tangent(kind, alpha, y, y)
     value = up(up(n * value) - down(price * y))
     rising = up(up(n * steep) - price)
     falling = up(price - down(n * flat))
@@ -117,6 +103,27 @@ def surplus_above(kind: int, alpha: float, n: float, u: float, price: float) -> 
     if falling > 0.0:
         value = up(value + up(falling * y))
     return value
+
+
+@kernel(error_model="numpy")
+def tangent(kind: int, alpha: float, least: float, most: float) -> tuple[float, float, float]:
+    """Return numbers at least f(y), at least f'(y) and at most f'(y), for least <= y <= most."""
+    if kind == LOG:
+        value = up(alpha * log1p_above(most))
+        steep, flat = up(alpha / down(1.0 + least)), down(alpha / up(1.0 + most))
+    elif kind == RECIPROCAL:
+        low, high = down(least + alpha), up(most + alpha)
+        value = up(most / down(alpha * down(most + alpha)))
+        steep, flat = up(1.0 / down(low * low)), down(1.0 / up(high * high))
+    elif kind == POLY:
+        low, high = down(math.sqrt(down(1.0 + least))), up(math.sqrt(up(1.0 + most)))
+        value = up(up(alpha * most) / down(down(math.sqrt(down(1.0 + most))) + 1.0))
+        half = 0.5 * alpha
+        steep, flat = up(half / low), down(half / high)
+    else:
+        value = up(alpha * most)
+        steep = flat = alpha
+    return value, steep, flat
 
 
 @kernel(inline="always", error_model="numpy")
@@ -164,6 +171,71 @@ def bounds_above(n: Floats, share: Floats, nu: Floats, rows: Rows, worth: Floats
                 if gained > 0.0:
                     worth[p] = up(worth[p] + gained)
     return rents
+
+
+@kernel(nogil=True)
+def sums_above(
+    n: Floats, share: Floats, nu: Floats, rows: Rows, order: Ints, group: Ints, worth: Floats
+) -> float:
+    """Do as `bounds_above` where a job gains f_k of the sum over machines.
+
+    The channels of copy p and resource k are ``order`` (N,), from ``group`` (C * K + 1,) on at
+    p * K + k.
+    """
+    start, port, kind, alpha, beta, upper, capacity = rows
+    resources = share.shape[1]
+    rents = 0.0
+    limit, rent = np.empty(len(port)), np.empty(len(port))
+    for row in range(len(capacity)):
+        if nu[row] > 0.0 and capacity[row] > 0.0:
+            rents = up(rents + up(nu[row] * capacity[row]))
+        for i in range(start[row], start[row + 1]):
+            limit[i], rent[i] = min(upper[i], capacity[row]), nu[row]
+    for p in range(len(worth)):
+        worth[p] = 0.0
+        if n[p] > 0.0:
+            for k in range(resources):
+                here = order[group[p * resources + k] : group[p * resources + k + 1]]
+                fee = max(0.0, down(beta[k] * down(n[p] * share[p, k])))
+                price = rent[here]
+                for i in range(len(price)):
+                    price[i] = down(fee + price[i])
+                gained = sum_surplus_above(kind[k], alpha[k], n[p], limit[here], price)
+                if gained > 0.0:
+                    worth[p] = up(worth[p] + gained)
+    return rents
+
+
+@kernel(error_model="numpy")
+def sum_surplus_above(kind: int, alpha: float, n: float, u: Floats, price: Floats) -> float:
+    """Return a number at least max over 0 <= y <= u of n f(sum y) - price y; all (channels,).
+
+    f lies below its tangent in the sum S0 of any y0. With that, each channel is the best on its
+    own, as in `surplus_above`. Channels that cost more than f'(0) get nothing.
+    """
+    dear = up(n * steepest_above(kind, alpha))
+    y, least, most = np.zeros(len(u)), 0.0, 0.0
+    for i in np.argsort(price):  # the cheapest first, until f is as flat as the price
+        if u[i] > 0.0 and price[i] < dear:
+            best = np.inf
+            if price[i] > 0.0:
+                best = best_amount(kind, alpha, n, np.inf, price[i])
+            y[i] = min(max(best - most, 0.0), u[i])
+            least, most = max(0.0, down(least + y[i])), up(most + y[i])
+    if most == 0.0:
+        return 0.0  # no channel is worth its price
+    value, steep, flat = tangent(kind, alpha, least, most)
+    value = up(n * value)
+    for i in range(len(u)):
+        if u[i] > 0.0 and price[i] < dear:
+            value = up(value - down(price[i] * y[i]))
+            rising = up(up(n * steep) - price[i])
+            falling = up(price[i] - down(n * flat))
+            if rising > 0.0:
+                value = up(value + up(rising * up(u[i] - y[i])))
+            if falling > 0.0:
+                value = up(value + up(falling * y[i]))
+    return value
 
 
 def neighbours(values: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,8 @@ jobs that come n_l times than
     B = sum nu_rk c_r^k + sum over channels of max over 0 <= y <= min(a, c) of
                                                  n_l f(y) - (beta_k theta_lk + nu_rk) y,
 
-since max_k beta_k S_lk >= sum_k (theta_lk / n_l) beta_k S_lk. Two scopes:
+since max_k beta_k S_lk >= sum_k (theta_lk / n_l) beta_k S_lk. Where a job gains f_k(S_lk), the
+maximum is over all channels of a copy and a resource together. Two scopes:
 
 - ``slots``: one bound for every pattern of jobs (n = x(t)), times the number of its slots; no
   sequence of decisions earns more, even by one who knows the jobs of a slot before it decides;
@@ -33,7 +34,11 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import Field, NonNegativeInt
 
-from optsched.families.bipartite.certificate.enclosure import bounds_above, neighbours
+from optsched.families.bipartite.certificate.enclosure import (
+    bounds_above,
+    neighbours,
+    sums_above,
+)
 from optsched.families.bipartite.instance import BipartiteInstance, Rows
 from optsched.families.bipartite.instance_utilities import RECIPROCAL
 from optsched.numbers.arrays import Floats, Ints
@@ -241,11 +246,19 @@ class Enclosed:
         beta = np.maximum(0.0, neighbours(a.beta)[0])
         self._shape = (a.copies, a.resources)
         self._rows = Rows(a.start, a.port, a.kind, alpha, beta, upper, capacity)
+        whose = a.port * a.resources + a.row % a.resources
+        sizes = np.bincount(whose, minlength=a.copies * a.resources)
+        order = np.argsort(whose, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
+        self._sums = order if a.summed else None
 
     def bounds(self, n: Ints, share: Floats, nu: Floats) -> tuple[float, Floats]:
         """Return bounds of the rents, and of what each copy earns with ``n`` jobs, shape (C,)."""
         worth = np.zeros(self._shape[0])
-        rents = bounds_above(n.astype(np.float64), share, nu, self._rows, worth)
+        prices = n.astype(np.float64), share, nu, self._rows
+        if self._sums is None:
+            rents = bounds_above(*prices, worth)
+        else:
+            rents = sums_above(*prices, *self._sums, worth)
         return float(rents), worth
 
     def prices(self, certificate: BipartiteCertificate, chosen: int) -> tuple[Floats, Floats]:

@@ -152,7 +152,7 @@ def shares_needed(a: BipartiteArrays, live: Live) -> Floats:
     A copy gains at most f'(0) from a unit of a resource, and its overhead is at least share beta:
     where these shares add up to less than 1, it earns nothing whatever it gets.
     """
-    _, port, resource, kind, alpha, beta, _, _ = live.channels
+    _, port, resource, kind, alpha, beta, *_ = live.channels
     with np.errstate(divide="ignore"):
         steepest = np.where(kind == RECIPROCAL, alpha**-2.0, alpha) * np.where(kind == POLY, 0.5, 1)
         by_row = steepest / beta[resource]

@@ -102,7 +102,7 @@ def maximize(
         What they are worth.
     iterations : int
     """
-    _, _, resource, kind, alpha, beta, _, capacity = whole.channels
+    _, _, resource, kind, alpha, beta, _, capacity, *_ = whole.channels
     best_y, best_nu = np.zeros(len(whole.port)), np.zeros(len(capacity))
     best_theta = np.zeros((len(beta), len(weight)))
     best_theta[0] = np.where(whole.reached, 0.0, weight)  # without channels prices do not matter

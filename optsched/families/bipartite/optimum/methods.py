@@ -4,9 +4,10 @@ The problem decomposes by slot into concave programs that duality closes (Boyd a
 2004).
 
 - ``auto``: the best decision for every pattern of jobs, each by the interior-point method
-  (Mehrotra, 1992); equal patterns are solved once. Patterns that remain unsolved when time is up
-  get the best known decision and prices of the others, and of the best stationary decision. Where
-  a gap remains, small instances are passed to ``conic``, too.
+  (Mehrotra, 1992), or, for gains of the sum over machines, by the stated model and its duals; equal
+  patterns are solved once. Patterns that remain unsolved when time is up get the best known
+  decision and prices of the others, and of the best stationary decision. Where a gap remains,
+  small instances are passed to ``conic``, too.
 - ``stationary``: the best single decision for all slots (10).
 - ``conic``: as ``auto``, by the stated model and a general conic solver; a cross-check.
 """
@@ -38,7 +39,7 @@ from optsched.process import effort
 from optsched.process.background import supervised
 
 if TYPE_CHECKING:
-    from optsched.families.bipartite.optimum.declared import Conic
+    from optsched.families.bipartite.optimum.declared import Conic, SumSolver
 
 FINEST, COARSEST = 1e-9, 1e-4  # relative gaps that the interior point is asked for
 SHARE = 0.5  # of the gap that is asked for; the rest is for rounding
@@ -67,12 +68,21 @@ def pattern_times(inst: BipartiteInstance) -> Ints:
     return np.bincount(which, minlength=len(patterns))
 
 
+def _solver(inst: BipartiteInstance) -> Solver | SumSolver:
+    """Return what finds the best decision for given numbers of jobs."""
+    if not inst.arrays.summed:
+        return Solver(inst)
+    from optsched.families.bipartite.optimum.declared import SumSolver  # loads CVXPY, slowly
+
+    return SumSolver(inst)
+
+
 def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Find the best decision of every pattern of jobs."""
     if progress.stop():
         return
     a, accurate = inst.arrays, accuracy(progress.gap_limit)
-    solver = Solver(inst)
+    solver = _solver(inst)
     best = solver.try_to_solve(inst.counts, accurate, progress.called_off, units(progress))
     if best is None:
         return
@@ -92,6 +102,8 @@ def auto(inst: BipartiteInstance, progress: Progress, *, threads: int, seed: int
             answer.keep(p, solved)
     finally:  # after Ctrl-C, too
         answer.report(progress)
+    if inst.arrays.summed:
+        return  # by the conic solver already
     gap, numbers = progress.gap(), patterns @ np.bincount(a.port, minlength=a.copies)
     if not progress.stop() and gap is not None and gap > CLOSED and numbers.sum() <= CONIC:
         conic(inst, progress, threads=threads, seed=seed)
@@ -190,7 +202,7 @@ def stationary(inst: BipartiteInstance, progress: Progress, *, threads: int, see
     if progress.stop():
         return
     gap = accuracy(progress.gap_limit)
-    solver = Solver(inst)
+    solver = _solver(inst)
     solved = solver.try_to_solve(inst.counts, gap, progress.called_off, units(progress))
     if solved is None:
         return

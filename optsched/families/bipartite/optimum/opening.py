@@ -57,7 +57,13 @@ def opening(inst: BipartiteInstance) -> tuple[float, Callable[[], BipartiteCerti
 def most_gains(inst: BipartiteInstance) -> Floats:
     """Return what a job of each copy gains from all that it may have, shape (C,)."""
     a = inst.arrays
-    gains = gains_of(a.kind[a.row], a.alpha[a.row], np.minimum(a.upper, a.capacity[a.row]))
+    y = np.minimum(a.upper, a.capacity[a.row])
+    if a.summed:
+        whose = a.port * a.resources + a.row % a.resources
+        sums = np.bincount(whose, y, minlength=a.copies * a.resources).astype(np.float64)
+        each: Floats = gains_of(*a.of_sum, sums.reshape(a.copies, -1))
+        return np.asarray(each.sum(axis=1), dtype=np.float64)
+    gains = gains_of(a.kind[a.row], a.alpha[a.row], y)
     return np.bincount(a.port, gains, minlength=a.copies).astype(np.float64)
 
 

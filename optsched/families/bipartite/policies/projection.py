@@ -43,6 +43,8 @@ class Channels(NamedTuple):
     beta: Floats  # (K,) overhead of a unit
     upper: Floats  # (n,) the most that a channel may hold
     capacity: Floats  # (rows,) units of the row's resource
+    sum_kind: Ints  # (K,) f_k of the sums; (0,) where machines gain on their own
+    sum_alpha: Floats  # (K,), (0,)
 
 
 class Ascent(NamedTuple):
@@ -51,7 +53,7 @@ class Ascent(NamedTuple):
     totals: Floats  # (K, C) S_lk, units of each resource
     chosen: Ints  # (C,) k* of each copy
     step: Floats  # (C,) of each copy
-    price: Floats  # (K, C) what a step takes off for the overhead
+    price: Floats  # (K, C) what a step takes off for the overhead, less f_k' of a sum
     rho: Floats  # (rows,) multipliers of the projections of long rows: where to look first
 
 
@@ -282,14 +284,16 @@ class Live:
         self.rest = np.zeros((3, a.resources, a.copies))
         still = np.delete(np.arange(a.channels), alive)
         there = (rows[still] % a.resources, a.port[still])
-        steepness = steepest(a.kind, a.alpha)[rows[still]]
+        # where f is of the sum, it is part of `Ascent.price`: rows have none of their own
+        kind, alpha = (a.kind * 0, a.alpha * 0.0) if a.summed else (a.kind, a.alpha)
+        steepness = np.zeros(len(still)) if a.summed else steepest(kind, alpha)[rows[still]]
         for sums, amount in zip(
             self.rest, (np.ones(len(still)), steepness, steepness**2), strict=True
         ):
             np.add.at(sums, there, amount)
         degrees = np.bincount(rows[alive], minlength=len(a.capacity))
         # rows of one kind and one length together: compiled branches go the same way again
-        order = np.lexsort((degrees, a.kind))
+        order = np.lexsort((degrees, kind))
         self.order = order = order[degrees[order] > 0]
         self.has_long = bool((degrees > LONG).any())
         rank = np.empty(len(a.capacity), np.int64)
@@ -300,11 +304,13 @@ class Live:
             start=np.concatenate([[0], np.cumsum(degrees[order])]).astype(np.uint32),
             port=a.port[self.where].astype(np.uint32),
             resource=(order % a.resources).astype(np.uint32),
-            kind=a.kind[order],
-            alpha=a.alpha[order],
+            kind=kind[order],
+            alpha=alpha[order],
             beta=a.beta,
             upper=a.upper[self.where],
             capacity=a.capacity[order],
+            sum_kind=a.of_sum[0],
+            sum_alpha=a.of_sum[1],
         )
         self._all = a.channels
 
@@ -337,13 +343,15 @@ def gradient_norm(
     ``rest`` is as in `Live`, ``totals`` (K, C) as in `Ascent`; into ``chosen`` (C,) k* of each copy
     is written.
     """
-    start, port, resource, kind, alpha, beta, _, _ = channels
+    start, port, resource, kind, alpha, beta, _, _, sum_kind, sum_alpha = channels
     dominant(totals, beta, chosen)
     total = 0.0
     for p in range(len(jobs)):
         if jobs[p]:
             for k in range(len(beta)):
                 b = beta[k] if chosen[p] == k else 0.0
+                if len(sum_kind) > 0:
+                    b -= slope(sum_kind[k], sum_alpha[k], totals[k, p])
                 total += rest[2, k, p] - 2.0 * b * rest[1, k, p] + b * b * rest[0, k, p]
     for row in range(len(resource)):
         k = resource[row]
@@ -351,6 +359,8 @@ def gradient_norm(
             p = port[i]
             if jobs[p]:
                 g = slope(kind[row], alpha[row], y[i])
+                if len(sum_kind) > 0:
+                    g = slope(sum_kind[k], sum_alpha[k], totals[k, p])
                 if chosen[p] == k:
                     g -= beta[k]
                 total += g * g
@@ -367,12 +377,14 @@ def ascend(
     size. The totals of ``y`` are replaced by those of ``out``; chosen, step and price are written.
     """
     totals, chosen, step, price, _ = ascent
-    start, port, resource, kind, alpha, beta, upper, capacity = channels
+    start, port, resource, kind, alpha, beta, upper, capacity, sum_kind, sum_alpha = channels
     dominant(totals, beta, chosen)
     for p in range(len(jobs)):
         step[p] = eta if jobs[p] else 0.0
         for k in range(len(beta)):
             price[k, p] = step[p] * beta[k] if chosen[p] == k else 0.0
+            if len(sum_kind) > 0:
+                price[k, p] -= step[p] * slope(sum_kind[k], sum_alpha[k], totals[k, p])
             totals[k, p] = 0.0
     for row in range(len(capacity)):
         first, last = start[row], start[row + 1]
@@ -409,7 +421,7 @@ def ascend_long(y: Floats, out: Floats, ascent: Ascent, channels: Channels) -> N
     ``y`` and ``out`` (N,) are the amounts before and after.
     """
     totals, _, step, price, rho = ascent
-    start, port, resource, kind, alpha, _, upper, capacity = channels
+    start, port, resource, kind, alpha, _, upper, capacity, _, _ = channels
     for row in range(len(capacity)):
         first, last = start[row], start[row + 1]
         if last - first <= LONG:

@@ -37,6 +37,9 @@ def box(preset: str, **sizes: Any) -> Box:
 
     def settle(data: Data) -> Data | None:
         data["horizon"] = len(data["arrivals"])
+        if s.gain == "sum":  # a resource has one utility
+            for machine in data["machines"]:
+                machine["utility"] = data["machines"][0]["utility"]
         return data if any(map(any, data["arrivals"])) else None
 
     return Box(

@@ -1,7 +1,8 @@
 """Random instances after Sec. 4 and Table II.
 
 Presets: `paper` has the settings of Table II; `large` those of Sec. 4.3; `small` is for tests and
-for reading; `counts` lets up to three jobs arrive at a port in one slot (Sec. 3.4).
+for reading; `counts` lets up to three jobs arrive at a port in one slot (Sec. 3.4); `sum` has gains
+of the sums over machines, as (7) is printed.
 
 The paper takes capacities and requests from traces that it does not name in detail. Here they are
 drawn: machines have 64-96 cores, 100 units of memory and 0-8 of each accelerator; a job asks, on
@@ -41,6 +42,7 @@ class Settings:
     contention: float = 10.0  # multiplies requests
     scale: float = 1.0  # multiplies capacities and requests
     utilities: tuple[str, ...] = KINDS  # one is drawn for each machine and resource
+    gain: str = "machine"  # "sum": one is drawn for each resource
     most_jobs: int = 1  # in one slot at one port
     resources: tuple[str, ...] = ("cpu", "memory", "gpu", "npu", "tpu", "fpga")
     units: tuple[str, ...] = ("core", "unit", "GPU", "NPU", "TPU", "FPGA")
@@ -66,6 +68,7 @@ PRESETS = {
     ),
 }
 PRESETS["counts"] = replace(PRESETS["small"], ports=3, most_jobs=3)
+PRESETS["sum"] = replace(PRESETS["small"], gain="sum")
 
 
 def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> BipartiteInstance:
@@ -100,6 +103,7 @@ def generate(preset: str = "paper", *, seed: int = 0, **changes: Any) -> Biparti
         horizon=s.slots,
         resources=s.resources,
         units=s.units,
+        gain=s.gain,
         overhead=tuple(
             _rounded(streams("overhead", k).uniform(*s.beta)) for k in range(len(s.resources))
         ),
@@ -119,6 +123,7 @@ def _check(s: Settings) -> None:
         raise InputError(f"density is {s.density}, expected 0..{s.ports}, the number of ports")
     if not 0 <= s.arrival_probability <= 1:
         raise InputError(f"arrival_probability is {s.arrival_probability}, expected 0..1")
+    settings.one_of("gain", s.gain, ("machine", "sum"))
     unknown = [kind for kind in s.utilities if kind not in KINDS]
     if unknown or not s.utilities:
         raise InputError(f"utilities is {s.utilities}, expected some of: {', '.join(KINDS)}")
@@ -142,11 +147,14 @@ def _machine(s: Settings, streams: Streams, r: int) -> Machine:
     capacity = tuple(
         _rounded(rng.integers(int(low), int(high) + 1) * s.scale) for low, high in s.capacity
     )
+    drawn_for = 0 if s.gain == "sum" else r
     return Machine(
         name=f"machine {r}",
         capacity=capacity,
         ports=_connected(streams("edges", r), s),
-        utility=draw_utilities(streams("utility", r), len(s.resources), s.alpha, s.utilities),
+        utility=draw_utilities(
+            streams("utility", drawn_for), len(s.resources), s.alpha, s.utilities
+        ),
     )
 
 

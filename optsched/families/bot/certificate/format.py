@@ -37,6 +37,7 @@ from optsched.families.bot.instance_latest import latest
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen
+from optsched.process.interrupts import leave_if_abandoned
 from optsched.proofs.limits import check_owner
 
 LARGEST = 1e300  # price
@@ -195,6 +196,7 @@ class _Market:
     def cheapest(
         self, k: int, node: list[int], node_unit: int, arc: list[int], arc_unit: int
     ) -> Fraction:
+        leave_if_abandoned()
         app, way = self.inst.applications[k], self.inst.deployments[k]
         flop, there, back = (
             exact(app.flop) / node_unit,

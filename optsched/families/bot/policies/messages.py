@@ -17,13 +17,13 @@ import numpy as np
 from numpy.random import Generator
 
 from optsched.families.bot.policies.waves import (
-    ADAPTIVE,
     Positions,
     Rules,
     Series,
     State,
     new_price,
     new_rate,
+    new_tilde,
 )
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
@@ -129,9 +129,7 @@ def exchange(
                     price = above[k, i, 1] + w * lam[at]
                     x, y = rho[k, i], tilde[k, i]
                     rho[k, i] = new_rate(rules, x, y, total, power, price, weights[k])
-                    tilde[k, i] = (1 - rules.tilde) * y + rules.tilde * x
-                    if rules.algorithm == ADAPTIVE:
-                        tilde[k, i] = max(0.5 * y, tilde[k, i])
+                    tilde[k, i] = new_tilde(rules, x, y)
                 x = rho[k, i]
                 flow[i] = beyond[i] = x
                 number[i] = 0.0

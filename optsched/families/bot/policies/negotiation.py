@@ -13,10 +13,8 @@ from optsched.families.bot.instance import BotInstance
 from optsched.families.bot.loads import feasible
 from optsched.families.bot.policies.messages import LATE, LOST, SENT, Mail, Network, exchange
 from optsched.families.bot.policies.waves import (
-    ADAPTIVE,
     GRADIENT,
     MIX,
-    NAIVE,
     NONE,
     Positions,
     Rules,
@@ -49,6 +47,21 @@ class Steps(Frozen):
         description="whether the dual steps of the adaptive algorithm are divided by gamma_rho, as "
         "the stability condition of Sec. 7.3 asks, or not, as (21) and (22) are printed",
     )
+    factor: float = Field(
+        default=0.5,
+        ge=0,
+        lt=1,
+        description="alpha of Sec. 7.4: no variable of the adaptive "
+        "algorithm falls below this share of itself in one iteration; 0 is max(0, ...)",
+    )
+    newton: bool = Field(
+        default=True, description="whether rates of the adaptive algorithm follow (20), or (19)"
+    )
+    stability: bool = Field(
+        default=True,
+        description="whether prices of the adaptive algorithm follow (21) and (22), "
+        "or (17) and (18)",
+    )
     order: Literal["waves", "equations"] = Field(
         default="waves",
         description="each update from what the waves have brought, or all from the state before",
@@ -61,10 +74,13 @@ class Steps(Frozen):
     def rules(self, alpha: float) -> Rules:
         """Return what is applied, for the utility ``alpha``."""
         adaptive = self.algorithm == "adaptive"
-        dual = 1 / self.rho if adaptive and self.dual_step == "stable" else 1.0
+        stability = adaptive and self.stability
+        dual = 1 / self.rho if stability and self.dual_step == "stable" else 1.0
         return Rules(
-            algorithm=ADAPTIVE if adaptive else NAIVE,
-            prox=PROX[self.prox],
+            newton=adaptive and self.newton,
+            stability=stability,
+            factor=self.factor if adaptive else 0.0,
+            prox=MIX if adaptive else PROX[self.prox],
             simultaneous=self.order == "equations",
             alpha=alpha,
             rho=self.rho,

@@ -58,7 +58,7 @@ class Adaptive(_Negotiated):
     Parameters
     ----------
     iterations : int
-    rho, tilde, lam, mu, threshold, start, dual_step, order
+    rho, tilde, lam, mu, threshold, start, dual_step, order, factor, newton, stability
         As in `Steps`; by default gamma_rho = min(0.05, 1 / N), about what Table 2 has, 0.05 for the
         smoothed rates and 0.7 for the prices.
     """

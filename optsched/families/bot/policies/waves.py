@@ -11,7 +11,9 @@ naive     rho    <- max(0, (1 - g~) rho + g~ rho~ + g_rho (1 - rho_k p))        
 adaptive  rho    <- [(1 - g~) rho + g~ rho~ + g_rho (1 - rho_k p) rho_k]                    end of
           price  <- [price + g (load - capacity) / (sum of present w_k^2 rho_k^2)]          Sec. 7
 
-[x + u] = max(x / 2, x + u). Where the sum is empty the price is halved. For alpha-fairness the
+[x + u] = max(f x, x + u), the geometric projection of Sec. 7.4, f = 1/2; the naive one has f = 0.
+Where the sum is empty the price becomes f times itself. Each of the three changes can be left out:
+Newton's step (the factor rho_k), the division by the sum (stability), and f. For alpha-fairness the
 marginal utility is rho_k^-alpha: rho_k^alpha p stands in place of rho_k p,
 and rho_k^(1 + alpha) in place of rho_k^2.
 """
@@ -26,7 +28,6 @@ from optsched.families.bot.instance import BotInstance
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.kernels import kernel
 
-NAIVE, ADAPTIVE = 0, 1
 MIX, GRADIENT, NONE = 0, 1, 2  # the proximal term of the naive algorithm
 
 
@@ -92,7 +93,9 @@ class Positions(NamedTuple):
 class Rules(NamedTuple):
     """An algorithm and its step sizes, as they are applied."""
 
-    algorithm: int  # NAIVE or ADAPTIVE
+    newton: bool  # whether the rates take Newton's step (20), else (19)
+    stability: bool  # whether prices follow (21) and (22), else (17) and (18)
+    factor: float  # of the geometric projection; 0: max(0, ...)
     prox: int  # MIX, GRADIENT or NONE
     simultaneous: bool
     alpha: float
@@ -153,26 +156,32 @@ def new_rate(
 ) -> float:
     """Return rho_nk(t + 1); ``power`` is rho_k^alpha."""
     gain = rules.rho * (weight - power * price)
-    if rules.algorithm == ADAPTIVE:
-        moved = (1 - rules.tilde) * rate + rules.tilde * tilde + gain * total
-        return max(0.5 * rate, moved)
+    if rules.newton:
+        gain *= total
     if rules.prox == MIX:
         moved = (1 - rules.tilde) * rate + rules.tilde * tilde + gain
     elif rules.prox == GRADIENT:
         moved = rate + gain - rules.rho * (rate - tilde)
     else:
         moved = rate + gain
-    return max(0.0, moved)
+    return max(rules.factor * rate, moved)
+
+
+@kernel(error_model="numpy", inline="always")
+def new_tilde(rules: Rules, rate: float, tilde: float) -> float:
+    """Return the smoothed rate of t + 1."""
+    moved = (1 - rules.tilde) * tilde + rules.tilde * rate
+    return max(rules.factor * tilde, moved) if rules.factor > 0 else moved
 
 
 @kernel(error_model="numpy", inline="always")
 def new_price(rules: Rules, step: float, price: float, excess: float, scale: float) -> float:
     """Return lambda_n or mu_a of t + 1."""
-    if rules.algorithm == NAIVE:
-        return max(0.0, price + step * excess)
+    if not rules.stability:
+        return max(rules.factor * price, price + step * excess)
     if scale <= 0:
-        return 0.5 * price
-    return max(0.5 * price, price + step * excess / scale)
+        return rules.factor * price
+    return max(rules.factor * price, price + step * excess / scale)
 
 
 @kernel(error_model="numpy")
@@ -252,9 +261,7 @@ def iterate(
                     price = route[k, i] + w * lam[node[k, i]]
                     x, y = rho[k, i], tilde[k, i]
                     rho[k, i] = new_rate(rules, x, y, held[k], power, price, weight)
-                    tilde[k, i] = (1 - rules.tilde) * y + rules.tilde * x
-                    if rules.algorithm == ADAPTIVE:
-                        tilde[k, i] = max(0.5 * y, tilde[k, i])
+                    tilde[k, i] = new_tilde(rules, x, y)
         if not rules.simultaneous:
             gather(positions, rho, rules.threshold, scratch)
         for n in range(len(speed)):

@@ -30,10 +30,11 @@ from optsched.numbers.resources import exact
 from optsched.problem import Implementation
 from optsched.process.interrupts import leave_if_abandoned
 from optsched.proofs.grid import float_below
-from optsched.scheduling.declared import unless_stopped
+from optsched.scheduling.declared import affordable, unless_stopped
 from optsched.solvers import cp_bound, cp_domain, cp_program, cp_solver, run_cp
 
 UNITS = 10**7  # of the largest weight
+PAIR = 0.15  # variables that a mode takes as long as, on each server
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,11 @@ def cpsat(inst: CompletionInstance, progress: Progress, *, threads: int, seed: i
     if jobs.impossible() is not None:
         progress.infeasible = True
         return
-    ends = latest_ends(jobs, progress)
-    program = unless_stopped(lambda: Program(jobs, all_choices(jobs, ends)), progress)
+    choices = all_choices(jobs, latest_ends(jobs, progress))
+    pairs = sum(len(choice.modes) for choice in choices) * len(jobs.capacity)
+    if not affordable(progress, PAIR * pairs):
+        return
+    program = unless_stopped(lambda: Program(jobs, choices), progress)
     if program is not None:
         program.solve(progress, threads=threads, seed=seed)
 

@@ -17,7 +17,7 @@ from optsched.process import effort
 from optsched.scheduling.declared import solve_compact, unless_stopped
 from optsched.solvers import Written, silent_pyomo, written
 
-ROW = 20  # numbers that are handled between two looks at what is left
+ROW = 1500  # numbers that take as long as Pyomo between two looks at what is left
 
 
 class _OutOfTimeError(Exception):

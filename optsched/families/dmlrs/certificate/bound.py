@@ -41,7 +41,6 @@ from optsched.proofs.knapsack import best_load, rooms
 
 MEMORY = 2**28  # bytes of results that are kept for leaves to come
 FEW = 15  # slots beyond the first completion that are looked at first
-MOST_LINKED = 2**20  # numbers of workers beside PS, times numbers of workers elsewhere
 
 
 class LimitsOfJob(NamedTuple):
@@ -293,23 +292,20 @@ class LeafBounds:
         inner, outer = self.tables[i]
         most = [self._most(i, 0), self._most(i, 1)]
         demand = (self.alpha[i], self.beta[i])
+        outside = (*demand, outer, most[1], interrupts.abandoned())
 
         def costs(worker: Ints, ps: Ints) -> tuple[Ints, ...]:
-            return (
+            found = (
                 inner_costs(worker, ps, self.capacity, *demand, inner, most[0]),
-                outer_costs(worker, ps, self.capacity, self.count, *demand, outer, most[1]),
+                outer_costs(worker, ps, self.capacity, self.count, *outside),
             )
+            interrupts.leave_if_abandoned()
+            return found
 
         return costs
 
     def _linked(self, i: int) -> Callable[[Ints, Ints], tuple[Ints, ...]]:
         """Return the same in the reading "link"."""
-        size = (self.inst.jobs[i].chunks + 1) ** 2
-        if size > MOST_LINKED:
-            raise ValueError(
-                f"job {i}: {size} numbers of workers beside their PS and elsewhere, expected at "
-                f"most {MOST_LINKED}"
-            )
         needed = np.array(linked_table(self.inst.jobs[i]), np.int64)
         demand = (self.alpha[i], self.beta[i])
         return lambda worker, ps: (

@@ -105,12 +105,13 @@ def outer_costs(
     beta: Ints,
     needed: Ints,
     most: int,
+    abandoned: Ints,
 ) -> Ints:
     """Return the least cost of n workers and their PS on two machines or more, n = 0..most.
 
     A dynamic program over the machines, ``count[c]`` of each class. ``one[n, m]``: n workers and m
     PS on exactly one machine; ``more[n, m]``: on two or more. The arguments are as in
-    `inner_costs`; ``count`` has shape (C,).
+    `inner_costs`; ``count`` has shape (C,). Returns at once if ``abandoned[0]`` becomes 1.
     """
     servers = 0
     for n in range(most + 1):
@@ -141,6 +142,8 @@ def outer_costs(
             changed = False  # else one machine more makes nothing cheaper
             for n in range(most, -1, -1):
                 for m in range(servers, -1, -1):
+                    if abandoned[0]:
+                        return cost
                     best = more[n, m]
                     for w in range(min(n, top) + 1):
                         for s in range(min(m, room[w]) + 1):

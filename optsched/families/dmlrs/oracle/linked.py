@@ -17,6 +17,7 @@ from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_e
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 from optsched.numbers.ranking import rank
+from optsched.process import interrupts
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import charge_leftovers, plain_int, rooms, unit_prices
 
@@ -37,7 +38,9 @@ class LinkedOracle(Oracle):
 
     def open(self, job: Request, machines: Machines, cutoff: float) -> tuple[int, float]:
         """Fill the offers; return in how many slots a completion may be best, and what is sure."""
-        found: tuple[int, float] = linked_slots(job, machines, cutoff, self.offers)
+        abandoned = self.scratch.abandoned
+        found: tuple[int, float] = linked_slots(job, machines, cutoff, self.offers, abandoned)
+        interrupts.leave_if_abandoned()
         return found
 
     def places(self, job: Request, machines: Machines, best: Best) -> Ints:
@@ -157,13 +160,13 @@ def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
 
 @kernel
 def linked_slots(
-    job: Request, machines: Machines, cutoff: float, offers: Offers
+    job: Request, machines: Machines, cutoff: float, offers: Offers, abandoned: Ints
 ) -> tuple[int, float]:
     """Open slots for what they offer; see `slot_offers.open_slots`."""
     certain = cutoff
     held, opened = plain_int(0), plain_int(0)
     for slot in range(job.arrival, job.utility.size):
-        if job.utility[slot] <= certain:
+        if job.utility[slot] <= certain or abandoned[0]:
             break
         t = slot - job.arrival
         linked_options(t, job, slot_costs(slot, job, machines), offers)

@@ -13,6 +13,7 @@ import numpy as np
 from optsched.families.dmlrs.instance import DmlrsInstance, Needs, linked_table
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import close
+from optsched.process import interrupts
 
 NOT_LINKED = np.zeros((0, 0), np.int64)
 ANY_NUMBER = np.zeros((3, 0), np.int64)  # no limits on numbers and modes
@@ -81,11 +82,12 @@ def requests(inst: DmlrsInstance) -> list[Request]:
     """Return every job in the oracle's terms."""
     a, link = inst.arrays, inst.locality == "link"
     alpha, beta = a.worker_demand.astype(float), a.ps_demand.astype(float)
-    tables = (np.array(linked_table(job), np.int64) if link else NOT_LINKED for job in inst.jobs)
-    return [
-        Request.of(job.arrival, needs, (alpha[i], beta[i]), a.utility[i], table)
-        for i, (job, needs, table) in enumerate(zip(inst.jobs, inst.needs, tables, strict=True))
-    ]
+    made = []
+    for i, (job, needs) in enumerate(zip(inst.jobs, inst.needs, strict=True)):
+        interrupts.leave_if_abandoned()
+        table = np.array(linked_table(job), np.int64) if link else NOT_LINKED
+        made.append(Request.of(job.arrival, needs, (alpha[i], beta[i]), a.utility[i], table))
+    return made
 
 
 class Window(NamedTuple):
@@ -135,6 +137,7 @@ class Scratch(NamedTuple):
     numbers: Ints  # (2, N + 1) receives in row 0 the host of n inner workers
     one: Floats  # (N + 1, N + 1)
     more: Floats  # (N + 1, N + 1)
+    abandoned: Ints  # (1,) see `interrupts.abandoned`
 
     @classmethod
     def empty(cls, machines: int, most: int) -> Self:
@@ -146,6 +149,7 @@ class Scratch(NamedTuple):
             np.empty((2, most + 1), np.int64),
             np.empty((most + 1, most + 1)),
             np.empty((most + 1, most + 1)),
+            interrupts.abandoned(),
         )
 
 

@@ -16,6 +16,7 @@ from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.oracle.work_over_slots import join_hull, possible_ends, slot_options
 from optsched.numbers.arrays import Ints
 from optsched.numbers.kernels import kernel
+from optsched.process import interrupts
 from optsched.scheduling.oracle.schedule import Machines
 from optsched.scheduling.oracle.slots import plain_int
 
@@ -53,6 +54,7 @@ def open_slots(
     """
     rest = float(cutoff), amount, entries
     found: tuple[int, float] = _open_slots((*job, *machines, *window, *rest, *offers, *scratch))
+    interrupts.leave_if_abandoned()
     return found
 
 
@@ -72,6 +74,8 @@ def _open_slots(told: tuple[Any, ...]) -> tuple[int, float]:
     held, opened, placed = plain_int(0), plain_int(0), 0
     hosts = Hosts(np.empty(0, np.int64), np.empty((0, 2, 0, 0), np.int64))
     for slot in range(job.arrival, window.last + 1):
+        if scratch.abandoned[0]:
+            break
         t, kind, n, keep = slot - job.arrival, amount[slot], amount[slot] // 2, False
         top_inner, top_outer = job.most_inner, job.most_outer
         if placing:

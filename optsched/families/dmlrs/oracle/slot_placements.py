@@ -59,7 +59,7 @@ def open_slot(
     """
     price, free, count = machines.price[slot], machines.free[slot], machines.count
     alpha, beta, ps_inner, ps_outer = job.worker_demand, job.ps_demand, job.ps_inner, job.ps_outer
-    machine_floats, machine_ints, parts, numbers, one, more = scratch
+    machine_floats, machine_ints, parts, numbers, one, more, abandoned = scratch
     visited, chosen = hosts
     keep = visited.size > 0
     entries, resources = count.size, alpha.size
@@ -159,6 +159,8 @@ def open_slot(
                             chosen[visits, 0, n, m], chosen[visits, 1, n, m] = -1, -1
                 for n in range(min(n_max, reach_w + most), -1, -1):
                     for m in range(min(m_max, reach_s + max(0, numbers[1, 0])), -1, -1):
+                        if abandoned[0]:
+                            return 0, 0, 0
                         best = more[n, m]
                         limit = best * LESS
                         code = -1

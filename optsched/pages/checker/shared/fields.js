@@ -101,7 +101,7 @@ const row = (...kinds) => ({
   },
 });
 
-// Fields by name; [kind, default] may be left out.
+// Fields by name; [kind, default] may be left out, and [kind, default, true] is not written where it is the default.
 const record = (fields) => ({
   read(v, place) {
     if (!(v instanceof Map)) refuse(place, v, "an object");
@@ -116,7 +116,7 @@ const record = (fields) => ({
     return found;
   },
   write: (v) =>
-    `{${Object.entries(fields).map(([name, field]) => `"${name}":${(Array.isArray(field) ? field[0] : field).write(v[name])}`).join(",")}}`,
+    `{${Object.entries(fields).filter(([name, field]) => !(field[2] === true && v[name] === field[1])).map(([name, field]) => `"${name}":${(Array.isArray(field) ? field[0] : field).write(v[name])}`).join(",")}}`,
 });
 
 // One of several records, told apart by the field `tag`.

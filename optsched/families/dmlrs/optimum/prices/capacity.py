@@ -23,7 +23,7 @@ from optsched.scheduling.board import book, over_slots
 from optsched.scheduling.oracle.schedule import Machines
 
 ANSWER_STEPS = 10_000  # of the oracle and what is made of its answer
-MACHINE_STEPS = 20  # of the oracle in a slot, for every class and resource
+MACHINE_STEPS = 10  # of the oracle in a slot, for every class and resource
 NEGLIGIBLE = 1e-9  # utilities below this share of the best do not count in searches and programs
 
 

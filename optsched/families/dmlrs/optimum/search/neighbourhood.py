@@ -40,7 +40,7 @@ FACTORS = (  # multiples of the dual prices, and the share of leftovers that is 
     (1.0, 1.0),
 )
 REPORT_SECONDS = 2.0  # judging a schedule takes a while: not every step is reported at once
-INSERTION = 0.05  # units of effort, beside the oracle's
+INSERTION = 0.02  # units of effort, beside the oracle's
 NEAR = 1e-3  # a job is in the way where it can still earn this share of its best
 
 

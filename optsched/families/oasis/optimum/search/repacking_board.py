@@ -36,7 +36,7 @@ from optsched.scheduling.oracle.schedule import (
 USEFUL = 1e-3  # a completion that earns less than this share of the best is not sought
 CONTENT = 0.995  # share of the most it can earn with which a job is content without repacking
 TRIES = 2  # to pack a slot
-INSERTION = 0.05  # units of effort, beside the steps of kernels
+INSERTION = 0.03  # units of effort, beside the steps of kernels
 SLOT_STEPS = 4  # of an insertion in a slot, by machine and resource
 REPACKING = 20  # times as many where slots are packed anew
 LITTLE = 0.02  # of the highest price: what the largest worker counts for on top of its price

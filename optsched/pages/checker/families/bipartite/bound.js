@@ -36,33 +36,50 @@ FAMILIES.bipartite = (() => {
     return up(up(e * LN2) + part);
   }
 
-  // The most of n f(y) - price y over 0 <= y <= most, or more: by the tangent of f near its best point.
-  function surplus(kind, alpha, n, most, price) {
-    const steepest = kind === "reciprocal" ? up(1 / down(alpha * alpha)) : kind === "poly" ? alpha / 2 : alpha;
-    if (most === 0 || price >= up(n * steepest)) return 0;
-    let y = most;
-    if (price > 0) {
-      if (kind === "log") y = (n * alpha) / price - 1;
-      else if (kind === "reciprocal") y = Math.sqrt(n / price) - alpha;
-      else if (kind === "poly") y = ((n * alpha) / (2 * price)) ** 2 - 1;
-      else y = n * alpha > price ? most : 0;
-      y = Math.min(Math.max(y, 0), most);
-    }
-    let [value, steep, flat] = [up(alpha * y), alpha, alpha]; // f(y) and f'(y), from above and below
-    if (kind === "log") [value, steep, flat] = [up(alpha * logAbove(y)), up(alpha / down(1 + y)), down(alpha / up(1 + y))];
+  // [f(y) or more, f'(y) or more, f'(y) or less] for all y from least to most.
+  function tangent(kind, alpha, least, most) {
+    if (kind === "log") return [up(alpha * logAbove(most)), up(alpha / down(1 + least)), down(alpha / up(1 + most))];
     if (kind === "reciprocal") {
-      const [low, high] = [down(y + alpha), up(y + alpha)];
-      [value, steep, flat] = [up(y / down(alpha * low)), up(1 / down(low * low)), down(1 / up(high * high))];
+      const [low, high] = [down(least + alpha), up(most + alpha)];
+      return [up(most / down(alpha * down(most + alpha))), up(1 / down(low * low)), down(1 / up(high * high))];
     }
     if (kind === "poly") {
-      const [low, high] = [down(Math.sqrt(down(1 + y))), up(Math.sqrt(up(1 + y)))];
-      [value, steep, flat] = [up(up(alpha * y) / down(low + 1)), up(alpha / 2 / low), down(alpha / 2 / high)];
+      const [low, high] = [down(Math.sqrt(down(1 + least))), up(Math.sqrt(up(1 + most)))];
+      return [up(up(alpha * most) / down(down(Math.sqrt(down(1 + most))) + 1)), up(alpha / 2 / low), down(alpha / 2 / high)];
     }
-    let total = up(up(n * value) - down(price * y));
-    const rising = up(up(n * steep) - price);
-    const falling = up(price - down(n * flat));
-    if (rising > 0) total = up(total + up(rising * up(most - y)));
-    if (falling > 0) total = up(total + up(falling * y));
+    return [up(alpha * most), alpha, alpha];
+  }
+
+  // The y >= 0 with n f'(y) = price, about.
+  function bestAmount(kind, alpha, n, price) {
+    if (price <= 0) return Infinity;
+    if (kind === "log") return (n * alpha) / price - 1;
+    if (kind === "reciprocal") return Math.sqrt(n / price) - alpha;
+    if (kind === "poly") return ((n * alpha) / (2 * price)) ** 2 - 1;
+    return n * alpha > price ? Infinity : 0;
+  }
+
+  // The most of n f(sum y) - sum of price y over channels {most, price}, 0 <= y <= most, or more: by the tangent of f
+  // near the best sum, with which each channel is the best on its own.
+  function surplus(kind, alpha, n, channels) {
+    const steepest = kind === "reciprocal" ? up(1 / down(alpha * alpha)) : kind === "poly" ? alpha / 2 : alpha;
+    const useful = channels.filter(({ most, price }) => most > 0 && price < up(n * steepest)).sort((a, b) => a.price - b.price);
+    if (!useful.length) return 0;
+    let [least, greatest] = [0, 0]; // the sum so far
+    const isOne = useful.length === 1;
+    for (const c of useful) {
+      c.y = Math.min(Math.max(bestAmount(kind, alpha, n, c.price) - greatest, 0), c.most);
+      [least, greatest] = isOne ? [c.y, c.y] : [Math.max(0, down(least + c.y)), up(greatest + c.y)];
+    }
+    const [value, steep, flat] = tangent(kind, alpha, least, greatest);
+    let total = up(n * value);
+    for (const { most, price, y } of useful) {
+      total = up(total - down(price * y));
+      const rising = up(up(n * steep) - price);
+      const falling = up(price - down(n * flat));
+      if (rising > 0) total = up(total + up(rising * up(most - y)));
+      if (falling > 0) total = up(total + up(falling * y));
+    }
     return Math.max(0, total);
   }
 
@@ -98,6 +115,7 @@ FAMILIES.bipartite = (() => {
     const K = inst.resources.length;
     const worth = inst.copies.map(() => 0);
     let rents = 0;
+    const sums = new Map(); // channels of a copy and a resource, where f is of their sum
     rows.forEach(({ k, kind, alpha, capacity, copies }, row) => {
       const rent = nu[row];
       if (rent > 0 && capacity > 0) rents = up(rents + up(rent * capacity));
@@ -105,10 +123,21 @@ FAMILIES.bipartite = (() => {
         if (n[c] === 0) continue;
         const fee = Math.max(0, down(beta[k] * Math.max(0, down(n[c] * share[c * K + k]))));
         const price = Math.max(0, down(fee + rent));
-        const gained = surplus(kind, alpha, n[c], Math.min(request[inst.copies[c].port][k], capacity), price);
+        const channel = { most: Math.min(request[inst.copies[c].port][k], capacity), price };
+        if (inst.isSummed) {
+          if (!sums.has(c * K + k)) sums.set(c * K + k, []);
+          sums.get(c * K + k).push(channel);
+          continue;
+        }
+        const gained = surplus(kind, alpha, n[c], [channel]);
         if (gained > 0) worth[c] = up(worth[c] + gained);
       }
     });
+    for (const [at, channels] of sums) {
+      const [c, k] = [Math.floor(at / K), at % K];
+      const gained = surplus(rows[k].kind, rows[k].alpha, n[c], channels);
+      if (gained > 0) worth[c] = up(worth[c] + gained);
+    }
     return [rents, worth];
   }
 

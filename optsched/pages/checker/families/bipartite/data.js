@@ -17,6 +17,7 @@ const bipartiteData = (() => {
     horizon: whole(1),
     resources: list(text, { least: 1 }),
     units: [list(text), []],
+    gain: [oneOf("machine", "sum"), "machine", true],
     overhead: list(number({ least: 0, most: 1 })),
     ports: list(port, { least: 1 }),
     machines: list(machine, { least: 1 }),
@@ -49,6 +50,7 @@ const bipartiteData = (() => {
     machines.forEach((m, r) => {
       checkShape(resources, m.capacity, `machine ${r}: capacity`);
       checkShape(resources, m.utility, `machine ${r}: utility`);
+      need(inst.gain === "machine" || m.utility.every((f, k) => f.kind === machines[0].utility[k].kind && f.alpha === machines[0].utility[k].alpha), `machine ${r}: utility differs from that of machine 0`);
       need(m.ports.every((p, i) => p < ports.length && (i === 0 || p > m.ports[i - 1])), `machine ${r}: ports do not exist, or do not rise`);
     });
     const copies = sum(ports.map((p) => Number(p.most_jobs)));
@@ -66,6 +68,7 @@ const bipartiteData = (() => {
     // a row is a resource of a machine, a channel a copy that is connected to it: row by row, copies in order
     inst.rows = machines.flatMap((m) => resources.map((_, k) => ({ k, capacity: m.capacity[k], ...m.utility[k], copies: m.ports.flatMap((l) => ofPort[l]) })));
     inst.channels = channels;
+    inst.isSummed = inst.gain === "sum"; // a job gains f_k of the sum over machines: of all rows of k, f is the same
     inst.parts = inst.copies.map(() => 0);
     for (const { copies: here } of inst.rows) for (const c of here) inst.parts[c] += 1;
     // patterns of jobs, in order of first appearance, and how many slots have each

@@ -24,8 +24,8 @@ const bipartiteJudge = (() => {
     }
   }
 
-  function exactGain(kind, alpha, y) {
-    const [a, v] = [exact(alpha), exact(y)];
+  function exactGain(kind, alpha, v) {
+    const a = exact(alpha);
     const grown = add(v, frac(1));
     if (kind === "log") return times(a, powerOfTwo(ln(grown, DEEP), -DEEP));
     if (kind === "reciprocal") return over(v, times(a, add(v, a)));
@@ -53,14 +53,15 @@ const bipartiteJudge = (() => {
         if (!(y >= 0 && y <= inst.admitted.request[inst.copies[c].port][k])) wrong(`(5) port ${inst.copies[c].port}, machine ${Math.floor(row / K)}, ${inst.resources[k]}: ${y}`);
         used += y;
         if (y > 0) {
-          worth[c] += gain(kind, alpha, y);
+          if (!inst.isSummed) worth[c] += gain(kind, alpha, y);
           totals[c][k] += y;
         }
       }
       if (!(used <= inst.admitted.row[row])) wrong(`(6) machine ${Math.floor(row / K)}, ${inst.resources[k]}: ${used}`);
     });
     if (!isFine) return null;
-    return worth.map((gained, c) => {
+    return worth.map((ofMachines, c) => {
+      const gained = inst.isSummed ? totals[c].reduce((a, y, k) => a + gain(inst.rows[k].kind, inst.rows[k].alpha, y), 0) : ofMachines;
       const most = inst.overhead.reduce((a, beta, k) => Math.max(a, beta * totals[c][k]), 0);
       const left = gained - most;
       return left > 0 && left < (inst.parts[c] + 8) * DOUBT * (gained + most) ? exactWorth(inst, decision, c) : left;
@@ -76,10 +77,11 @@ const bipartiteJudge = (() => {
       const y = here < 0 ? 0 : decision[at + here];
       at += copies.length;
       if (y > 0) {
-        total = lowest(add(total, exactGain(kind, alpha, y)));
+        if (!inst.isSummed) total = lowest(add(total, exactGain(kind, alpha, exact(y))));
         sums[k] = lowest(add(sums[k], exact(y)));
       }
     }
+    if (inst.isSummed) sums.forEach((s, k) => (total = lowest(add(total, exactGain(inst.rows[k].kind, inst.rows[k].alpha, s)))));
     const most = sums.map((s, k) => times(exact(inst.overhead[k]), s)).reduce((a, b) => (compare(a, b) < 0 ? b : a));
     return toFloat(minus(total, most), -1);
   }

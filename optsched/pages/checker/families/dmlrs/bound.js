@@ -216,7 +216,6 @@ FAMILIES.dmlrs = (() => {
     if (!prices.costs.has(key)) {
       const found = [];
       if (inst.isLinked) {
-        need((inst.jobs[i].chunks + 1) ** 2 <= 2 ** 20, `job ${i}: too many chunks to be looked at link by link`);
         for (const [a, b, cost] of linked(inst, i, worker, ps)) found.push({ n: a + b, inner: a, outer: b, mode: ANY, cost });
       } else {
         together(inst, i, worker, ps).forEach((cost, n) => {

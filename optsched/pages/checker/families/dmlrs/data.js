@@ -64,11 +64,13 @@ const dmlrsData = (() => {
     machines.forEach((m, c) => checkShape(resources, m.capacity, `machines[${c}]: capacity`));
     const count = sum(machines.map((m) => Number(m.count)));
     need(count <= 2 ** 20, "machines: too many");
+    need(Number(inst.horizon) * count * resources.length <= 2 ** 26, "too many slots and machines");
     checkJobs(inst);
     need(Math.max(1, jobs.length) * Number(inst.horizon) <= 2 ** 26, "too many jobs and slots");
     let all = 0;
     jobs.forEach((job, i) => {
       need(job.chunks <= Math.min(2 ** 13, Math.floor(2 ** 27 / inst.horizon)), `job ${i}: too many chunks`);
+      need(inst.locality !== "link" || job.chunks <= 2 ** 10 - 1, `job ${i}: too many chunks to be looked at link by link`);
       need(job.inner_bandwidth >= job.outer_bandwidth, `job ${i}: inner_bandwidth is below outer_bandwidth`);
       all += toFloat(earned(job.utility, 0), 0);
     });

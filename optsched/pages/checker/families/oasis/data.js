@@ -72,6 +72,7 @@ const oasisData = (() => {
       machines.forEach((m, c) => checkShape(resources, m.capacity, `${name}_machines[${c}]: capacity`));
       const count = sum(machines.map((m) => Number(m.count)));
       need(count <= 1e6 && count * resources.length <= 1e7, `${name}_machines: too many`);
+      need(Number(inst.horizon) * count * resources.length <= 2 ** 26, `${name}_machines: too many slots and machines`);
       const scale = unitsOf(jobs.map((job) => job[`${name}_demand`]), resources.length);
       const { classes, of } = classesOf(machines);
       for (const c of classes) {
