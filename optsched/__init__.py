@@ -8,6 +8,8 @@ from __future__ import annotations
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
     from optsched.campaigns.campaign import Campaign, campaign
+    from optsched.declared.problem import problem
+    from optsched.declared.readers import online
     from optsched.files.envelope import load_instance, save_instance
     from optsched.optimum import Optimum, relax, solve
     from optsched.pages.page import report
@@ -42,6 +44,8 @@ __all__ = [
     "compare",
     "get_family",
     "load_instance",
+    "online",
+    "problem",
     "relax",
     "report",
     "save_instance",
@@ -52,6 +56,7 @@ __all__ = [
 
 _HOMES = {
     "campaigns.campaign": ("Campaign", "campaign"),
+    "declared.readers": ("online",),
     "files.envelope": ("load_instance", "save_instance"),
     "policies.knowledge": ("statistic",),
     "optimum": ("Optimum", "relax", "solve"),
@@ -71,6 +76,8 @@ def __getattr__(name: str) -> object:
 
     if name == "__version__":
         value: object = metadata.version("optsched")
+    elif name == "problem":  # a module that can be called, since it is older than the function
+        value = import_module("optsched.problem")
     elif name in _HOME:
         value = getattr(import_module(f"optsched.{_HOME[name]}"), name)
     else:

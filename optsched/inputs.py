@@ -1,4 +1,4 @@
-"""INPUT: an instance file, or a trace with the options of `optsched trace`."""
+"""INPUT: an instance file, a problem in a file, or a trace with the options of `optsched trace`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from typing import Any
 
 from optsched.files.disk import read_limited
 from optsched.files.envelope import LARGEST, load_instance
-from optsched.problem import Family, InputError, Instance, Schedule, Window, family_of, get_family
+from optsched.problem import (
+    Family,
+    InputError,
+    Instance,
+    Schedule,
+    Window,
+    family_of,
+    family_or_problem,
+    get_family,
+    is_named_in_file,
+)
 from optsched.process import talk
 
 OBJECT = re.compile(rb"(\xef\xbb\xbf)?\s*\{")
@@ -18,14 +28,25 @@ LIST_OF_JOBS = re.compile(rb"(\xef\xbb\xbf)?\s*\[\s*\{")
 SAMPLE = "sample"  # this word, instead of a file, is the trace that comes with the package
 
 
-def open_input(source: Path, family: str, window: Window) -> Instance:
+def open_input(
+    source: Path, family: str, window: Window, preset: str | None = None, seed: int = 0
+) -> Instance:
     """Return the instance in the file ``source``, or made of the trace ``source``.
+
+    Of a problem, ``FILE.py:NAME``, the instance is drawn that a preset and a seed stand for.
 
     Raises
     ------
     InputError
         The file is malformed; one line says where, what is there and what would be right.
     """
+    if is_named_in_file(str(source)):
+        if window != Window():
+            raise InputError(f"{source}: is a problem, the options of a trace mean nothing for it")
+        drawn = family_or_problem(str(source))
+        return drawn.generate(preset or drawn.presets[0], seed=seed)
+    if preset is not None:
+        raise InputError(f"{source}: --preset is about a problem, FILE.py:NAME")
     if is_instance(source):
         if window != Window():
             raise InputError(

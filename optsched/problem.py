@@ -8,13 +8,16 @@ without a patch.
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias
+from types import ModuleType
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -403,6 +406,15 @@ class Family:
         return relative(value, bound)
 
 
+def is_named_in_file(name: str) -> bool:
+    """Whether a name means something in a file of Python.
+
+    >>> is_named_in_file("mine/adwords.py:msvv"), is_named_in_file("adwords:Msvv")
+    (True, False)
+    """
+    return name.rpartition(":")[0].endswith(".py")
+
+
 @cache
 def family_names() -> list[str]:
     """Return the names of all families that are installed, without loading them."""
@@ -422,19 +434,70 @@ def load_family(name: str) -> Family:
     return family
 
 
+DECLARED = {
+    f"declared-{sense}": ("optsched.declared.problem", sense.upper()) for sense in get_args(Sense)
+}
+"""Families of all declared problems: nothing can be drawn of them, so they are not listed."""
+
+
 def get_family(name: str) -> Family:
     """Return the family called ``name``.
+
+    Code of a problem in a file is not run: its name in plans and stores has the family of its
+    instances in front, ``declared-max FILE.py:NAME``, and the file is run when one is drawn.
 
     Raises
     ------
     InputError
         No such family.
     """
+    kind, _, place = name.partition(" ")
+    if kind in DECLARED and (not place or is_named_in_file(place)):
+        module, attribute = DECLARED[kind]
+        declared: Family = getattr(import_module(module), attribute)
+        if not place:
+            return declared
+
+        def generate(*given: Any, **more: Any) -> Instance:
+            return family_or_problem(place).generate(*given, **more)
+
+        return replace(declared, generate=generate, presets=("default",))
     if name not in family_names():
         raise InputError(f"unknown family {name!r}, expected one of: {', '.join(family_names())}")
     return load_family(name)
 
 
+def family_or_problem(name: str) -> Family:
+    """Return the family called ``name``, or of the problem ``FILE.py:NAME``: the file is run.
+
+    Raises
+    ------
+    InputError
+        No such family, or the file has no such problem.
+    PolicyError
+        The file's own code fails.
+    """
+    if not is_named_in_file(name):
+        return get_family(name)
+    from optsched.policies.plugins import load_from_file
+
+    made = load_from_file(name, f"problem {name!r}")
+    family = getattr(made, "family", None)
+    if not isinstance(family, Family):
+        raise InputError(f"problem {name!r} is {made!r:.60}, expected an optsched.problem")
+    return family
+
+
 def family_of(instance: Instance) -> Family:
     """Return the family that ``instance`` belongs to."""
     return get_family(instance.family)
+
+
+class _Callable(ModuleType):
+    """The type of this module: ``optsched.problem(sizes=...)`` makes a family of a function."""
+
+    def __call__(self, **given: Any) -> Any:
+        return import_module("optsched.declared.problem").problem(**given)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -17,7 +17,7 @@ FLOORS = [
     {"engine"},
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
-    {"families/*", "models"},
+    {"families", "families/*", "models"},
     {"ratios", "reports", "intervals", "simulation", "optimum", "results", "inputs"},
     {"campaigns"},
 ]
@@ -26,6 +26,7 @@ SOURCES = {"sources", "facts", "modes"}  # where instances come from
 WITHOUT_MODELS = {"policies", "oracle", "online", *SOURCES}
 JUDGES = {"proofs", "families/*/verify", "families/*/certificate"}
 GRID = {"proofs/grid", "proofs/limits"}  # others may write prices on a grid
+DECLARED = {"model": "instance", "feasibility": "verify", "certificate": "certificate"}
 SOLVERS = {"highspy", "ortools", "clarabel"}
 
 
@@ -44,6 +45,9 @@ MODULES = modules()
 def room(name: str) -> str:
     """Return the name under which FLOORS knows a module."""
     first, *rest = name.split("/")
+    if first == "declared" and rest:  # a family whose problems come from outside
+        part = DECLARED.get(rest[0], "")
+        return f"families/*/{part}" if part else "families/*"
     if first != "families" or len(rest) < 2:
         return first
     part = "instance" if rest[1].startswith("instance_") else rest[1]
@@ -150,6 +154,8 @@ def test_the_rules_see_what_they_forbid():
         ("families/oasis/optimum/methods", "families/bot/instance"),
         ("engine/colgen", judge),
         ("scheduling/board", ""),
+        ("declared/certificate", "declared/optimum"),
+        ("declared/feasibility", "solvers/linear"),
         (paper, "proofs/tree"),
         (paper, "models/oasis"),
         ("models/oasis", "families/oasis/facts"),

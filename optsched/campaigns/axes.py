@@ -32,6 +32,7 @@ from optsched.problem import (
     Window,
     family_of,
     get_family,
+    is_named_in_file,
 )
 from optsched.process import talk
 from optsched.simulation import Run, simulate
@@ -87,6 +88,8 @@ class Source:
         said: Content = {"family": self.family, "parameters": self.parameters}
         if self.pattern is not None:
             return {"family": self.family, "instances": self.pattern}
+        if is_named_in_file(self.family):
+            said["file_sha256"] = (self.digests or {}).get(self.family)
         if self.trace is not None:
             named = {
                 name: (self.digests or {}).get(str(file), file)

@@ -76,7 +76,7 @@ def campaign(
         The plan or the store is wrong; one line says what, where, and what would be right.
     """
     if isinstance(plan, Path | str):
-        asked = read_plan(Path(plan))
+        asked = read_plan(Path(plan), trust)
         asked.refuse_code(trust, plan)
     else:
         asked = plan if isinstance(plan, Plan) else make_plan(plan, Path.cwd())

@@ -30,7 +30,14 @@ from optsched.engine.progress import CLOSED
 from optsched.files.disk import read_limited
 from optsched.files.envelope import checked, must_be_printable, valid
 from optsched.policies.plugins import get_policy, known_or_refused
-from optsched.problem import Frozen, InputError, Level, get_family
+from optsched.problem import (
+    Frozen,
+    InputError,
+    Level,
+    family_or_problem,
+    get_family,
+    is_named_in_file,
+)
 
 LARGEST = 1 << 24  # bytes of a plan
 EFFORT = 60_000.0  # units: a minute or so, like the time limit of `solve`
@@ -109,7 +116,8 @@ class Instances(Frozen):
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:
-        get_family(self.family)
+        if not is_named_in_file(self.family):  # which is run later, if at all
+            get_family(self.family)
         origins = [name for name in ("trace", "preset", "files") if getattr(self, name) is not None]
         if len(origins) > 1:
             raise ValueError(f"{' and '.join(origins)} are given, expected one of them")
@@ -228,8 +236,13 @@ class Plan(Frozen):
             raise ValueError(f"replications is {self.replications}, expected at most {MOST}")
         return self
 
+    def problems(self) -> list[str]:
+        """Return the problems in files that instances are drawn of."""
+        families = dict.fromkeys(block.family for block in self.instances)
+        return [name.rpartition(" ")[2] for name in families if is_named_in_file(name)]
+
     def refuse_code(self, trust: bool | Collection[str], place: Path | str) -> None:
-        """Refuse policies from outside that nobody but the plan names.
+        """Refuse policies from outside, and problems in files, that nobody but the plan names.
 
         Parameters
         ----------
@@ -241,13 +254,14 @@ class Plan(Frozen):
         Raises
         ------
         InputError
-            Names the policies that would be run.
+            Names what would be run.
         """
-        code = dict.fromkeys(block.name for block in self.policies if ":" in block.name)
+        outside = [block.name for block in self.policies if ":" in block.name]
+        code = dict.fromkeys([*self.problems(), *outside])
         named = code if isinstance(trust, bool) else trust
         unknown = [name for name in named if name not in code]
         if unknown:
-            raise InputError(f"{place}: has no policy {unknown[0]!r} from outside, expected one")
+            raise InputError(f"{place}: has no policy {unknown[0]!r} from outside, nor a problem")
         refused = [name for name in code if trust is False or name not in named]
         if refused:
             raise InputError(
@@ -312,6 +326,24 @@ class Plan(Frozen):
             )
         return list(found.values())
 
+    def _with_problems(self) -> Plan:
+        """Run the files of problems; put the family of the instances in front of each name."""
+        made = {name: family_or_problem(name) for name in self.problems()}
+        names = {name: f"{family.name} {name}" for name, family in made.items()}
+        instances = []
+        for block in self.instances:
+            update: JsonTable = {"family": names.get(block.family, block.family)}
+            drawn = block.trace is None and block.files is None
+            given = {*block.parameters, *block.grid}
+            if block.family in made and drawn and block.preset is None and "preset" not in given:
+                update["preset"] = made[block.family].presets[0]
+            instances.append(block.model_copy(update=update))
+        policies = [
+            block.model_copy(update={"family": names.get(block.family or "", block.family)})
+            for block in self.policies
+        ]
+        return self.model_copy(update={"instances": tuple(instances), "policies": tuple(policies)})
+
     def settled(self, folder: Path) -> Plan:
         """Return the plan with all names checked, and the digests of its files.
 
@@ -326,7 +358,15 @@ class Plan(Frozen):
             An unknown family, preset, parameter, policy or method; a file that cannot be read; or
             too many cells.
         """
-        digests: dict[str, str] = {}
+        if any(
+            is_named_in_file(block.family) and " " not in block.family for block in self.instances
+        ):
+            return self._with_problems().settled(folder)
+        digests: dict[str, str] = {
+            block.family: digest_of(Path(block.family.rpartition(" ")[2].rpartition(":")[0]))
+            for block in self.instances
+            if is_named_in_file(block.family)
+        }
         count = 0
         families = {block.family for block in self.instances}
         for policy in self.policies:
@@ -344,7 +384,7 @@ class Plan(Frozen):
             own = {name: digest_of(folder / name) for name in block.named(folder)}
             digests |= own
             numbers = block.numbers(own)
-            for source in block.sources(own, str(folder)):
+            for source in block.sources(own or digests, str(folder)):
                 for number in numbers if own else numbers[:1]:
                     source.check(number)
                 for named in source.files():
@@ -355,8 +395,11 @@ class Plan(Frozen):
         return self.model_copy(update={"digests": digests, "folder": str(folder.resolve())})
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: Path, trust: bool | Collection[str] = False) -> Plan:
     """Read a plan, checked, with the digests of the files that it names.
+
+    A plan that names problems in files is read only with ``trust``, since they are run; see
+    :meth:`Plan.refuse_code`.
 
     Raises
     ------
@@ -368,6 +411,8 @@ def read_plan(path: Path) -> Plan:
     except (ValueError, RecursionError) as err:  # also whole numbers of too many digits
         raise InputError(f"{path}: is no TOML: {err}") from err
     made = _named(content, path.stem, str(path))
+    if made.problems():
+        made.refuse_code(trust, path)
     try:
         return made.settled(path.parent)
     except InputError as err:

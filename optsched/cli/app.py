@@ -53,7 +53,7 @@ app = typer.Typer(
 for command in (
     *(making.generate, making.trace, looking.show),
     *(computing.solve, computing.run, computing.ratio, weighing.weight),
-    *(looking.verify, reporting.checker, making.export, reporting.report),
+    *(looking.verify, looking.check_problem, reporting.checker, making.export, reporting.report),
     *(hunting.hunt, computing.reproduce, looking.info),
 ):
     app.command(help=paragraphs(command))(command)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from optsched.files.disk import writable
-from optsched.problem import InputError, Window, family_names, get_family
+from optsched.problem import InputError, Window, family_names, family_or_problem
 from optsched.process import talk
 
 
@@ -23,7 +23,10 @@ MOST = 100_000  # jobs, machines, ...
 MOST_SLOTS = 1_000_000
 
 Source = Annotated[
-    Path, typer.Argument(metavar="INPUT", help="Instance file, job trace, or `sample`.")
+    Path,
+    typer.Argument(
+        metavar="INPUT", help="Instance file, job trace, problem (FILE.py:NAME), or `sample`."
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
@@ -59,7 +62,7 @@ StartFrom = Annotated[
     ),
 ]
 
-POLICY_HELP = "A name, MODULE:CLASS, or exec:COMMAND."
+POLICY_HELP = "A name, MODULE:CLASS, FILE.py:NAME, or exec:COMMAND."
 Sealed = Annotated[
     bool,
     typer.Option("--sealed", help="Run it in a process that is told events and nothing else."),
@@ -143,13 +146,14 @@ def _with_options(
     return command
 
 
-OWN = ("source", "window", "instance")  # what INPUT becomes
+OWN = ("source", "window", "instance", "preset")  # what INPUT becomes
 
 
 def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command INPUT, the options of a trace, and those of :func:`talks`.
 
-    The command is called with ``instance``, and if it asks for them with the path as ``source`` and
+    The seed of a problem is the command's own, if it has one. The command is called with
+    ``instance``, and if it asks for them with the path as ``source``, the ``preset``, and
     the options of a trace as ``window``.
     """
     asked = inspect.signature(command).parameters
@@ -162,7 +166,20 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         annotation=Annotated[str, _window(FAMILY_HELP)],
         default=FAMILY,
     )
+    preset = inspect.Parameter(
+        "preset",
+        keyword,
+        annotation=Annotated[
+            str | None,
+            typer.Option(
+                help="Which instances to draw, with `--seed` (or 0); by default its first preset.",
+                rich_help_panel="If INPUT is a problem",
+            ),
+        ],
+        default=None,
+    )
     options = [
+        preset,
         family,
         *(
             inspect.Parameter(name, keyword, annotation=kind, default=None)
@@ -171,7 +188,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
     ]
 
     @functools.wraps(command)
-    def wrapper(*, source: Path, family: str, **given: Any) -> None:
+    def wrapper(*, source: Path, family: str, preset: str | None, **given: Any) -> None:
         from optsched.inputs import open_input  # traces need a library of tables
 
         if given.get("output") is not None:
@@ -179,11 +196,11 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
         said = {name: given.pop(name) for name in WINDOW}
         profiles = said.pop("profile")
         window = Window(**said, profiles=tuple(profiles) if profiles else None)
-        for name, value in (("source", source), ("window", window)):
+        for name, value in (("source", source), ("window", window), ("preset", preset)):
             if name in asked:
                 given[name] = value
         with talk.aloud(f"reading {source}"):
-            instance = open_input(source, family, window)
+            instance = open_input(source, family, window, preset, given.get("seed", 0))
         command(instance=instance, **given)
 
     return talks(_with_options(wrapper, [source, *own, *options]))
@@ -206,7 +223,7 @@ def sizes_given(family: str, sizes: Mapping[str, Any]) -> dict[str, Any]:
         One of them means nothing for the family.
     """
     given = {name: n for name, n in sizes.items() if n is not None}
-    known = get_family(family).sizes
+    known = family_or_problem(family).sizes
     for name in given:
         if name not in known:
             expected = ", ".join(f"--{size}" for size in known) or "none of these"

@@ -104,6 +104,8 @@ def pictures_of_worst(store: Store, plan: Plan, worst: Worst, *, asked: bool) ->
     if cell is None:
         raise NotDrawnError("no cell of it has a ratio")
     family = get_family(json.loads(cell["source"])["family"])
+    if family.pictures is None:
+        raise NotDrawnError(f"family {family.name} draws no pictures")
     best = _best(family, cells, cell)
     cost = MICRO * (cell["micros"] + (best["micros"] if best else cell["optimum_micros"] or 0))
     if not asked and cost > PATIENCE:

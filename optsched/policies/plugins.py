@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import sys
 import unicodedata
@@ -13,7 +14,14 @@ from pathlib import Path
 from typing import Any, get_args
 
 from optsched.policies.trouble import Explained
-from optsched.problem import Family, Information, InputError, Policy
+from optsched.problem import (
+    Family,
+    Information,
+    InputError,
+    Policy,
+    PolicyError,
+    is_named_in_file,
+)
 from optsched.process import talk
 
 MEMBERS = ("name", "information", "knows", "start", "step")
@@ -43,29 +51,46 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
         with _loading(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
         return _made(family, factory, name, parameters)
+    with _loading(f"policy {name!r}"):
+        made = _class_of_policy(_found(name), name)
+    return _made(family, made, name, parameters)
+
+
+def _found(name: str) -> Any:
+    """Return what MODULE:CLASS, FILE.py:CLASS or FILE.py:FUNCTION names.
+
+    Raises
+    ------
+    InputError
+        There is nothing of this name.
+    """
+    if is_named_in_file(name):
+        return load_from_file(name, f"policy {name!r}")
     module, _, attribute = name.partition(":")
     if not attribute.isidentifier():
         raise InputError(f"policy {name!r}: {attribute!r} is no name of a class")
     found = import_beside(module, f"policy {name!r}")
-    with _loading(f"policy {name!r}"):
-        if not hasattr(found, attribute):
-            raise InputError(
-                f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
-            )
-        made = _class_of_policy(getattr(found, attribute), name)
-    return _made(family, made, name, parameters)
+    if not hasattr(found, attribute):
+        raise InputError(
+            f"policy {name!r} cannot be loaded: module {module!r} has no {attribute!r}"
+        )
+    return getattr(found, attribute)
 
 
 def _class_of_policy(found: Any, name: str) -> Callable[..., Policy]:
     """Return ``found`` if it is a class that has all members of the protocol; nothing is called.
 
-    Data may also be declared only, for ``__init__`` to set.
+    Data may also be declared only, for ``__init__`` to set. A policy that is made of a function
+    returns a new one of itself when it is called, and so serves as its class.
 
     Raises
     ------
     InputError
         It is something else.
     """
+    if callable(found) and all(hasattr(found, member) for member in MEMBERS):
+        made: Callable[..., Policy] = found
+        return made
     if not isinstance(found, type):
         raise InputError(f"policy {name!r} is a {type(found).__name__}, expected a class")
     declared = {n for kind in found.__mro__ for n in inspect.get_annotations(kind)}
@@ -87,7 +112,7 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
         if policy not in plugged:
             known = ", ".join([*family.policies, *plugged])
             raise InputError(
-                f"unknown policy {policy!r}, expected one of: {known}, or MODULE:CLASS"
+                f"unknown policy {policy!r}, expected one of: {known}, MODULE:CLASS or FILE.py:NAME"
             )
 
 
@@ -115,8 +140,43 @@ def import_beside(module: str, what: str) -> Any:
             raise InputError(f"{what} cannot be loaded: {err}") from err
 
 
+def load_from_file(name: str, what: str) -> Any:
+    """Return what a file of Python calls so: ``FILE.py:NAME``. The file is run once.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it has nothing of this name; the message begins with ``what``.
+    PolicyError
+        Its own code fails.
+    """
+    file, _, attribute = name.rpartition(":")
+    path = Path(file).resolve()
+    module = f"optsched file {path}"
+    if module not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise InputError(f"{what} cannot be loaded: there is no file {file}")
+        made = importlib.util.module_from_spec(spec)
+        sys.modules[module] = made  # dataclasses look for it
+        folder = str(path.parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        try:
+            talk.remark(f"{what}: running {file}")
+            with _loading(what), talk.diverted():
+                spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[module]
+            raise
+    found = getattr(sys.modules[module], attribute, None)
+    if found is None:
+        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
+    return found
+
+
 def _loading(what: str) -> Explained:
-    return Explained(f"{what} cannot be loaded", InputError, KeyboardInterrupt)
+    return Explained(f"{what} cannot be loaded", InputError, PolicyError, KeyboardInterrupt)
 
 
 def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:

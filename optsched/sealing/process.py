@@ -36,7 +36,15 @@ from pydantic_core import from_json, to_json
 from optsched.numbers.streams import Streams
 from optsched.policies.plugins import checked_policy
 from optsched.policies.trouble import LONGEST
-from optsched.problem import Family, Information, InputError, Policy, PolicyError, Prior
+from optsched.problem import (
+    Family,
+    Information,
+    InputError,
+    Policy,
+    PolicyError,
+    Prior,
+    is_named_in_file,
+)
 from optsched.process import interrupts, lastwords, talk
 
 PROTOCOL = 1
@@ -305,13 +313,15 @@ def _python(sealed: SealedPolicy) -> list[str]:
     path = [os.path.abspath(p) for p in sys.path if p and os.path.exists(p)]
     known = [p for p in path if _is_installed(p)]
     plugged = {e.name: e.module for e in entry_points(group="optsched.policies")}
+    file, _, name = sealed.called.rpartition(":")
+    own = [os.path.abspath(file)] if is_named_in_file(sealed.called) else []
     config = {
         "family": sealed.family.name,
-        "policy": sealed.called,
+        "policy": f"{own[0]}:{name}" if own else sealed.called,
         "plugged": plugged.get(sealed.called, "").partition(".")[0],
         "path": known,
         "folders": [here, *(p for p in path if p not in known and os.path.isdir(p))],
-        "readable": [*_interpreter(), *known, str(PACKAGE), *_numba().values()],
+        "readable": [*_interpreter(), *known, str(PACKAGE), *_numba().values(), *own],
         "writable": [sealed._home],
         "hidden": [str(PACKAGE / "samples")],
     }

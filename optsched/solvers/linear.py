@@ -7,12 +7,15 @@ constraints again.
 from __future__ import annotations
 
 import math
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -296,6 +299,110 @@ def row_duals(h: highspy.Highs) -> Floats:
     least = np.where(np.isfinite(lp.row_upper_), -np.inf, 0.0)
     most = np.where(np.isfinite(lp.row_lower_), np.inf, 0.0)
     return np.clip(duals, least, most)
+
+
+def lp_status(h: highspy.Highs) -> Status:
+    """Return how the last linear program has ended; "optimal" is HiGHS's word."""
+    from highspy import HighsModelStatus as S
+
+    names: dict[Any, Status] = {
+        S.kOptimal: "optimal",
+        S.kModelEmpty: "optimal",
+        S.kInfeasible: "infeasible",
+        S.kUnbounded: "unbounded",
+    }
+    return names.get(h.getModelStatus(), "unknown")
+
+
+def ray(h: highspy.Highs, *, primal: bool = False) -> Floats | None:
+    """Return a ray of the last linear program, None if HiGHS has none.
+
+    By default weights of the rows that show that nothing is feasible, of either sign; of an
+    unbounded program, with ``primal``, a direction of the columns.
+    """
+    known: Any = h  # its types know nothing of rays
+    _, there, found = known.getPrimalRay() if primal else known.getDualRay()
+    return floats(found) if there else None
+
+
+class Program(NamedTuple):
+    """A linear program with names, as it stands in a file."""
+
+    maximize: bool
+    offset: float
+    columns: list[tuple[str, float, float, float, bool]]
+    """Name, cost, lower and upper bound, whether it is integer."""
+    rows: list[tuple[str, float, float, list[tuple[int, float]]]]
+    """Name, limits, columns and coefficients."""
+
+
+def read_program(path: Path) -> Program:
+    """Read an MPS or LP file.
+
+    Raises
+    ------
+    ValueError
+        HiGHS cannot read it, or it is no linear program.
+    """
+    import highspy
+
+    h = highs()
+    with tempfile.NamedTemporaryFile() as log:
+        options: dict[str, Any] = {
+            "output_flag": True,
+            "log_to_console": False,
+            "log_file": log.name,
+        }
+        for name, value in options.items():
+            h.setOptionValue(name, value)
+        read = h.readModel(str(path))
+        h.setOptionValue("output_flag", False)
+        lines = log.read().decode(errors="replace").splitlines()
+    if read == highspy.HighsStatus.kError:
+        raise ValueError("HiGHS cannot read it, expected an MPS or LP file (.mps, .lp)")
+    warned = [line for line in lines if line.startswith("WARNING")]
+    if warned or read == highspy.HighsStatus.kWarning:  # it leaves out what it does not like
+        said = warned[0].removeprefix("WARNING:").strip() if warned else "a warning"
+        raise ValueError(f"HiGHS reads it with a warning: {said}")
+    model = h.getModel()
+    if model.hessian_.dim_:
+        raise ValueError("the objective is quadratic, expected a linear program")
+    lp = h.getLp()
+    assert lp.a_matrix_.format_ == highspy.MatrixFormat.kColwise
+    kinds = lp.integrality_ or [highspy.HighsVarType.kContinuous] * lp.num_col_
+    plain = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+    if len(lp.col_names_) < lp.num_col_ or len(lp.row_names_) < lp.num_row_:
+        raise ValueError("a variable or a constraint has no name, or two have the same")
+    for name, kind in zip(lp.col_names_, kinds, strict=True):
+        if kind not in plain:
+            raise ValueError(f"variable {name} is semicontinuous, expected an interval")
+    return Program(
+        h.getObjectiveSense()[1] == highspy.ObjSense.kMaximize,
+        float(lp.offset_),
+        [
+            (str(name), float(c), float(low), float(high), kind == plain[1])
+            for name, c, low, high, kind in zip(
+                lp.col_names_, lp.col_cost_, lp.col_lower_, lp.col_upper_, kinds, strict=True
+            )
+        ],
+        [
+            (str(name), float(low), float(high), entries)
+            for name, low, high, entries in zip(
+                lp.row_names_, lp.row_lower_, lp.row_upper_, _row_entries(lp), strict=True
+            )
+        ],
+    )
+
+
+def _row_entries(lp: Any) -> list[list[tuple[int, float]]]:
+    from scipy.sparse import csc_array
+
+    matrix = lp.a_matrix_
+    parts = (np.array(matrix.value_), np.array(matrix.index_), np.array(matrix.start_))
+    made = csc_array(parts, shape=(lp.num_row_, lp.num_col_)).tocsr()
+    ends = made.indptr.tolist()
+    places, values = made.indices.tolist(), made.data.tolist()
+    return [list(zip(places[a:b], values[a:b], strict=True)) for a, b in pairwise(ends)]
 
 
 def solve_mip(

@@ -11,7 +11,7 @@ import typer
 from optsched.cli.commands.ending import ending_well, report
 from optsched.cli.options import Json, paragraphs, talks
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import InputError, Window
+from optsched.problem import InputError, Window, is_named_in_file
 from optsched.process import interrupts, lastwords, talk
 
 if TYPE_CHECKING:
@@ -34,9 +34,11 @@ Shard = Annotated[
 ]
 Policy = Annotated[
     list[str] | None,
-    typer.Option("--policy", help="Run this policy from outside that is named; may be repeated."),
+    typer.Option(
+        "--policy", help="Run this policy or problem from outside that is named; may be repeated."
+    ),
 ]
-Trust = Annotated[bool, typer.Option("--trust", help="Run all policies from outside.")]
+Trust = Annotated[bool, typer.Option("--trust", help="Run all policies and problems from outside.")]
 Again = Annotated[bool, typer.Option("--retry-errors", help="Try cells again that failed.")]
 
 
@@ -76,7 +78,7 @@ def run(
     from optsched.campaigns.plan import read_plan
 
     part = _part(shard)
-    asked = read_plan(plan)
+    asked = read_plan(plan, trust or policy or False)
     ending = "" if part is None else f"-{part[0]}of{part[1]}"
     store = output or plan.with_name(f"{plan.stem}{ending}.sqlite")
     if dry_run:
@@ -274,6 +276,8 @@ def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
     """
     from optsched.inputs import is_instance
 
+    if is_named_in_file(str(source)):
+        return {}
     if is_instance(source):
         raise InputError(
             f"{source}: is one instance, of which nothing is drawn; expected a trace, or a plan "

@@ -29,7 +29,15 @@ from optsched.cli.options import (
 )
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import writable_folder
-from optsched.problem import RELAXATION, InputError, Level, Status, Window, family_of
+from optsched.problem import (
+    RELAXATION,
+    InputError,
+    Level,
+    Status,
+    Window,
+    family_of,
+    is_named_in_file,
+)
 from optsched.process import interrupts, lastwords, talk
 from optsched.ratios import Against
 
@@ -158,6 +166,7 @@ def ratio(
     instance: "Instance",
     source: Path,
     window: Window,
+    preset: str | None,
     policy: Annotated[
         list[str] | None,
         typer.Option("--policy", "-p", help=f"{POLICY_HELP} May be repeated. Default: all."),
@@ -222,6 +231,9 @@ def ratio(
         how = {"sealed": sealed, "decision_limit": decision_limit}
         policies = [{"name": name, **how} for name in asked]
         block = {"family": instance.family, **drawn(source, window, seeds)}
+        if is_named_in_file(str(source)):
+            block |= {"family": str(source), "seeds": [*range(seed, seed + seeds)]}
+            block |= {} if preset is None else {"preset": preset}
         blocks = [] if reference is Against.RELAXATION else [block]
         if reference is not Against.OPTIMUM:
             blocks.append(block | {"reference": search | {"method": RELAXATION}})

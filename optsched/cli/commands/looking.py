@@ -1,14 +1,14 @@
-"""`optsched show`, `verify` and `info`: the commands that look at what there is."""
+"""`optsched show`, `verify`, `check-problem`, `info`: the commands that look at what there is."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from optsched.cli.commands.ending import report, report_pictures
-from optsched.cli.options import Json, Output, Pictures, takes_input, talks
+from optsched.cli.commands.ending import leave, report, report_pictures
+from optsched.cli.options import MOST, Json, Output, Pictures, Seed, takes_input, talks
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import InputError, Level, family_of
+from optsched.problem import InputError, Level, family_of, is_named_in_file
 from optsched.process import talk
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ def show(
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)
     is_file = is_instance(source)
-    kind = read_json(source, "instance", "run", "result")["kind"] if is_file else "trace"
+    kind: Any = "problem" if is_named_in_file(str(source)) else "trace"
+    if is_file:
+        kind = read_json(source, "instance", "run", "result")["kind"]
     with talk.aloud(f"looking at {source}"):
         warnings = list(family.warnings(instance))
     compared, found = None, None
@@ -191,3 +193,40 @@ def info(
     for name, facts in known.items():
         console.print(facts_table(f"family {name}: {facts.pop('title')}", facts))
     console.print(CITE, markup=False)
+
+
+@talks
+def check_problem(
+    problem: Annotated[str, typer.Argument(metavar="PROBLEM", help="FILE.py:NAME")],
+    preset: Annotated[
+        str | None, typer.Option(help="Which instances; by default the first preset.")
+    ] = None,
+    pairs: Annotated[int, typer.Option(min=1, max=MOST, help="Pairs of instances.")] = 20,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Look for what a declared problem reveals before its time.
+
+    Pairs of instances are drawn that are alike up to a time; up to it their events must be the
+    same. Exit status 1: they are not; the first variable or constraint that differs is named.
+
+    Example:  optsched check-problem adwords.py:adwords
+    """
+    from optsched.declared.leaks import check_problem as check
+    from optsched.declared.problem import Problem
+    from optsched.policies.plugins import load_from_file
+
+    what = f"problem {problem!r}"
+    if not is_named_in_file(problem):
+        raise InputError(f"{what}: expected FILE.py:NAME")
+    made = load_from_file(problem, what)
+    if not isinstance(made, Problem):
+        raise InputError(f"{what} is {made!r:.60}, expected an optsched.problem")
+    with talk.aloud(f"comparing pairs of {made.name}"):
+        found = check(made, preset, pairs=pairs, seed=seed)
+    leak = None if found.leak is None else str(found.leak)
+    said = {"problem": found.problem, "pairs": found.pairs, "leak": leak}
+    report(said, None, as_json)
+    if not as_json:
+        print(found)
+    leave(found=found.leak is None)

@@ -17,7 +17,7 @@ from optsched.cli.options import (
     talks,
 )
 from optsched.files.disk import is_stdout, writable
-from optsched.problem import InputError, Window, family_of, get_family
+from optsched.problem import InputError, Window, family_of, family_or_problem
 from optsched.process import talk
 from optsched.results.export import Format
 
@@ -64,7 +64,7 @@ def generate(
 
     Example:  optsched generate dmlrs --preset contended --jobs 1000 --load 1 -o large.json
     """
-    made = get_family(family)
+    made = family_or_problem(family)
     sizes: dict[str, float | None] = {"jobs": jobs, "slots": slots, "machines": machines}
     sizes |= {"ports": ports, "nodes": nodes, "applications": applications, "load": load}
     given = sizes_given(family, sizes)

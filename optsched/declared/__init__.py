@@ -1,0 +1,1 @@
+"""Declared problems: a linear program with times; everything else is derived from it."""

@@ -1,0 +1,217 @@
+"""Certificates: a branch-and-bound tree with dual multipliers or Farkas rays, checked exactly.
+
+Seen as a minimization, any multipliers y give
+
+    c'x >= sum_i y_i s_i + sum_j min over the bounds of (c_j - (y A)_j) x_j
+
+where s_i is the lower limit of row i for y_i > 0 and the upper one for y_i < 0. A ray is the same
+with c = 0: where the right-hand side is positive, nothing is feasible, as where the bounds leave a
+variable no value. Limits are those that the
+feasibility check accepts (`Exact`). Infinite bounds of variables are replaced by what one pass over
+the rows implies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from optsched.declared.model import Declared, Exact, Scalar
+from optsched.problem import Frozen
+from optsched.proofs.grid import float_above
+from optsched.proofs.limits import check_size
+from optsched.proofs.tree import check_tree
+
+Multipliers: TypeAlias = tuple[tuple[int, str], ...]
+Bounds: TypeAlias = "list[Scalar | None]"
+LONGEST = 400  # characters of a multiplier
+
+
+class Branch(Frozen):
+    """An inner node: in its left half the column is at most ``at``, in the right half more."""
+
+    node: Literal["branch"] = "branch"
+    column: int
+    at: int
+    left: int
+    right: int
+
+
+class Leaf(Frozen):
+    """A leaf: a bound by dual multipliers, or a ray that proves that nothing is feasible."""
+
+    node: Literal["leaf"] = "leaf"
+    ray: bool = False
+    multipliers: Multipliers = Field(description="row, exact fraction such as '-7/3'")
+
+
+class Tree(Frozen):
+    """A certificate. Node 0 is the root."""
+
+    relaxed: bool = Field(default=False, description="it is about the LP relaxation")
+    nodes: tuple[Annotated[Branch | Leaf, Field(discriminator="node")], ...] = Field(min_length=1)
+
+
+def check(inst: Declared, tree: Tree) -> float:
+    """Return the bound that a certificate proves, infinite if nothing is feasible.
+
+    Raises
+    ------
+    ValueError
+        It is no tree, branches on a continuous variable, or a leaf proves nothing.
+    """
+    check_size(tree)
+    program = inst.exact_relaxation if tree.relaxed else inst.exact
+
+    def sound(k: int, node: Branch | Leaf) -> None:
+        if isinstance(node, Branch) and not (
+            0 <= node.column < len(program.cost) and program.integer[node.column]
+        ):
+            raise ValueError(f"node {k}: column {node.column} is no integer variable")
+
+    check_tree(tree.nodes, sound)
+    least: Fraction | None = None
+    for k, leaf, lower, upper in leaves(program, tree):
+        multipliers = [_entry(k, entry, len(program.rows)) for entry in leaf.multipliers]
+        if len(dict(multipliers)) < len(multipliers):
+            raise ValueError(f"node {k}: a row is listed twice")
+        bound = evaluate(program, lower, upper, multipliers, ray=leaf.ray)
+        if bound is None:
+            raise ValueError(f"node {k}: a multiplier or a reduced cost meets an infinite limit")
+        if leaf.ray:
+            if bound <= 0 and not empty(lower, upper):
+                raise ValueError(f"node {k}: the ray proves nothing")
+        elif least is None or bound < least:
+            least = bound
+    if least is None:
+        return program.sign * math.inf
+    return from_below(program, least)
+
+
+def empty(lower: Bounds, upper: Bounds) -> bool:
+    """Whether the bounds leave a variable no value."""
+    pairs = zip(lower, upper, strict=True)
+    return any(low is not None and high is not None and low > high for low, high in pairs)
+
+
+def from_below(program: Exact, bound: Fraction) -> float:
+    """Return the bound of a minimization as a float of the problem's own sense, safely rounded."""
+    return -program.sign * float_above(-bound)
+
+
+def leaves(program: Exact, tree: Tree) -> Iterator[tuple[int, Leaf, Bounds, Bounds]]:
+    """Yield the leaves of a checked tree with the bounds of the variables in them."""
+    lower, upper = implied(program)
+    stack: list[tuple[int, tuple[tuple[int, int, bool], ...]]] = [(0, ())]
+    while stack:
+        k, path = stack.pop()
+        node = tree.nodes[k]
+        if isinstance(node, Branch):
+            stack.append((node.right, (*path, (node.column, node.at, True))))
+            stack.append((node.left, (*path, (node.column, node.at, False))))
+            continue
+        low, high = [*lower], [*upper]
+        for j, at, right in path:
+            if right:
+                low[j] = at + 1 if (now := low[j]) is None else max(now, at + 1)
+            else:
+                high[j] = at if (now := high[j]) is None else min(now, at)
+        yield k, node, low, high
+
+
+def _entry(k: int, entry: tuple[int, str], rows: int) -> tuple[int, Fraction]:
+    i, text = entry
+    if not 0 <= i < rows:
+        raise ValueError(f"node {k}: there is no row {i}, expected 0..{rows - 1}")
+    if len(text) > LONGEST or "e" in text.lower():
+        raise ValueError(f"node {k}, row {i}: {text[:40]!r} is no fraction such as '-7/3'")
+    try:
+        return i, Fraction(text)
+    except (ValueError, ZeroDivisionError) as err:
+        raise ValueError(f"node {k}, row {i}: {text[:40]!r} is no fraction such as '-7/3'") from err
+
+
+def evaluate(
+    program: Exact,
+    lower: Bounds,
+    upper: Bounds,
+    multipliers: Sequence[tuple[int, Fraction]],
+    *,
+    ray: bool = False,
+) -> Fraction | None:
+    """Return what multipliers prove: a lower bound of the minimized objective, with its offset.
+
+    None: an infinite limit takes part, so that they prove nothing. Empty bounds of a variable
+    need no special care: they make a valid sum larger.
+    """
+    weights = [(i, y / program.scale[i]) for i, y in multipliers if y]
+    unit = math.lcm(*{w.denominator for _, w in weights}, 1)
+    whole = 1 if ray else program.cost_scale
+    scale = math.lcm(unit, whole)
+    reduced = [0] * len(program.cost) if ray else [c * (scale // whole) for c in program.cost]
+    total: Scalar = 0
+    for i, w in weights:
+        y = w.numerator * (scale // w.denominator)
+        side = program.sides[i][0 if y > 0 else 1]
+        if side is None:
+            return None
+        total += y * side
+        for j, a in program.rows[i]:
+            reduced[j] -= y * a
+    for r, low, high in zip(reduced, lower, upper, strict=True):
+        if r:
+            bound = low if r > 0 else high
+            if bound is None:
+                return None
+            total += r * bound
+    found = Fraction(total) / scale
+    if ray:
+        return found
+    if program.step is not None:
+        found = math.ceil(found / program.step) * program.step
+    return found + program.offset
+
+
+def implied(program: Exact) -> tuple[Bounds, Bounds]:
+    """Return the bounds of the variables, infinite ones derived in one pass over the rows."""
+    lower, upper = [*program.lower], [*program.upper]
+    free = {j for j, pair in enumerate(zip(lower, upper, strict=True)) if None in pair}
+    for entries, (least, most) in zip(program.rows, program.sides, strict=True):
+        if not any(j in free for j, _ in entries):
+            continue
+        for side, sign in ((most, 1), (least, -1)):
+            if side is not None:
+                scaled = [(j, sign * a) for j, a in entries]
+                _imply(scaled, sign * side, lower, upper, program.integer)
+    return lower, upper
+
+
+def _imply(
+    entries: Sequence[tuple[int, int]],
+    side: int,
+    lower: Bounds,
+    upper: Bounds,
+    integer: Sequence[bool],
+) -> None:
+    """Derive infinite bounds from a row sum a x <= side."""
+    least = [(j, a, lower[j] if a > 0 else upper[j]) for j, a in entries]
+    unlimited = [j for j, _, bound in least if bound is None]
+    if len(unlimited) > 1:
+        return
+    known = sum(a * bound for _, a, bound in least if bound is not None)
+    for j, a, bound in least:
+        if unlimited and j != unlimited[0]:
+            continue
+        target = upper if a > 0 else lower
+        if target[j] is not None:
+            continue
+        others = known if bound is None else known - a * bound
+        limit = Fraction(side - others) / a
+        if integer[j]:
+            target[j] = math.floor(limit) if a > 0 else math.ceil(limit)
+        else:
+            target[j] = limit

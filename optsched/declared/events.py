@@ -1,0 +1,403 @@
+"""The events of a declared problem, what a policy knows so far, and how decisions are taken down.
+
+An event has a time and what becomes known at it: columns, rows, coefficients; and the variables
+that are to be decided now. Everything goes by name, so that no index tells what is still to come.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from numpy.random import Generator, default_rng
+from pydantic import Field
+
+from optsched.declared.feasibility import settle, verify
+from optsched.declared.model import (
+    Column,
+    Declared,
+    Limit,
+    Number,
+    Scalar,
+    Solution,
+    index_of,
+    label,
+    plain,
+)
+from optsched.numbers.resources import exact, slack
+from optsched.numbers.streams import Streams
+from optsched.policies.wires import typed_wire
+from optsched.problem import (
+    Frozen,
+    Information,
+    InputError,
+    Policy,
+    PolicyError,
+    Prior,
+    Sense,
+    Verdict,
+)
+
+
+class Public(Frozen):
+    """What a policy knows from the start."""
+
+    sense: Sense
+    problem: str = ""
+
+
+class NewRow(Frozen):
+    """A row that becomes known."""
+
+    name: str
+    lower: Limit = -math.inf
+    upper: Limit = math.inf
+
+
+class Event(Frozen):
+    """What becomes known at a time, and what is to be decided."""
+
+    time: float
+    columns: tuple[Column, ...] = ()
+    rows: tuple[NewRow, ...] = ()
+    entries: tuple[tuple[str, str, Number], ...] = Field(
+        default=(), description="row, column, coefficient: of new columns, or of new rows"
+    )
+    decide: tuple[str, ...] = Field(default=(), description="variables to be decided now")
+
+
+Decision = dict[str, float]
+WIRE = typed_wire(Public, Event, Decision)
+
+
+def public(inst: Declared) -> Public:
+    """Return what a policy knows from the start."""
+    return Public(sense=inst.sense, problem=inst.problem)
+
+
+def events(inst: Declared, information: Information = "after") -> Iterator[Event]:
+    """Yield the events in order of time.
+
+    Raises
+    ------
+    InputError
+        The information is another one than "after".
+    """
+    if information != "after":
+        raise InputError(f'information is "{information}", expected "after" for a declared problem')
+    columns: dict[float, list[int]] = {}
+    rows: dict[float, list[int]] = {}
+    decide: dict[float, list[str]] = {}
+    for j, column in enumerate(inst.columns):
+        columns.setdefault(column.revealed, []).append(j)
+        decide.setdefault(column.decided, []).append(column.name)
+    for i, time in enumerate(inst.times):
+        rows.setdefault(time, []).append(i)
+    users: list[list[tuple[int, float]]] = [[] for _ in inst.columns]
+    for i, row in enumerate(inst.rows):
+        for j, a in row.entries:
+            users[j].append((i, a))
+    for time in sorted({*columns, *decide}):
+        fresh, named = rows.get(time, []), inst.columns
+        told = [
+            (inst.rows[i].name, named[j].name, a)
+            for i in fresh
+            for j, a in inst.rows[i].entries
+            if named[j].revealed <= time
+        ]
+        told += [
+            (inst.rows[i].name, named[j].name, a)
+            for j in columns.get(time, [])
+            for i, a in users[j]
+            if inst.times[i] < time
+        ]
+        yield Event(
+            time=time,
+            columns=tuple(named[j] for j in columns.get(time, [])),
+            rows=tuple(
+                NewRow(name=r.name, lower=r.lower, upper=r.upper)
+                for r in (inst.rows[i] for i in fresh)
+            ),
+            entries=tuple(told),
+            decide=tuple(decide.get(time, [])),
+        )
+
+
+class Recorder:
+    """Takes down the decisions of a run."""
+
+    def __init__(self, inst: Declared, policy: str = "") -> None:
+        self._inst, self._who = inst, f"policy {policy}: " if policy else ""
+        self._place = {c.name: j for j, c in enumerate(inst.columns)}
+        self._values: list[float | None] = [None] * len(inst.columns)
+
+    def take(self, event: Event, decision: Mapping[str, float]) -> None:
+        """Take the decision on one event.
+
+        Raises
+        ------
+        PolicyError
+            It names a variable that is not to be decided now, leaves out one that cannot be 0, or
+            a value is outside the variable's bounds or not integer.
+        """
+        now = dict.fromkeys(event.decide)
+        for name, value in decision.items():
+            if name not in now:
+                j = self._place.get(name)
+                known = j is not None and self._inst.columns[j].revealed <= event.time
+                why = "already decided" if known and self._decided(j) else "not to be decided now"
+                why = why if known else "unknown"
+                raise self._wrong(event, f"variable {name[:80]!r} is {why}")
+            complaint = settle(self._inst.columns[self._place[name]], value)[1]
+            if complaint is not None:
+                raise self._wrong(event, f"variable {name}: {complaint.place}")
+        for name in event.decide:
+            j = self._place[name]
+            if name not in decision and settle(self._inst.columns[j], 0.0)[1] is not None:
+                raise self._wrong(event, f"variable {name} is not decided, and cannot be 0")
+            self._values[j] = decision.get(name, 0.0)
+
+    def _decided(self, j: int | None) -> bool:
+        return j is not None and self._values[j] is not None
+
+    def _wrong(self, event: Event, what: str) -> PolicyError:
+        return PolicyError(f"{self._who}time {event.time:g}: {what}")
+
+    def solution(self) -> Solution:
+        """Return what was decided."""
+        return Solution(values=tuple(0.0 if x is None else x for x in self._values))
+
+    def finish(self) -> tuple[Solution, Verdict]:
+        """Return what was decided, and the verdict on it."""
+        made = self.solution()
+        return made, verify(self._inst, made)
+
+
+def recorder(inst: Declared, policy: Policy) -> Recorder:
+    """Return what takes down a policy's decisions."""
+    return Recorder(inst, str(policy.name))
+
+
+def assemble(inst: Declared, played: Sequence[tuple[Event, Decision]]) -> Solution:
+    """Put the decisions together."""
+    record = Recorder(inst)
+    for event, decision in played:
+        record.take(event, decision)
+    return record.solution()
+
+
+@dataclass(eq=False)
+class Variable:
+    """A variable that a policy knows."""
+
+    name: str
+    cost: float
+    lower: float
+    upper: float
+    integer: bool
+    decided: float
+    coefficients: dict[str, float] = field(default_factory=dict)
+    value: float | None = None
+
+    @cached_property
+    def index(self) -> tuple[int | float | str, ...]:
+        """What stands in brackets in its name: ``x[3,north]`` has the index (3, "north")."""
+        return index_of(self.name)
+
+    @property
+    def component(self) -> str:
+        """Its name without the index."""
+        return self.name.partition("[")[0]
+
+
+@dataclass(eq=False)
+class Constraint:
+    """A row that a policy knows."""
+
+    name: str
+    lower: float
+    upper: float
+    coefficients: dict[str, float] = field(default_factory=dict)
+    activity: Scalar = 0
+
+    def left(self, side: str = "") -> float:
+        """Return what its upper limit leaves, or what its lower limit still asks for."""
+        side = side or ("upper" if math.isfinite(self.upper) else "lower")
+        limit = self.upper if side == "upper" else self.lower
+        return float(exact(limit) - self.activity) if math.isfinite(limit) else limit
+
+
+class State:
+    """Everything that has been revealed and decided so far."""
+
+    def __init__(self, sense: Sense) -> None:
+        self.sense = sense
+        self.variables: dict[str, Variable] = {}
+        self.rows: dict[str, Constraint] = {}
+        self.open: dict[str, Variable] = {}  # revealed, not yet decided
+
+    def add(self, event: Event) -> None:
+        """Take in what an event reveals."""
+        for c in event.columns:
+            made = Variable(c.name, c.cost, c.lower, c.upper, c.integer, c.decided)
+            self.variables[c.name] = self.open[c.name] = made
+        for r in event.rows:
+            self.rows[r.name] = Constraint(r.name, r.lower, r.upper)
+        for row, column, a in event.entries:
+            constraint, variable = self.rows[row], self.variables[column]
+            constraint.coefficients[column] = variable.coefficients[row] = a
+            if variable.value:  # a row that is revealed after some of its variables are decided
+                constraint.activity += plain(exact(a) * exact(variable.value))
+
+    def commit(self, event: Event, decision: Mapping[str, float]) -> None:
+        """Take in what was decided; what does not belong there is left to the recorder."""
+        for name in event.decide:
+            variable = self.open.pop(name)
+            variable.value = value = float(decision.get(name, 0.0))
+            if value and math.isfinite(value):
+                for row, a in variable.coefficients.items():
+                    self.rows[row].activity += plain(exact(a) * exact(value))
+
+
+class View:
+    """What a policy that is a function is given: one event, and what is known by now.
+
+    Attributes
+    ----------
+    time : float
+    variables : list of Variable
+        Those to be decided now: `name`, `index`, `component`, `cost`, `lower`, `upper`, `integer`
+        and `coefficients` by row.
+    revealed : list of Variable
+        Those that have just become known.
+    memory : dict
+        Empty when a run begins; what the policy keeps there stays until its end.
+    random : numpy.random.Generator
+    """
+
+    def __init__(self, state: State, event: Event, memory: dict[Any, Any], rng: Generator) -> None:
+        self._state = state
+        self.time, self.memory, self.random = event.time, memory, rng
+        self.variables = [state.variables[name] for name in event.decide]
+        self.revealed = [state.variables[c.name] for c in event.columns]
+
+    @property
+    def sense(self) -> Sense:
+        """Whether the objective is to be large ("max") or small ("min")."""
+        return self._state.sense
+
+    def value(self, variable: str | Sequence[Any]) -> float | None:
+        """Return what was decided on a variable, None if nothing was yet.
+
+        Raises
+        ------
+        InputError
+            It is not revealed.
+        """
+        name = label(variable)
+        if name not in self._state.variables:
+            raise InputError(f"variable {name} is not revealed at time {self.time:g}")
+        return self._state.variables[name].value
+
+    def row(self, row: str | Sequence[Any]) -> Constraint:
+        """Return a row by its name, or by component and index: ``("budget", 3)``.
+
+        Raises
+        ------
+        InputError
+            It is not revealed.
+        """
+        name = label(row)
+        if name not in self._state.rows:
+            raise InputError(f"constraint {name} is not revealed at time {self.time:g}")
+        return self._state.rows[name]
+
+    def residual(self, row: str | Sequence[Any], side: str = "") -> float:
+        """Return what the decisions so far leave of a row's upper limit.
+
+        Of a row that has only a lower limit, or for ``side="lower"``, what is still asked for.
+        """
+        return self.row(row).left(side)
+
+    def fits(self, variable: Variable, value: float = 1.0) -> bool:
+        """Whether a value keeps the upper limits of all known rows, as decided so far."""
+        for name, a in variable.coefficients.items():
+            row = self._state.rows[name]
+            if math.isfinite(row.upper):
+                limit = exact(row.upper)
+                if row.activity + exact(a) * exact(value) > limit + slack(limit):
+                    return False
+        return True
+
+    def best(self, score: Callable[[Variable], float]) -> dict[str, float]:
+        """Return the decision that sets one variable to 1: the best one of those that fit.
+
+        Scores of at most 0 are none; ties go to the first variable.
+        """
+        scored = [(score(x), x) for x in self.variables if self.fits(x)]
+        value, chosen = max(scored, key=lambda pair: pair[0], default=(0.0, None))
+        return {chosen.name: 1.0} if chosen is not None and value > 0 else {}
+
+
+class Online:
+    """A policy that keeps a `State`; subclasses say how to decide."""
+
+    name = ""
+    information: Information = "after"
+    knows: Sequence[str] = ()
+
+    def start(self, public: Public, prior: Prior, streams: Streams) -> None:
+        """Forget every earlier run."""
+        self.state, self.prior = State(public.sense), prior
+        self.random = streams("policy")
+
+    def step(self, event: Event) -> Decision:
+        """Decide on one event."""
+        self.state.add(event)
+        decision = self.decide(event)
+        self.state.commit(event, decision)
+        return decision
+
+    def decide(self, event: Event) -> Decision:
+        """Return the values of the variables that are to be decided now."""
+        raise NotImplementedError
+
+
+class FunctionPolicy(Online):
+    """A policy made of a function of a `View`, which returns the values that are not 0.
+
+    Keys of what it returns are variables or their names. A state of its own belongs in
+    ``event.memory``.
+    """
+
+    def __init__(self, function: Callable[[View], Any]) -> None:
+        self.function = function
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+        self.random = default_rng(0)
+
+    def __call__(self) -> FunctionPolicy:
+        """Return a new one: nothing is shared between runs."""
+        return FunctionPolicy(self.function)
+
+    def start(self, public: Public, prior: Prior, streams: Streams) -> None:
+        """Forget every earlier run."""
+        super().start(public, prior, streams)
+        self.memory: dict[Any, Any] = {}
+
+    def decide(self, event: Event) -> Decision:
+        """Ask the function."""
+        made = self.function(View(self.state, event, self.memory, self.random))
+        if made is None:
+            return {}
+        if not isinstance(made, Mapping):
+            raise TypeError(f"{self.name} returned {made!r:.60}, expected a mapping from variables")
+        return {x.name if isinstance(x, Variable) else x: value for x, value in made.items()}
+
+
+def future(inst: Declared) -> list[Any]:
+    """Return all events as JSON: what a policy with foresight knows."""
+    return [event.model_dump(mode="json") for event in events(inst)]

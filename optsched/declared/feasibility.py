@@ -1,0 +1,87 @@
+"""The feasibility check: exact arithmetic on the model as written, with the package's tolerance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+
+from optsched.declared.model import Column, Declared, Scalar, Solution, plain
+from optsched.numbers.resources import exact, slack
+from optsched.problem import InputError, Verdict, Violation
+
+
+def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
+    """Check bounds, integrality and rows, and compute the exact objective.
+
+    A value within the tolerance of an integer, or of a bound, counts as that.
+
+    Raises
+    ------
+    InputError
+        The number of values is not that of the variables.
+    """
+    if len(solution.values) != len(inst.columns):
+        raise InputError(
+            f"the solution has {len(solution.values)} values, expected {len(inst.columns)}"
+        )
+    values: list[Scalar] = []
+    broken: list[Violation] = []
+    for column, value in zip(inst.columns, solution.values, strict=True):
+        meant, complaint = settle(column, value)
+        values.append(meant)
+        if complaint is not None:
+            broken.append(complaint)
+    broken += _rows(inst, values)
+    reached = None if broken else float(inst.exact.objective(values))
+    return Verdict(violations=tuple(broken), value=reached)
+
+
+def settle(column: Column, value: float) -> tuple[Scalar, Violation | None]:
+    """Return the exact value that is meant, and what is wrong with it."""
+    if not math.isfinite(value):
+        return 0, Violation(
+            equation=column.name, place=f"value {value}, expected a number", amount=1.0
+        )
+    if column.lower <= value <= column.upper and (value.is_integer() or not column.integer):
+        return plain(exact(value)), None  # decimals are in the order of their floats
+    x = exact(value)
+    if column.integer:
+        whole = round(x)
+        if abs(x - whole) > slack(x):
+            place = f"value {value:.12g}, expected an integer"
+            return x, Violation(equation=column.name, place=place, amount=float(abs(x - whole)))
+        x = Fraction(whole)
+    for limit, sign, side in ((column.lower, -1, "lower"), (column.upper, 1, "upper")):
+        if math.isinf(limit):
+            continue
+        bound = exact(limit)
+        beyond = sign * (x - bound)
+        if beyond > slack(bound):
+            place = f"value {value:.12g}, {side} bound {limit:.12g}"
+            return x, Violation(equation=column.name, place=place, amount=float(beyond))
+        if beyond > 0:
+            if column.integer:  # nothing between them is an integer
+                place = f"value {value:.12g}, {side} bound {limit:.12g}"
+                return x, Violation(equation=column.name, place=place, amount=float(beyond))
+            x = bound
+    return plain(x), None
+
+
+def _rows(inst: Declared, values: list[Scalar]) -> Iterator[Violation]:
+    program = inst.exact
+    for row, scale, entries, sides in zip(
+        inst.rows, program.scale, program.rows, program.sides, strict=True
+    ):
+        activity = sum(a * values[j] for j, a in entries if values[j])
+        for limit, sign, written, side in (
+            (sides[0], -1, row.lower, "lower"),
+            (sides[1], 1, row.upper, "upper"),
+        ):
+            if limit is not None and sign * (activity - limit) > 0:
+                found = Fraction(activity) / scale
+                yield Violation(
+                    equation=row.name,
+                    place=f"activity {float(found):.12g}, {side} limit {written:.12g}",
+                    amount=float(sign * (found - exact(written))),
+                )

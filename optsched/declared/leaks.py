@@ -1,0 +1,166 @@
+"""Nonanticipativity: two instances that are alike up to a time must look alike up to it.
+
+The pairs come from the problem's own generator: with the same random numbers before a time and
+others from then on, or with a longer horizon. What of the earlier events differs has leaked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optsched.declared.events import Event, NewRow, events
+from optsched.declared.model import Column, Declared
+from optsched.declared.problem import Draws, Problem
+from optsched.numbers import settings
+from optsched.numbers.streams import Streams
+from optsched.problem import InputError
+
+OTHER = 1_000_003  # between the seeds of the two instances of a pair
+
+
+@dataclass(frozen=True)
+class Leak:
+    """The first difference between two instances that are alike before a time."""
+
+    time: float
+    what: str  # "variable x[3]", "constraint c[2]"
+    field: str
+    values: tuple[Any, Any]
+    cut: float  # the two are alike before this time
+    why: str  # how the second instance was made
+
+    def __str__(self) -> str:
+        one, other = self.values
+        return (
+            f"time {self.time:g}: {self.what}: {self.field} is {one} or {other}, depending on "
+            f"{self.why}"
+        )
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What came of comparing pairs."""
+
+    problem: str
+    pairs: int
+    leak: Leak | None
+
+    def __str__(self) -> str:
+        if self.leak is None:
+            return f"{self.problem}: no leak in {self.pairs} pairs of instances"
+        return f"{self.problem} reveals what is still to come: {self.leak}"
+
+
+def check_problem(
+    problem: Problem, preset: str | None = None, *, pairs: int = 20, seed: int = 0
+) -> Pairs:
+    """Compare pairs of instances of a problem, and return the first leak.
+
+    Parameters
+    ----------
+    problem : Problem
+    preset : str, optional
+        By default the first one.
+    pairs : int
+    seed : int
+        Of the first pair.
+
+    Raises
+    ------
+    InputError
+        An instance has fewer than two events.
+    """
+    settings.whole(pairs=pairs)
+    chosen = preset or next(iter(problem.sizes))
+    for number in range(pairs):
+        here = seed + number
+        base = problem(chosen, seed=here)
+        times = sorted({t for c in base.columns for t in (c.revealed, c.decided)})
+        if len(times) < 2:
+            raise InputError(
+                f"problem {problem.name}: preset {chosen!r}, seed {here} has {len(times)} events, "
+                "expected at least two"
+            )
+        cut = float(times[1 + int(Streams(here)("cut").integers(len(times) - 1))])
+        draws = Draws(here, cut, here + OTHER)
+        twin = problem.draw(draws, here, chosen, {})
+        why = f"what is drawn for time {cut:g} or later"
+        leak = difference(base, twin, cut, why)
+        if leak is None and number % 4 == 0:
+            leak = _longer(problem, chosen, here, base, times)
+        if leak is not None:
+            return Pairs(problem.name, number + 1, leak)
+    return Pairs(problem.name, pairs, None)
+
+
+def _longer(
+    problem: Problem, preset: str, seed: int, base: Declared, times: list[float]
+) -> Leak | None:
+    """Compare with instances of a longer horizon: a size of the preset that adds later events."""
+    for size, number in problem.sizes[preset].items():
+        if not isinstance(number, int) or isinstance(number, bool):
+            continue
+        more = number + 1 + number // 4
+        try:
+            twin = problem.draw(Draws(seed), seed, preset, {size: more})
+        except InputError:
+            continue
+        after = sorted({t for c in twin.columns for t in (c.revealed, c.decided)})
+        if len(after) > len(times) and after[: len(times)] == times:
+            cut = times[len(times) // 2]
+            leak = difference(base, twin, cut, f"whether {size} is {number} or {more}")
+            if leak is not None:
+                return leak
+    return None
+
+
+def difference(one: Declared, other: Declared, cut: float, why: str) -> Leak | None:
+    """Return the first difference of the events before a time, None if there is none."""
+    for a, b in _paired(one, other, cut):
+        if a is None or b is None or a.time != b.time:
+            there = [e.time for e in (a, b) if e is not None]
+            shown = tuple("none" if e is None else f"at time {e.time:g}" for e in (a, b))
+            return Leak(min(there), "the next event", "time", (shown[0], shown[1]), cut, why)
+        for what, field, values in _differences(a, b):
+            return Leak(a.time, what, field, values, cut, why)
+    return None
+
+
+def _paired(
+    one: Declared, other: Declared, cut: float
+) -> Iterator[tuple[Event | None, Event | None]]:
+    """Yield the events before a time side by side, None where one has no more."""
+    sides = [[e for e in events(inst) if e.time < cut] for inst in (one, other)]
+    for k in range(max(map(len, sides))):
+        a, b = (side[k] if k < len(side) else None for side in sides)
+        yield a, b
+
+
+def _differences(a: Event, b: Event) -> Iterator[tuple[str, str, tuple[Any, Any]]]:
+    """Yield what differs between two events of the same time: subject, field and values."""
+    sides: list[tuple[str, Sequence[Column | NewRow], Sequence[Column | NewRow]]] = [
+        ("variable", a.columns, b.columns),
+        ("constraint", a.rows, b.rows),
+    ]
+    for kind, mine, theirs in sides:
+        for x, y in zip(mine, theirs, strict=False):
+            for field in type(x).model_fields:
+                values = getattr(x, field), getattr(y, field)
+                if values[0] != values[1]:
+                    told = "name or order" if field == "name" else field
+                    yield f"{kind} {x.name}", told, values
+        if len(mine) != len(theirs):
+            yield f"the {kind}s", "number", (len(mine), len(theirs))
+    for one, other in zip(a.entries, b.entries, strict=False):
+        (row, column, number), (row_too, column_too, number_too) = one, other
+        if (row, column) != (row_too, column_too):
+            said = f"{number:g} {column}", f"{number_too:g} {column_too} in {row_too}"
+            yield f"constraint {row}", "entry", said
+        elif number != number_too:
+            yield f"constraint {row}", f"coefficient of {column}", (number, number_too)
+    if len(a.entries) != len(b.entries):
+        yield "the constraints", "number of coefficients", (len(a.entries), len(b.entries))
+    if a.decide != b.decide:
+        yield "the variables to be decided", "names", (a.decide, b.decide)

@@ -1,0 +1,304 @@
+"""A declared problem as data: a linear program whose columns are revealed and decided over time.
+
+    sense  c'x + c0      lower <= A x <= upper      lower <= x <= upper      x_j integer for some j
+
+All numbers mean the decimals that are written. `Exact` holds them as integers, for the feasibility
+check and for the checker of certificates.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, ClassVar, Self, TypeAlias
+
+from pydantic import AfterValidator, Field, model_validator
+
+from optsched.numbers.infinite import Signed
+from optsched.numbers.resources import exact, slack
+from optsched.problem import Frozen, Instance, Schedule, Sense
+
+LARGEST, SMALLEST = 1e15, 1e-15
+INDEX = re.compile(r"(?P<component>[^\[\]]+)\[(?P<index>.*)\]")
+
+
+def _moderate(x: float) -> float:
+    if not math.isfinite(x) or (x != 0 and not SMALLEST <= abs(x) <= LARGEST):
+        raise ValueError(f"{x:g} is out of range, expected 0 or a size from 1e-15 to 1e15")
+    return x
+
+
+def _limit(x: float) -> float:
+    if math.isnan(x):
+        raise ValueError("nan is no limit, expected a number")
+    return x if math.isinf(x) else _moderate(x)
+
+
+Number = Annotated[float, Field(allow_inf_nan=True), AfterValidator(_moderate)]
+Limit = Annotated[Signed, AfterValidator(_limit)]
+Scalar: TypeAlias = "int | Fraction"
+
+
+def index_of(name: str) -> tuple[int | float | str, ...]:
+    """Return the index in the name of a variable or a row.
+
+    >>> index_of("x[3,north]"), index_of("y")
+    ((3, 'north'), ())
+    """
+    match = INDEX.fullmatch(name)
+    return () if match is None else tuple(map(_plain, match["index"].split(",")))
+
+
+def _plain(text: str) -> int | float | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text.strip("'\"")
+
+
+def label(row: str | Sequence[object]) -> str:
+    """Return the name that is meant by a name, or by a component and its index.
+
+    >>> label("once"), label(("budget", 3)), label(("flow", "a", 2))
+    ('once', 'budget[3]', 'flow[a,2]')
+    """
+    if isinstance(row, str):
+        return row
+    component, *index = row
+    return f"{component}[{','.join(map(str, index))}]" if index else str(component)
+
+
+class Column(Frozen):
+    """A variable."""
+
+    name: str = Field(min_length=1)
+    cost: Number = 0.0
+    lower: Limit = 0.0
+    upper: Limit = math.inf
+    integer: bool = False
+    revealed: Number = Field(description="time at which it becomes known")
+    decided: Number = Field(description="time at which its value becomes irrevocable")
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if self.decided < self.revealed:
+            raise ValueError(
+                f"variable {self.name}: decided at {self.decided:g}, before it is revealed at "
+                f"{self.revealed:g}"
+            )
+        if self.lower > self.upper or self.lower == math.inf or self.upper == -math.inf:
+            raise ValueError(
+                f"variable {self.name}: lower bound {self.lower:g} and upper bound "
+                f"{self.upper:g} leave no value"
+            )
+        return self
+
+
+class Row(Frozen):
+    """A constraint: lower <= sum of coefficient * variable <= upper."""
+
+    name: str = Field(min_length=1)
+    lower: Limit = -math.inf
+    upper: Limit = math.inf
+    entries: tuple[tuple[int, Number], ...] = Field(description="column, coefficient")
+
+    @model_validator(mode="after")
+    def _has_sides(self) -> Self:
+        if self.lower == math.inf or self.upper == -math.inf:
+            raise ValueError(f"constraint {self.name}: a limit is infinite on the wrong side")
+        return self
+
+
+class Solution(Schedule):
+    """The values of the variables, in the order of the columns."""
+
+    values: tuple[float, ...]
+
+
+class Declared(Instance):
+    """A linear program with times."""
+
+    sense: ClassVar[Sense]
+
+    problem: str = Field(default="", description="what it is an instance of")
+    source: str = Field(default="", description="where it comes from")
+    offset: Number = 0.0
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        for kind, names in (
+            ("variable", Counter(c.name for c in self.columns)),
+            ("constraint", Counter(r.name for r in self.rows)),
+        ):
+            twice = next((name for name, n in names.items() if n > 1), None)
+            if twice is not None:
+                raise ValueError(f"{kind} {twice}: the name is used twice, expected once")
+        for row in self.rows:
+            seen = {j for j, _ in row.entries}
+            if len(seen) < len(row.entries):
+                raise ValueError(f"constraint {row.name}: a column is listed twice")
+            if seen and not (min(seen) >= 0 and max(seen) < len(self.columns)):
+                raise ValueError(
+                    f"constraint {row.name}: there is no column {max(seen)}, "
+                    f"expected 0..{len(self.columns) - 1}"
+                )
+        return self
+
+    @cached_property
+    def exact(self) -> Exact:
+        """The numbers as integers."""
+        return Exact(self)
+
+    @cached_property
+    def exact_relaxation(self) -> Exact:
+        """The numbers of the LP relaxation as integers."""
+        return Exact(self, relaxed=True)
+
+    @cached_property
+    def times(self) -> tuple[float, ...]:
+        """When each row is revealed; infinite: it can never bind."""
+        return tuple(_time(row, self.columns) for row in self.rows)
+
+
+class Maximization(Declared):
+    """A declared problem to be maximized."""
+
+    family: ClassVar[str] = "declared-max"
+    sense: ClassVar[Sense] = "max"
+
+
+class Minimization(Declared):
+    """A declared problem to be minimized."""
+
+    family: ClassVar[str] = "declared-min"
+    sense: ClassVar[Sense] = "min"
+
+
+KINDS: dict[Sense, type[Declared]] = {"max": Maximization, "min": Minimization}
+
+
+def _time(row: Row, columns: Sequence[Column]) -> float:
+    """Return when the earlier side of a row is revealed.
+
+    A side can bind once no unrevealed column could restore feasibility: one whose least
+    contribution is negative, seen from `<=`.
+    """
+    entries = [(columns[j], a) for j, a in row.entries if a]
+    found = []
+    for limit, sign in ((row.upper, 1), (row.lower, -1)):
+        if math.isfinite(limit):
+            helpers = [
+                c.revealed for c, a in entries if (c.lower if sign * a > 0 else -c.upper) < 0
+            ]
+            users = [c.revealed for c, _ in entries]
+            found.append(max(helpers) if helpers else min(users, default=math.inf))
+    return min(found, default=math.inf)
+
+
+class Exact:
+    """The program that the feasibility check accepts, or its relaxation, minimized, in integers.
+
+    Row i is multiplied by ``scale[i]``, the objective by ``cost_scale``. A limit includes the
+    tolerance of 1e-9 (relative above 1); where all columns of a row are integer, it is rounded to
+    what sums of the coefficients can be. Bounds of integer columns are rounded inwards.
+
+    Attributes
+    ----------
+    lower, upper : list
+        Bounds of columns; None: infinite.
+    sides : list of tuple
+        Limits of rows, scaled; None: infinite.
+    step : Fraction or None
+        The objective without its offset is a multiple of this; None: of nothing.
+    least_cost : float
+        The least cost that is not 0, without its sign.
+    """
+
+    def __init__(self, inst: Declared, *, relaxed: bool = False) -> None:
+        self.sign = 1 if inst.sense == "min" else -1
+        self.offset = self.sign * exact(inst.offset)
+        costs = [exact(c.cost) for c in inst.columns]
+        self.cost_scale = math.lcm(*{c.denominator for c in costs})
+        self.cost = [self.sign * c.numerator * (self.cost_scale // c.denominator) for c in costs]
+        self.integer = [c.integer and not relaxed for c in inst.columns]
+        self.lower, self.upper = bounds_of(inst.columns, self.integer)
+        self.scale: list[int] = []
+        self.rows: list[list[tuple[int, int]]] = []
+        self.sides: list[tuple[int | None, int | None]] = []
+        for row in inst.rows:
+            self._add(row)
+        whole = all(self.integer[j] for j, c in enumerate(self.cost) if c)
+        unit = math.gcd(*self.cost)
+        self.step = Fraction(unit, self.cost_scale) if whole and unit else None
+        self.least_cost = min((abs(c.cost) for c in inst.columns if c.cost), default=1.0)
+
+    def _add(self, row: Row) -> None:
+        entries = [(j, exact(a)) for j, a in row.entries if a]
+        low, high = (
+            None if math.isinf(x) else exact(x) + sign * slack(exact(x))
+            for x, sign in ((row.lower, -1), (row.upper, 1))
+        )
+        sides = [x for x in (low, high) if x is not None]
+        pure = all(self.integer[j] for j, _ in entries)
+        scale = math.lcm(*{a.denominator for _, a in entries}, 1)
+        if not pure:
+            scale = math.lcm(scale, *{x.denominator for x in sides})
+        scaled = [(j, a.numerator * (scale // a.denominator)) for j, a in entries]
+        unit = math.gcd(*(a for _, a in scaled)) if pure else 1
+        unit = unit or 1
+        self.scale.append(scale)
+        self.rows.append(scaled)
+        self.sides.append(
+            (
+                None if low is None else math.ceil(low * scale / unit) * unit,
+                None if high is None else math.floor(high * scale / unit) * unit,
+            )
+        )
+
+    def objective(self, values: Sequence[Scalar]) -> Fraction:
+        """Return the objective in the problem's own sense."""
+        total = sum(c * x for c, x in zip(self.cost, values, strict=True) if c and x)
+        return self.sign * (Fraction(total) / self.cost_scale + self.offset)
+
+
+def bounds_of(
+    columns: Iterable[Column], integer: Iterable[bool]
+) -> tuple[list[Scalar | None], list[Scalar | None]]:
+    """Return the exact bounds; those of integer columns are rounded inwards, None: infinite."""
+    lower: list[Scalar | None] = []
+    upper: list[Scalar | None] = []
+    for c, whole in zip(columns, integer, strict=True):
+        low = None if math.isinf(c.lower) else exact(c.lower)
+        high = None if math.isinf(c.upper) else exact(c.upper)
+        if whole:
+            lower.append(None if low is None else math.ceil(low))
+            upper.append(None if high is None else math.floor(high))
+        else:
+            lower.append(None if low is None else plain(low))
+            upper.append(None if high is None else plain(high))
+    return lower, upper
+
+
+def plain(x: Fraction) -> Scalar:
+    """Return an int where that is the same: sums of ints are faster."""
+    return x.numerator if x.denominator == 1 else x
+
+
+def neat(x: float) -> float:
+    """Return the nearest simple number within 1e-9 (relative above 1), which a solver meant.
+
+    >>> neat(0.9999999999), neat(0.33333333331), neat(0.123456789123)
+    (1.0, 0.3333333333333333, 0.123456789123)
+    """
+    if not math.isfinite(x):
+        return x
+    simple = Fraction(x).limit_denominator(10_000)
+    return float(simple) if abs(simple - Fraction(x)) <= slack(Fraction(x)) else x

@@ -1,0 +1,599 @@
+"""The optimum of a declared problem: HiGHS finds it, a tree of dual multipliers proves it."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from optsched.declared.certificate import (
+    Bounds,
+    Branch,
+    Leaf,
+    Tree,
+    empty,
+    evaluate,
+    from_below,
+    implied,
+    leaves,
+)
+from optsched.declared.model import Declared, Exact, Solution, neat
+from optsched.engine.progress import CLOSED, Progress
+from optsched.numbers.arrays import Floats
+from optsched.problem import RELAXATION, Implementation, InputError
+from optsched.solvers import (
+    cp_bound,
+    cp_domain,
+    cp_program,
+    cp_solver,
+    highs,
+    load,
+    lp_status,
+    ray,
+    rerun,
+    row_duals,
+    run,
+    run_cp,
+    solve_mip,
+)
+
+SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to mean
+GRID = 2**40  # of duals that are taken as they are, relative to the largest
+FRACTIONAL = 1e-6  # from an integer
+TIGHT = 1e-10  # feasibility of a linear program that is to be exact
+LARGEST_WHOLE = 2**53  # of what CP-SAT is given
+
+
+class Arrays(NamedTuple):
+    """A minimization as HiGHS takes it."""
+
+    cost: Floats
+    rows: Any
+    low: Floats
+    high: Floats
+    lower: Floats
+    upper: Floats
+    integer: Any
+
+
+def arrays(inst: Declared) -> Arrays:
+    """Return the program as arrays."""
+    sign = 1.0 if inst.sense == "min" else -1.0
+    starts = np.cumsum([0, *(len(r.entries) for r in inst.rows)])
+    entries = [entry for r in inst.rows for entry in r.entries]
+    data = np.array([a for _, a in entries], dtype=float)
+    places = np.array([j for j, _ in entries], dtype=np.int64)
+    shape = (len(inst.rows), len(inst.columns))
+    return Arrays(
+        sign * np.array([c.cost for c in inst.columns], dtype=float),
+        csr_array((data, places, starts), shape=shape),
+        np.array([r.lower for r in inst.rows], dtype=float),
+        np.array([r.upper for r in inst.rows], dtype=float),
+        np.array([c.lower for c in inst.columns], dtype=float),
+        np.array([c.upper for c in inst.columns], dtype=float),
+        np.array([c.integer for c in inst.columns], dtype=bool),
+    )
+
+
+def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
+    """Solve the relaxation, then the integer program, then prove the optimum by a tree.
+
+    Raises
+    ------
+    InputError
+        The model is unbounded.
+    """
+    tree = _Tree(inst, progress)
+    if not tree.root() or not any(c.integer for c in inst.columns) or progress.stop():
+        return
+    _integer_program(inst, tree, progress, threads=threads, seed=seed)
+    tree.grow()
+
+
+def tree_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Solve by the tree alone: no claim of HiGHS on the integer program is needed."""
+    tree = _Tree(inst, progress)
+    if tree.root():
+        tree.grow()
+
+
+def relaxation(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
+    """Find the value of the LP relaxation, no solution."""
+    tree = _Tree(inst, progress, relaxed=True)
+    tree.root()
+    value = tree.linear.value()
+    if value is not None:
+        progress.claim(Implementation.HIGHS, value)
+
+
+def _integer_program(
+    inst: Declared, tree: _Tree, progress: Progress, *, threads: int, seed: int
+) -> None:
+    """Let HiGHS look for solutions; what it says of the bound is a claim."""
+    sign = 1.0 if inst.sense == "min" else -1.0
+    found = solve_mip(
+        *tree.linear.arrays,
+        threads=threads,
+        seed=seed,
+        on_improve=lambda x, _objective: tree.offer(x),
+        stop=progress.called_off,
+        **progress.limits(progress.left() / 2),
+    )
+    if found.x is not None:
+        tree.offer(found.x)
+    if found.bound is not None:
+        progress.claim(Implementation.HIGHS, sign * found.bound + inst.offset)
+    if found.status == "infeasible":
+        progress.infeasible = True
+
+
+@lru_cache(maxsize=2**16)  # duals come again and again
+def simple(y: float) -> Fraction:
+    """Return the nearest fraction with a small denominator."""
+    return Fraction(y).limit_denominator(SIMPLE)
+
+
+class _Linear:
+    """The relaxation in HiGHS, solved again and again with other bounds."""
+
+    def __init__(self, inst: Declared) -> None:
+        self.inst, self.arrays = inst, arrays(inst)
+        self.h = highs()
+        largest = float(np.abs(self.arrays.cost).max(initial=0.0))
+        self.scale = 2.0 ** max(-1000, math.frexp(largest)[1] - 10) if largest else 1.0
+        for name in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+            self.h.setOptionValue(name, 1e-9)
+        load(self.h, self.arrays.cost / self.scale, *self.arrays[1:-1])
+        self._bounds: dict[int, tuple[float, float]] = {}
+
+    def solve(self, progress: Progress | None = None) -> tuple[str, Floats | None]:
+        """Solve it as it stands; without presolve where that hides why there is no solution."""
+        if progress is None:
+            rerun(self.h)
+        else:
+            run(self.h, stop=progress.called_off, effort=progress.limits()["effort"])
+        status = lp_status(self.h)
+        if status in ("infeasible", "unbounded", "unknown") and self.h.getNumCol() != 0:
+            self.h.setOptionValue("presolve", "off")
+            self.h.clearSolver()
+            rerun(self.h)
+            status = lp_status(self.h)
+        x = None
+        if status == "optimal":
+            x = np.array(self.h.getSolution().col_value, dtype=float)
+        return status, x
+
+    def forget_costs(self) -> None:
+        """Ask from now on only whether anything is feasible."""
+        for j in range(len(self.arrays.cost)):
+            self.h.changeColCost(j, 0.0)
+
+    def restrict(self, changed: Mapping[int, tuple[float, float]]) -> None:
+        """Set the bounds of some columns, and those of all others back."""
+        for j in [j for j in self._bounds if j not in changed]:
+            self.h.changeColBounds(j, self.arrays.lower[j], self.arrays.upper[j])
+        for j, bounds in changed.items():
+            if self._bounds.get(j) != bounds:
+                self.h.changeColBounds(j, *bounds)
+        self._bounds = dict(changed)
+
+    def value(self) -> float | None:
+        """Return the value of the program that was solved last, in its own sense."""
+        if lp_status(self.h) != "optimal":
+            return None
+        x = self.h.getSolution().col_value
+        sign = 1.0 if self.inst.sense == "min" else -1.0
+        return sign * float(self.arrays.cost @ np.asarray(x)) + self.inst.offset
+
+    def duals(self) -> Floats:
+        """Return the duals of the rows, in units of the objective."""
+        return np.asarray(row_duals(self.h) * self.scale)
+
+    def ray(self) -> Floats | None:
+        """Return a Farkas ray of an infeasible program, of either sign."""
+        return ray(self.h)
+
+    def unbounded(self) -> InputError:
+        """Return what to say of an unbounded program."""
+        direction = ray(self.h, primal=True)
+        which = ""
+        if direction is not None and direction.size:
+            j = int(np.abs(direction).argmax())
+            way = "grow" if direction[j] > 0 else "fall"
+            which = f": variable {self.inst.columns[j].name} can {way} without limit"
+        return InputError(f"the model is unbounded{which}, expected bounds that keep it finite")
+
+
+Multipliers = list[tuple[int, Fraction]]
+
+
+@dataclass
+class _Node:
+    """A leaf of the tree, or a node that was split."""
+
+    path: tuple[tuple[int, int, bool], ...]
+    multipliers: Multipliers
+    bound: Fraction | None  # of the minimization; None: nothing is proved, or nothing is feasible
+    ray: bool = False
+    split: tuple[int, int, int, int] | None = None  # column, at, left, right
+
+
+@dataclass
+class _Gains:
+    """What splitting a column has gained on one side, by unit of its fraction."""
+
+    total: dict[int, float] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+
+    def learn(self, j: int, gain: float) -> None:
+        self.total[j] = self.total.get(j, 0.0) + gain
+        self.times[j] = self.times.get(j, 0) + 1
+
+    def of(self, j: int) -> float:
+        if j in self.times:
+            return self.total[j] / self.times[j]
+        return sum(self.total.values()) / max(1, sum(self.times.values())) or 1.0
+
+
+class _Tree:
+    """Branch and bound whose leaves are proved as they arise: it can end at any time."""
+
+    def __init__(self, inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
+        self.inst, self.progress, self.relaxed = inst, progress, relaxed
+        self.program = inst.exact_relaxation if relaxed else inst.exact
+        self.linear = _Linear(inst)
+        self.lower, self.upper = implied(self.program)
+        self.nodes = [_Node((), [], None)]
+        self.gains = _Gains(), _Gains()
+        self.sign = self.program.sign
+        self._reported = 0
+
+    def root(self) -> bool:
+        """Solve the relaxation; return whether anything is left to do.
+
+        Raises
+        ------
+        InputError
+            The model is unbounded.
+        """
+        node = self.nodes[0]
+        self._prove(node, self._candidates([]))  # bounds of variables alone
+        none = self._prove_empty(node)
+        status, x = ("infeasible", None) if none else self.linear.solve(self.progress)
+        if status == "infeasible":
+            none = none or self._prove_empty(node)
+            self.progress.infeasible = True
+            if node.ray:
+                self.progress.proved(self.sign * math.inf, self.certificate)
+            return False
+        if status == "unbounded":
+            self._unbounded()
+            return False
+        if x is None:
+            self._report()
+            return True
+        self._prove(node, self._candidates(self.linear.duals()))
+        self.offer(x)
+        self._report()
+        return not self.progress.closed()
+
+    def _unbounded(self) -> None:
+        """Raise, unless there is no solution at all."""
+        error = self.linear.unbounded()
+        whole = self.linear.arrays
+        limits = self.progress.limits()
+        found = solve_mip(np.zeros_like(whole.cost), *whole[1:], **limits)
+        if found.x is not None or self.relaxed:
+            raise error
+        if found.status != "infeasible":
+            return
+        self.progress.infeasible = True
+        self.linear.forget_costs()
+        self.grow()
+
+    def offer(self, x: Floats) -> None:
+        """Offer what a solver has found to the feasibility check, in several readings."""
+        whole_numbers = x[self.linear.arrays.integer]
+        if self.relaxed or np.any(np.abs(whole_numbers - np.rint(whole_numbers)) > FRACTIONAL):
+            return
+        raw = [
+            min(max(v, c.lower), c.upper)
+            for v, c in zip(x.tolist(), self.inst.columns, strict=True)
+        ]
+        whole = [round(v) if c.integer else v for v, c in zip(raw, self.inst.columns, strict=True)]
+        tidy = [
+            float(v) if c.integer else min(max(neat(v), c.lower), c.upper)
+            for v, c in zip(whole, self.inst.columns, strict=True)
+        ]
+        for values in (tidy, whole):
+            solution = Solution(values=tuple(map(float, values)))
+            verdict = self.progress.family.verify(self.inst, solution)
+            if verdict.value is not None:
+                self.progress.judged(solution, verdict)
+                return
+        self._polish(whole)
+
+    def _polish(self, whole: Sequence[float]) -> None:
+        """Solve for the continuous variables again, as exactly as HiGHS can."""
+        a = self.linear.arrays
+        fixed = np.array(whole, dtype=float)
+        h = highs()
+        h.setOptionValue("primal_feasibility_tolerance", TIGHT)
+        h.setOptionValue("presolve", "off")
+        lower, upper = (np.where(a.integer, fixed, side) for side in (a.lower, a.upper))
+        load(h, a.cost / self.linear.scale, a.rows, a.low, a.high, lower, upper)
+        rerun(h)
+        if lp_status(h) == "optimal":
+            x = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
+            self.progress.offer(Solution(values=tuple(x.tolist())))
+
+    def grow(self) -> None:
+        """Split leaves, the worst first, until the gap is closed or the limit reached."""
+        order = count()
+        heap: list[tuple[Fraction, int, int]] = []
+
+        def put(k: int) -> None:
+            bound = self.nodes[k].bound
+            least = Fraction(-(10**400)) if bound is None else bound
+            heapq.heappush(heap, (least, next(order), k))
+
+        put(0)
+        while heap and not self.progress.stop():
+            bound, _, k = heap[0]
+            if self._enough(bound):
+                break
+            heapq.heappop(heap)
+            for child in self._split(k):
+                if not self.nodes[child].ray:
+                    put(child)
+            if len(self.nodes) > 1.3 * self._reported + 10:
+                self._report()
+        self._report()
+
+    def _enough(self, bound: Fraction) -> bool:
+        """Whether a leaf with this bound holds nothing better than the incumbent."""
+        value = self.progress.value
+        if value is None:
+            return False
+        goal = min(self.progress.gap_limit, CLOSED) / 2 * abs(value)
+        return bound >= Fraction(self.sign * value - goal)
+
+    def _split(self, k: int) -> list[int]:
+        """Solve the relaxation of a leaf, and split it where that leaves it open."""
+        node = self.nodes[k]
+        if empty(*self._box(node)):
+            self._prove_empty(node)
+            return []
+        self.linear.restrict(self._limits(node))
+        status, x = self.linear.solve()
+        if status == "infeasible" and self._prove_empty(node):
+            return []
+        if status == "optimal" and x is not None:
+            before = node.bound
+            self._prove(node, self._candidates(self.linear.duals()))
+            self._learn(node, before)
+            self.offer(x)
+            if node.bound is not None and self._enough(node.bound):
+                return []
+        chosen = self._column(node, x)
+        if chosen is None:
+            return []
+        j, at = chosen
+        made = []
+        for right in (False, True):
+            child = _Node((*node.path, (j, at, right)), node.multipliers, node.bound)
+            self._prove(child, [node.multipliers])
+            made.append(len(self.nodes))
+            self.nodes.append(child)
+        node.split = (j, at, *made)  # type: ignore[assignment]
+        return made
+
+    def _learn(self, node: _Node, before: Fraction | None) -> None:
+        """Note what the last split on the way to a node has gained."""
+        if not node.path or node.bound is None or before is None:
+            return
+        j, _, right = node.path[-1]
+        self.gains[right].learn(j, max(0.0, float(node.bound - before)))
+
+    def _column(self, node: _Node, x: Floats | None) -> tuple[int, int] | None:
+        """Return the column to branch on, and where; None: there is nothing to branch on."""
+        best: tuple[float, int, int] | None = None
+        limits = self._limits(node)
+        for j, integer in enumerate(self.program.integer):
+            if not integer:
+                continue
+            if x is None:
+                low, high = limits.get(
+                    j, (self.linear.arrays.lower[j], self.linear.arrays.upper[j])
+                )
+                if math.isfinite(low) and math.isfinite(high) and math.ceil(low) < math.floor(high):
+                    return j, (math.ceil(low) + math.floor(high)) // 2
+                continue
+            at = math.floor(x[j])
+            part = float(x[j]) - at
+            if not FRACTIONAL < part < 1 - FRACTIONAL:
+                continue
+            down, up = self.gains[0].of(j) * part, self.gains[1].of(j) * (1 - part)
+            score = max(down, 1e-9) * max(up, 1e-9)
+            if best is None or score > best[0]:
+                best = (score, j, at)
+        return None if best is None else best[1:]
+
+    def _limits(self, node: _Node) -> dict[int, tuple[float, float]]:
+        found: dict[int, tuple[float, float]] = {}
+        for j, at, right in node.path:
+            low, high = found.get(
+                j, (float(self.linear.arrays.lower[j]), float(self.linear.arrays.upper[j]))
+            )
+            found[j] = (max(low, at + 1.0), high) if right else (low, min(high, float(at)))
+        return found
+
+    def _box(self, node: _Node) -> tuple[Bounds, Bounds]:
+        low, high = [*self.lower], [*self.upper]
+        for j, at, right in node.path:
+            if right:
+                low[j] = at + 1 if (now := low[j]) is None else max(now, at + 1)
+            else:
+                high[j] = at if (now := high[j]) is None else min(now, at)
+        return low, high
+
+    def _candidates(self, duals: Floats | Sequence[float]) -> Iterator[Multipliers]:
+        """Yield what duals may mean: the nearest simple fractions, and the floats themselves."""
+        values = [(i, y) for i, y in enumerate(np.asarray(duals).tolist()) if y]
+        largest = max((abs(y) for _, y in values), default=0.0)
+        near = [(i, y) for i, y in values if abs(y) > 1e-12 * largest]
+        yield [(i, z) for i, y in near if (z := simple(y))]
+        if near:
+            unit = Fraction(GRID) / Fraction(2) ** math.frexp(largest)[1]
+            yield [(i, z / unit) for i, y in near if (z := round(y * float(unit)))]
+
+    def _prove(self, node: _Node, candidates: Iterable[Multipliers]) -> None:
+        """Keep the multipliers that prove most, or enough."""
+        low, high = self._box(node)
+        for multipliers in candidates:
+            bound = evaluate(self.program, low, high, multipliers)
+            if bound is not None and (node.bound is None or bound > node.bound):
+                node.bound, node.multipliers = bound, multipliers
+                if self._enough(bound):
+                    break
+
+    def _prove_empty(self, node: _Node) -> bool:
+        """Prove that a node holds nothing, by its bounds, an empty row, or a ray."""
+        low, high = self._box(node)
+        rows = [i for i, row in enumerate(self.program.rows) if not row] if not node.path else []
+        for made in ([], *([(i, Fraction(sign))] for i in rows for sign in (1, -1))):
+            if all(self._limited(*entry) for entry in made) and (
+                empty(low, high) or (evaluate(self.program, low, high, made, ray=True) or 0) > 0
+            ):
+                node.ray, node.multipliers, node.bound = True, made, None
+                return True
+        direction = self.linear.ray()
+        if direction is None:
+            return False
+        for sign in (1.0, -1.0):
+            for multipliers in self._candidates(sign * direction):
+                made = [(i, y) for i, y in multipliers if self._limited(i, y)]
+                bound = evaluate(self.program, low, high, made, ray=True)
+                if bound is not None and bound > 0:
+                    node.ray, node.multipliers, node.bound = True, made, None
+                    return True
+        return False
+
+    def _limited(self, i: int, y: Fraction) -> bool:
+        return self.program.sides[i][0 if y > 0 else 1] is not None
+
+    def _report(self) -> None:
+        """Report the bound of the worst leaf."""
+        self._reported = len(self.nodes)
+        ends = [node for node in self.nodes if node.split is None and not node.ray]
+        if not ends:
+            self.progress.infeasible |= self.progress.value is None
+            self.progress.proved(self.sign * math.inf, self.certificate)
+            return
+        if any(node.bound is None for node in ends):
+            return
+        least = min(node.bound for node in ends if node.bound is not None)
+        self.progress.proved(from_below(self.program, least), self.certificate)
+
+    def certificate(self) -> Tree:
+        """Return the tree as it is now."""
+        return Tree(relaxed=self.relaxed, nodes=tuple(map(_written, self.nodes)))
+
+
+def _written(node: _Node) -> Branch | Leaf:
+    if node.split is not None:
+        column, at, left, right = node.split
+        return Branch(column=column, at=at, left=left, right=right)
+    return Leaf(ray=node.ray, multipliers=tuple((i, str(y)) for i, y in node.multipliers))
+
+
+def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
+    """Solve a program of bounded integer variables by CP-SAT; others are left alone."""
+    program = inst.exact
+    if not all(program.integer) or None in program.lower or None in program.upper:
+        return
+    model = cp_program()
+    bounds = [(int(a or 0), int(b or 0)) for a, b in zip(program.lower, program.upper, strict=True)]
+    sizes = [max(map(abs, pair), default=0) for pair in bounds]
+    rows = [*program.rows, list(enumerate(program.cost))]
+    if any(sum(abs(a) * max(1, sizes[j]) for j, a in row) > LARGEST_WHOLE for row in rows):
+        return
+    if any(low > high for low, high in bounds):
+        progress.infeasible = True
+        return
+    x = [
+        model.new_int_var_from_domain(cp_domain(range(low, high + 1)), c.name)
+        for (low, high), c in zip(bounds, inst.columns, strict=True)
+    ]
+    for row, (low, high) in zip(program.rows, program.sides, strict=True):
+        total = sum(a * x[j] for j, a in row)
+        if low is not None:
+            model.add(total >= low)
+        if high is not None:
+            model.add(total <= high)
+    model.minimize(sum(c * x[j] for j, c in enumerate(program.cost) if c))
+    solver = cp_solver(threads=threads, seed=seed, **progress.limits())
+
+    def better(value: Callable[[Any], int]) -> None:
+        progress.offer(Solution(values=tuple(float(value(v)) for v in x)))
+
+    status = run_cp(solver, model, on_improve=better)
+    bound = cp_bound(solver)
+    if status == "infeasible":
+        progress.infeasible = True
+    elif bound is not None:
+        least = Fraction(math.ceil(bound - 1e-6)) / program.cost_scale + program.offset
+        progress.claim(Implementation.CP_SAT, from_below(program, least))
+
+
+METHODS = {"auto": auto, "tree": tree_alone, RELAXATION: relaxation, "cp-sat": cp_sat}
+
+
+def distance(
+    inst: Declared,
+    _solution: Solution | None,
+    value: float,
+    _certificate: Tree | None,
+    bound: float,
+) -> float:
+    """Return how far a value and a bound are apart, relative to the value.
+
+    A value below a tenth of the least cost counts as that: near 0 the tolerance of the
+    feasibility check would look like a gap.
+    """
+    if value == bound:
+        return 0.0
+    if math.isinf(value) or math.isinf(bound):
+        return math.inf
+    least = inst.exact.least_cost
+    return abs(bound - value) / max(abs(value), least / 10)
+
+
+def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
+    """Return the multipliers of the worst leaf by name of the constraint, the largest first.
+
+    In a linear program, what one more unit of the limit adds to the objective.
+    """
+    program: Exact = inst.exact_relaxation if tree.relaxed else inst.exact
+    worst: tuple[Fraction, Leaf] | None = None
+    for _, leaf, low, high in leaves(program, tree):
+        if not leaf.ray:
+            pairs = [(i, Fraction(y)) for i, y in leaf.multipliers]
+            bound = evaluate(program, low, high, pairs)
+            if bound is not None and (worst is None or bound < worst[0]):
+                worst = bound, leaf
+    if worst is None:
+        return []
+    told = [
+        {"constraint": inst.rows[i].name, "price": program.sign * float(Fraction(y))}
+        for i, y in worst[1].multipliers
+    ]
+    return sorted(told, key=lambda row: -abs(row["price"]))

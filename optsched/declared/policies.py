@@ -1,0 +1,286 @@
+"""Policies that serve every declared problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from optsched.declared.events import Decision, Event, Online, Public, State, Variable
+from optsched.declared.model import Declared, neat
+from optsched.numbers.resources import exact, slack
+from optsched.numbers.streams import Streams
+from optsched.problem import InputError, PolicyError, Prior
+
+
+class Reoptimization(Online):
+    """Optimizes over what is revealed, and commits what is to be decided now."""
+
+    name = "re-solve"
+
+    def decide(self, event: Event) -> Decision:
+        """Solve the program of the variables that are open."""
+        if not event.decide:
+            return {}
+        chosen = self.considered(event)
+        costs = {x.name: self.cost(x, event) for x in chosen}
+        found = solve_open(self.state, chosen, costs)
+        if found is None:
+            raise self.stuck(event)
+        return {name: found[name] for name in event.decide}
+
+    def considered(self, event: Event) -> list[Variable]:  # noqa: ARG002
+        """Return the variables that take part."""
+        return list(self.state.open.values())
+
+    def cost(self, variable: Variable, event: Event) -> float:  # noqa: ARG002
+        """Return the cost of a variable."""
+        return variable.cost
+
+    def stuck(self, event: Event) -> PolicyError:
+        """Return what to say where earlier decisions leave no way on."""
+        return PolicyError(
+            f"policy {self.name}: time {event.time:g}: no values satisfy the constraints that are "
+            "revealed, after what was decided before"
+        )
+
+
+class Greedy(Reoptimization):
+    """Optimizes the current event alone; other open variables are free help."""
+
+    name = "greedy"
+
+    def cost(self, variable: Variable, event: Event) -> float:
+        """Return the cost of what is decided now, 0 for all else."""
+        return variable.cost if variable.decided <= event.time else 0.0
+
+
+class Random(Greedy):
+    """Optimizes the current event with random costs: any feasible decision may come out."""
+
+    name = "random"
+
+    def cost(self, variable: Variable, event: Event) -> float:  # noqa: ARG002
+        """Draw a cost."""
+        return float(self.random.uniform(-1.0, 1.0))
+
+
+class Rolling(Reoptimization):
+    """Optimizes over what is revealed and is to be decided within a planning horizon."""
+
+    name = "rolling"
+
+    def __init__(self, window: float = 1.0) -> None:
+        self.window = _window(window)
+
+    def considered(self, event: Event) -> list[Variable]:
+        """Return what is to be decided soon."""
+        return [x for x in self.state.open.values() if x.decided <= event.time + self.window]
+
+
+class Lookahead(Reoptimization):
+    """Also sees what the next ``window`` time units will reveal, and optimizes over that."""
+
+    name = "lookahead"
+    knows: Sequence[str] = ("future",)
+
+    def __init__(self, window: float = 1.0) -> None:
+        self.window = _window(window)
+
+    def start(self, public: Public, prior: Prior, streams: Streams) -> None:
+        """Forget every earlier run."""
+        super().start(public, prior, streams)
+        self._coming = [Event.model_validate(event) for event in prior["future"]]
+
+    def step(self, event: Event) -> Decision:
+        """Take in what comes soon, and decide."""
+        while self._coming and self._coming[0].time <= event.time + self.window:
+            self.state.add(self._coming.pop(0))
+        decision = self.decide(event)
+        self.state.commit(event, decision)
+        return decision
+
+
+class Relaxed(Reoptimization):
+    """Solves the LP relaxation, rounds what is to be decided now, and repairs what that breaks."""
+
+    name = "relaxed"
+
+    def decide(self, event: Event) -> Decision:
+        """Fix the integer variables one by one, the least fractional first."""
+        fixed: dict[str, float] = {}
+        if not event.decide:
+            return fixed
+        open_now = list(self.state.open.values())
+        costs = {x.name: x.cost for x in open_now}
+
+        def solved() -> dict[str, float] | None:
+            return solve_open(self.state, open_now, costs, fixed=fixed, relaxed=True)
+
+        found = solved()
+        waiting = [x.name for x in map(self.state.open.get, event.decide) if x and x.integer]
+        while found is not None and waiting:
+            values = found
+            whole = [name for name in waiting if values[name] == round(values[name])]
+            for name in whole:
+                fixed[name] = values[name]
+            waiting = [name for name in waiting if name not in fixed]
+            if not waiting:
+                break
+            name = min(waiting, key=lambda n: abs(values[n] - round(values[n])))
+            waiting.remove(name)
+            near = round(values[name])
+            for value in (near, math.floor(values[name]) + math.ceil(values[name]) - near):
+                fixed[name] = float(value)
+                found = solved()
+                if found is not None:
+                    break
+        if found is None:  # rounding led nowhere
+            found = solve_open(self.state, open_now, costs)
+        else:
+            found = solve_open(self.state, open_now, costs, fixed=fixed, relaxed=True)
+        if found is None:
+            raise self.stuck(event)
+        return {name: found[name] for name in event.decide}
+
+
+class Posted(Greedy):
+    """Charges for capacities: the price of a row rises exponentially with its load, from L to U.
+
+    L and U are the least and the greatest cost per share of the capacities that a variable uses;
+    by default those of the instance, which are then known beforehand. Rows that are revealed with
+    the variables of one event alone are no capacities.
+    """
+
+    name = "posted"
+
+    def __init__(self, low: float | None = None, high: float | None = None) -> None:
+        if (low is None) != (high is None) or (low is not None and not 0 < low <= (high or 0.0)):
+            raise InputError(f"posted: low {low} and high {high}, expected 0 < low <= high")
+        self.low, self.high = low, high
+        self.knows = () if low is not None else ("rates",)
+
+    def cost(self, variable: Variable, event: Event) -> float:
+        """Return what a variable earns beyond the prices of what it uses."""
+        if variable.decided > event.time:
+            return 0.0
+        rates = self.prior.get("rates", ())
+        low, high = (self.low, self.high) if self.low is not None else (*rates, None, None)[:2]
+        if low is None or high is None:
+            return variable.cost
+        now = set(event.decide)
+        price = 0.0
+        for name, a in variable.coefficients.items():
+            row = self.state.rows[name]
+            if a > 0 and 0 < row.upper < math.inf and not now.issuperset(row.coefficients):
+                load = float(row.activity) / row.upper
+                price += a / row.upper * low * (high / low) ** min(1.0, max(0.0, load))
+        return variable.cost - price
+
+
+def rates(inst: Declared) -> list[float]:
+    """Return the least and the greatest cost per share of capacity; nothing where there is none."""
+    share = [0.0] * len(inst.columns)
+    for row in inst.rows:
+        times = {inst.columns[j].decided for j, _ in row.entries}
+        if len(times) > 1 and 0 < row.upper < math.inf:
+            for j, a in row.entries:
+                share[j] += max(a, 0.0) / row.upper
+    found = [c.cost / s for c, s in zip(inst.columns, share, strict=True) if c.cost > 0 and s > 0]
+    return [min(found), max(found)] if found else []
+
+
+def _window(window: float) -> float:
+    if not 0 <= window < math.inf:
+        raise InputError(f"window {window}: expected a number of time units >= 0")
+    return window
+
+
+def solve_open(
+    state: State,
+    chosen: Sequence[Variable],
+    costs: Mapping[str, float],
+    *,
+    fixed: Mapping[str, float] | None = None,
+    relaxed: bool = False,
+) -> dict[str, float] | None:
+    """Optimize over some open variables, at the decisions so far.
+
+    Parameters
+    ----------
+    state : State
+    chosen : sequence of Variable
+        Others that are open stay at their bound nearest to 0.
+    costs : mapping
+        By name, in the problem's sense.
+    fixed : mapping, optional
+        Values by name.
+    relaxed : bool
+        Drop integrality.
+
+    Returns
+    -------
+    dict or None
+        Values by name; None: there are none.
+    """
+    from scipy.sparse import csc_array
+
+    from optsched.solvers import solve_mip
+
+    names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
+    place = {name: i for i, name in enumerate(names)}
+    activity = [state.rows[name].activity for name in names]
+    taken = {x.name for x in chosen}
+    for other in state.open.values():
+        rest = _rest(other)
+        if rest and other.name not in taken:
+            for name, a in other.coefficients.items():
+                if name in place:
+                    activity[place[name]] += exact(a) * exact(rest)
+    data = [a for x in chosen for a in x.coefficients.values()]
+    rows = [place[name] for x in chosen for name in x.coefficients]
+    starts = np.cumsum([0, *(len(x.coefficients) for x in chosen)])
+    known = [(state.rows[name], used) for name, used in zip(names, activity, strict=True)]
+    low = [_minus(row.lower, used, -1) for row, used in known]
+    high = [_minus(row.upper, used, 1) for row, used in known]
+    sign = 1 if state.sense == "min" else -1
+    fixed = fixed or {}
+    bounds = [(fixed.get(x.name, x.lower), fixed.get(x.name, x.upper)) for x in chosen]
+    found = solve_mip(
+        np.array([sign * costs[x.name] for x in chosen]),
+        csc_array((data, rows, starts), shape=(len(names), len(chosen))),
+        np.array(low),
+        np.array(high),
+        np.array([b[0] for b in bounds]),
+        np.array([b[1] for b in bounds]),
+        np.array([x.integer and not relaxed for x in chosen], dtype=bool),
+    )
+    if found.status not in ("optimal", "feasible") or found.x is None:
+        return None
+    values = zip(chosen, found.x.tolist(), strict=True)
+    return {x.name: min(max(neat(v), x.lower), x.upper) for x, v in values}
+
+
+def _rest(variable: Variable) -> float:
+    """Return the value nearest to 0."""
+    return min(max(0.0, variable.lower), variable.upper)
+
+
+def _minus(limit: float, activity: Any, sign: int) -> float:
+    """Return what an activity leaves of a limit; the tolerance that was used up is forgiven."""
+    if math.isinf(limit):
+        return limit
+    left = exact(limit) - activity
+    return 0.0 if sign * left < 0 and abs(left) <= slack(exact(limit)) else float(left)
+
+
+POLICIES: dict[str, Callable[..., Online]] = {
+    "greedy": Greedy,
+    "re-solve": Reoptimization,
+    "lookahead": Lookahead,
+    "rolling": Rolling,
+    "relaxed": Relaxed,
+    "random": Random,
+}

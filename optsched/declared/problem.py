@@ -1,0 +1,324 @@
+"""Declared problems as families: generators, policies, and everything that is derived."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, update_wrapper
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from optsched.declared.certificate import Tree, check
+from optsched.declared.events import (
+    WIRE,
+    FunctionPolicy,
+    View,
+    assemble,
+    events,
+    future,
+    public,
+    recorder,
+)
+from optsched.declared.feasibility import verify
+from optsched.declared.model import KINDS, Declared, Solution
+from optsched.declared.policies import POLICIES, Posted, rates
+from optsched.families import later
+from optsched.numbers.streams import Streams
+from optsched.policies.trouble import explain
+from optsched.problem import Family, InputError, PolicyError, Sense
+
+OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
+
+
+def _not_drawn(preset: str, *, seed: int = 0, **_sizes: Any) -> Declared:  # noqa: ARG001
+    raise InputError(
+        "an instance is drawn by its problem, expected FILE.py:NAME instead of this family"
+    )
+
+
+def _headline(inst: Declared) -> str:
+    name = f"{inst.problem}, " if inst.problem else ""
+    return f"{name}{len(inst.columns)} variables, {len(inst.rows)} constraints"
+
+
+def _describe(inst: Declared) -> dict[str, Any]:
+    whole = sum(c.integer for c in inst.columns)
+    return {
+        "sense": inst.sense,
+        "variables": len(inst.columns),
+        "of them integer": whole,
+        "constraints": len(inst.rows),
+        "nonzeros": sum(len(r.entries) for r in inst.rows),
+        "events": len({t for c in inst.columns for t in (c.revealed, c.decided)}),
+    }
+
+
+def _empty(inst: Declared) -> Solution | None:
+    """Return all zeros, where that satisfies the constraints."""
+    nothing = Solution(values=(0.0,) * len(inst.columns))
+    return nothing if verify(inst, nothing).feasible else None
+
+
+def _program(inst: Declared) -> Any:
+    """Return the program as a Pyomo model with the names of variables and constraints."""
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var([c.name for c in inst.columns])
+    variables = [model.x[c.name] for c in inst.columns]
+    for v, c in zip(variables, inst.columns, strict=True):
+        v.domain = pyo.Integers if c.integer else pyo.Reals
+        v.setlb(None if math.isinf(c.lower) else c.lower)
+        v.setub(None if math.isinf(c.upper) else c.upper)
+    model.row = pyo.Constraint([r.name for r in inst.rows])
+    for r in inst.rows:
+        body = sum(a * variables[j] for j, a in r.entries)
+        low = None if math.isinf(r.lower) else r.lower
+        high = None if math.isinf(r.upper) else r.upper
+        if r.entries and (low is not None or high is not None):
+            model.row[r.name] = (low, body, high) if low != high else body == low
+    cost = sum(c.cost * v for v, c in zip(variables, inst.columns, strict=True) if c.cost)
+    sense = pyo.maximize if inst.sense == "max" else pyo.minimize
+    model.objective = pyo.Objective(expr=cost + inst.offset, sense=sense)
+    return model
+
+
+def _family(sense: Sense) -> Family:
+    methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
+    methods["cp-sat"] = "cp_sat"
+    return Family(
+        name=KINDS[sense].family,
+        title=f"Declared problems that are {'maximized' if sense == 'max' else 'minimized'}",
+        sense=sense,
+        instance=KINDS[sense],
+        schedule=Solution,
+        certificate=Tree,
+        presets=("none",),
+        generate=_not_drawn,
+        verify=verify,
+        check=check,
+        events=events,
+        public=public,
+        wire=WIRE,
+        assemble=assemble,
+        policies=POLICIES | ({"posted": Posted} if sense == "max" else {}),
+        methods={name: later(OPTIMUM, function) for name, function in methods.items()},
+        knowledge={"future": future, "rates": rates},
+        program=_program,
+        headline=_headline,
+        describe=_describe,
+        trivial=("greedy",),
+        second={"auto": "cp-sat"},
+        distance=later(OPTIMUM, "distance"),
+        shadow_prices=later(OPTIMUM, "shadow_prices"),
+        recorder=recorder,
+    )
+
+
+MAX, MIN = _family("max"), _family("min")
+FAMILIES: Mapping[Sense, Family] = {"max": MAX, "min": MIN}
+
+
+class Draws:
+    """Random numbers of a generator, one stream for every time of an array's rows.
+
+    Row t of an array that is drawn belongs to time t: what comes of it may be revealed at time t or
+    later, never before. ``random[t]`` is the stream of one time, ``random.at(times)`` draws arrays
+    whose rows belong to other times, and ``random.public`` is for what is known from the start.
+
+    Parameters
+    ----------
+    seed : int
+    cut : float
+        From this time on, the streams are those of ``other``: so two instances are made that are
+        alike before.
+    other : int
+    """
+
+    def __init__(self, seed: int, cut: float = math.inf, other: int = 0) -> None:
+        self._seed, self._cut, self._other = seed, cut, other
+        self._times: Sequence[float] | None = None
+        self._calls, self._views, self._name = 0, 0, "draw"
+        self._each: dict[int, Generator] = {}
+        self.public: Generator = Streams(seed)("public")
+
+    def at(self, times: Iterable[float]) -> Draws:
+        """Return draws of arrays whose row i belongs to time ``times[i]``."""
+        made = Draws(self._seed, self._cut, self._other)
+        self._views += 1
+        made._times, made._name = [float(t) for t in times], f"{self._name} at {self._views}"
+        return made
+
+    def __getitem__(self, time: int) -> Generator:
+        """Return the stream of a time, which goes on from one call to the next."""
+        if time not in self._each:
+            seed = self._seed if time < self._cut else self._other
+            self._each[time] = Streams(seed)("time", int(time))
+        return self._each[time]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_") or not hasattr(Generator, name):
+            raise AttributeError(f"there is no distribution {name!r}, expected one of numpy's")
+
+        def draw(*given: Any, size: Any = None, **more: Any) -> Any:
+            shape, arguments = _shape(name, given, size)
+            if shape is None:
+                raise InputError(
+                    f"random.{name} draws one number, which belongs to no time: expected a size "
+                    "whose first axis is time, random[t], or random.public"
+                )
+            self._calls += 1
+            rows = [
+                getattr(self._row(i), name)(*_part(arguments, i, shape), size=shape[1:], **more)
+                for i in range(shape[0])
+            ]
+            return np.array(rows) if rows else np.zeros(shape)
+
+        return draw
+
+    def _row(self, i: int) -> Generator:
+        time = float(i) if self._times is None else self._times[i]
+        seed = self._seed if time < self._cut else self._other
+        return Streams(seed)(f"{self._name} {self._calls}", i)
+
+
+def _shape(
+    name: str, given: tuple[Any, ...], size: Any
+) -> tuple[tuple[int, ...] | None, tuple[Any, ...]]:
+    """Return the shape of a draw, also where it is given without its name, and the arguments."""
+    if size is None:
+        names = list(inspect.signature(getattr(Generator, name)).parameters)[1:]
+        place = names.index("size") if "size" in names else len(given)
+        if place < len(given):
+            size, given = given[place], given[:place]
+    if size is None:
+        return None, given
+    return tuple(np.atleast_1d(np.asarray(size, dtype=int)).tolist()), given
+
+
+def _part(given: tuple[Any, ...], i: int, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Return the arguments of row i: of an array that has the shape of the draw, its row."""
+    return tuple(
+        x[i] if isinstance(x, np.ndarray) and x.ndim == len(shape) and x.shape[0] == shape[0] else x
+        for x in given
+    )
+
+
+@dataclass
+class Problem:
+    """A family of instances that a function generates; made by :func:`problem`."""
+
+    function: Callable[..., Declared]
+    sizes: Mapping[str, Mapping[str, Any]]
+    policies: dict[str, FunctionPolicy] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        update_wrapper(self, self.function)
+        self.name = self.function.__name__
+        known = list(inspect.signature(self.function).parameters)[1:]
+        for preset, given in self.sizes.items():
+            for size in given:
+                if size not in known:
+                    raise InputError(
+                        f"problem {self.name}: preset {preset!r} has {size!r}, expected one of: "
+                        f"{', '.join(known) or 'none'}"
+                    )
+
+    def __call__(self, preset: str | None = None, *, seed: int = 0, **sizes: Any) -> Declared:
+        """Draw an instance.
+
+        Parameters
+        ----------
+        preset : str, optional
+            By default the first one.
+        seed : int
+        **sizes
+            Arguments of the generator, other than the preset's.
+
+        Raises
+        ------
+        InputError
+            An unknown preset or size, or the model is none that can be declared.
+        """
+        return self.draw(Draws(seed), seed, preset, sizes)
+
+    def draw(
+        self, draws: Draws, seed: int, preset: str | None, sizes: Mapping[str, Any]
+    ) -> Declared:
+        """Draw an instance from given random numbers."""
+        chosen = preset or next(iter(self.sizes), None)
+        if chosen is not None and chosen not in self.sizes:
+            raise InputError(
+                f"{self.name}: unknown preset {chosen!r}, expected one of: {', '.join(self.sizes)}"
+            )
+        given = {**(self.sizes[chosen] if chosen is not None else {}), **sizes}
+        known = list(inspect.signature(self.function).parameters)[1:]
+        for size in given:
+            if size not in known:
+                raise InputError(
+                    f"{self.name}: unknown size {size!r}, expected one of: {', '.join(known)}"
+                )
+        try:
+            made = self.function(draws, **given)
+        except InputError:
+            raise
+        except Exception as err:
+            raise PolicyError(f"problem {self.name}: {explain(err)}") from err
+        if not isinstance(made, Declared):
+            raise InputError(
+                f"problem {self.name} returned a {type(made).__name__}, "
+                "expected what optsched.online returns"
+            )
+        words = [self.name, chosen, *(f"{k}={v}" for k, v in sizes.items()), f"seed={seed}"]
+        origin = {"problem": self.name, "source": " ".join(w for w in words if w)}
+        return made.model_copy(update=origin)
+
+    def policy(self, function: Callable[[View], Any]) -> FunctionPolicy:
+        """Make a policy of a function of an event, which returns values of variables."""
+        made = FunctionPolicy(function)
+        self.policies[made.name] = made
+        return made
+
+    @cached_property
+    def family(self) -> Family:
+        """The record by which the package knows the problem; its sense is that of an instance."""
+        sense = self().sense
+        known = list(inspect.signature(self.function).parameters)[1:]
+
+        def generate(preset: str, *, seed: int = 0, **sizes: Any) -> Declared:
+            return self(preset, seed=seed, **sizes)
+
+        return replace(
+            FAMILIES[sense],
+            title=(inspect.getdoc(self.function) or self.name).splitlines()[0],
+            presets=tuple(self.sizes) or ("default",),
+            sizes=tuple(known),
+            generate=generate,
+        )
+
+
+def problem(
+    *, sizes: Mapping[str, Mapping[str, Any]]
+) -> Callable[[Callable[..., Declared]], Problem]:
+    """Make a family of a function that generates instances.
+
+    The function takes random numbers (:class:`Draws`) and sizes, and returns what
+    :func:`optsched.online` returns.
+
+    Parameters
+    ----------
+    sizes : mapping
+        Preset -> arguments of the function; the first preset is drawn where none is named.
+
+    Raises
+    ------
+    InputError
+        A preset has an argument that the function does not have.
+    """
+    if not sizes:
+        raise InputError("sizes is empty, expected at least one preset, such as {'small': {}}")
+    return lambda function: Problem(function, sizes)

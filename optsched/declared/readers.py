@@ -1,0 +1,380 @@
+"""From models to instances: Pyomo, linopy, and MPS or LP files with a table of times."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+
+from optsched.declared.model import KINDS, Declared, index_of
+from optsched.files.envelope import first_error
+from optsched.numbers.resources import exact
+from optsched.problem import InputError, Sense
+
+When: TypeAlias = Any
+"""A time, a function of the index, or a mapping from the index to a time."""
+Whens: TypeAlias = Mapping[Any, When] | Iterable[tuple[Any, When]]
+KNOWN = {"Var", "Objective", "Constraint", "ConstraintList", "Block", "Param", "Set", "Suffix"}
+KNOWN |= {"Expression", "RangeSet", "BuildCheck", "BuildAction"}  # of Pyomo
+
+
+@dataclass
+class _Draft:
+    """What a reader has found."""
+
+    sense: Sense
+    offset: float = 0.0
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[tuple[tuple[Any, ...], str, tuple[Any, ...]]] = field(default_factory=list)
+    """Of every column: itself and its component, the component's name, its index."""
+
+
+def online(
+    model: Any,
+    revealed: Whens | Path | str,
+    decided: Whens | None = None,
+) -> Declared:
+    """Declare an online problem: a linear model, and when its variables are revealed and decided.
+
+    Parameters
+    ----------
+    model : Pyomo model, linopy model, or path
+        A linear program, possibly with integer variables; a path leads to an MPS or LP file. The
+        instance is a copy: what is changed in the model later changes nothing in it.
+    revealed : mapping or path
+        For every variable that is not fixed, the time at which it becomes known, by component or
+        name: a number, a
+        function of its index, or a mapping from the index. Pyomo's scalar variables cannot be keys:
+        give their names, or a list of pairs. A path leads to a table with the columns name,
+        revealed and, if any differs, decided.
+    decided : mapping, optional
+        The time at which its value becomes irrevocable, in the same form; by default when it is
+        revealed.
+
+    Returns
+    -------
+    Declared
+        An instance. Numbers are taken as the decimals that are written.
+
+    Raises
+    ------
+    InputError
+        The model is not linear, a variable has no time, a constraint has no variables, a number is
+        NaN or out of range. The message names the component and its index.
+    """
+    if isinstance(revealed, Path | str):
+        revealed, table = _table(Path(revealed))
+        decided = [*table.items(), *_pairs(decided or {}, "decided")]
+    if isinstance(model, Path | str):
+        draft = _of_file(Path(model))
+    elif hasattr(model, "component_data_objects"):
+        draft = _of_pyomo(model)
+    elif hasattr(model, "matrices") and hasattr(model, "variables"):
+        draft = _of_linopy(model)
+    else:
+        raise InputError(
+            f"the model is a {type(model).__name__}, expected a Pyomo or linopy model, or the path "
+            "of an MPS or LP file"
+        )
+    shown, fixed = _Times(revealed, "revealed"), _Times(decided or {}, "decided")
+    found = [shown.of(c["name"], *key) for c, key in zip(draft.columns, draft.keys, strict=True)]
+    first = min((time for time in found if time is not None), default=0.0)
+    for column, key, seen in zip(draft.columns, draft.keys, found, strict=True):
+        if seen is None and column["lower"] == column["upper"]:
+            seen = first  # there is nothing to decide
+        if seen is None:
+            raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
+        late = fixed.of(column["name"], *key)
+        column |= {"revealed": seen, "decided": seen if late is None else late}
+    for times in (shown, fixed):
+        times.refuse_unused()
+    for row in draft.rows:
+        if not row["entries"]:
+            holds = row["lower"] <= 0 <= row["upper"]
+            raise InputError(
+                f"constraint {row['name']}: has no variables and is always "
+                f"{'true' if holds else 'false'}, expected a constraint on variables"
+            )
+    try:
+        return KINDS[draft.sense].model_validate(
+            {"offset": draft.offset, "columns": draft.columns, "rows": draft.rows}
+        )
+    except ValidationError as err:
+        raise InputError(_located(err, draft)) from err
+
+
+def _located(err: ValidationError, draft: _Draft) -> str:
+    """Return the first complaint with the name of the variable or the constraint."""
+    place = err.errors()[0]["loc"]
+    said = first_error(err)
+    if len(place) > 1 and place[0] in ("columns", "rows"):
+        kind = "variable" if place[0] == "columns" else "constraint"
+        name = getattr(draft, str(place[0]))[int(place[1])]["name"]
+        said = said.removeprefix(".".join(map(str, place)) + ": ")
+        if said.startswith(f"{kind} {name}: "):
+            return said
+        of = (
+            f"coefficient of {draft.columns[_column(draft, place)]['name']}"
+            if ("entries" in place)
+            else ".".join(map(str, place[2:]))
+        )
+        return f"{kind} {name}: {of + ': ' if of else ''}{said}"
+    return said
+
+
+def _column(draft: _Draft, place: tuple[int | str, ...]) -> int:
+    return int(draft.rows[int(place[1])]["entries"][int(place[3])][0])
+
+
+class _Times:
+    """Times by component, by name of a component, or by name of a variable."""
+
+    def __init__(self, given: Whens, what: str) -> None:
+        self._given, self._what = _pairs(given, what), what
+        self._times: dict[str | int, When] = {
+            key if isinstance(key, str) else id(key): when for key, when in self._given
+        }
+        self._used: set[str | int] = set()
+
+    def of(
+        self, name: str, part: tuple[Any, ...], component: str, index: tuple[Any, ...]
+    ) -> float | None:
+        """Return the time of a variable, None if there is none."""
+        for key in (name, component, *map(id, part)):
+            if key in self._times:
+                self._used.add(key)
+                return self._time(self._times[key], name, index)
+        return None
+
+    def _time(self, when: When, name: str, index: tuple[Any, ...]) -> float:
+        try:
+            if callable(when):
+                found = when(*index)
+            elif isinstance(when, Mapping):
+                found = when[index[0] if len(index) == 1 and index not in when else index]
+            else:
+                found = when
+            time = float(found)
+        except Exception as err:
+            raise InputError(
+                f"variable {name}: its time in `{self._what}` failed: {type(err).__name__}: {err}"
+            ) from err
+        if not math.isfinite(time):
+            raise InputError(f"variable {name}: `{self._what}` is {time}, expected a finite time")
+        return time
+
+    def refuse_unused(self) -> None:
+        """Refuse a key that is no variable of the model."""
+        for key, _ in self._given:
+            if (key if isinstance(key, str) else id(key)) not in self._used:
+                name = key if isinstance(key, str) else getattr(key, "name", repr(key)[:60])
+                raise InputError(f"`{self._what}` names {name}, which is no variable of the model")
+
+
+def _pairs(given: Whens, what: str) -> list[tuple[Any, When]]:
+    try:
+        pairs = given.items() if hasattr(given, "items") else given
+        return [(key, when) for key, when in pairs]
+    except TypeError:
+        raise InputError(
+            f"`{what}` is {given!r:.60}, expected a mapping from variables to times"
+        ) from None
+
+
+def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
+    """Read a table of times: name, revealed and perhaps decided."""
+    shown: dict[str, float] = {}
+    fixed: dict[str, float] = {}
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            for number, line in enumerate(csv.DictReader(file), start=2):
+                place = f"{path}, line {number}"
+                name = (line.get("name") or "").strip()
+                if not name or name in shown:
+                    what = f"names {name} a second time" if name else "has no name"
+                    raise InputError(f"{place}: {what}, expected the columns name, revealed")
+                for column, target in (("revealed", shown), ("decided", fixed)):
+                    text = (line.get(column) or "").strip()
+                    if not text and column == "decided":
+                        continue
+                    try:
+                        target[name] = float(text)
+                    except ValueError:
+                        raise InputError(
+                            f"{place}: {column} is {text[:40]!r}, expected a time"
+                        ) from None
+    except OSError as err:
+        raise InputError(f"{path}: cannot be read: {err.strerror}") from err
+    except UnicodeDecodeError as err:
+        raise InputError(f"{path}: is no text in UTF-8: {err}") from err
+    return shown, fixed
+
+
+def _of_file(path: Path) -> _Draft:
+    """Read an MPS or LP file."""
+    from optsched.solvers import read_program
+
+    try:
+        found = read_program(path)
+    except ValueError as err:
+        raise InputError(f"{path}: {err}") from err
+    draft = _Draft("max" if found.maximize else "min", found.offset)
+    for name, cost, lower, upper, integer in found.columns:
+        draft.columns.append(
+            {"name": name, "cost": cost, "lower": lower, "upper": upper, "integer": integer}
+        )
+        draft.keys.append(((), name.partition("[")[0], index_of(name)))
+    for name, lower, upper, entries in found.rows:
+        draft.rows.append({"name": name, "lower": lower, "upper": upper, "entries": entries})
+    return draft
+
+
+def _of_pyomo(model: Any) -> _Draft:
+    """Read a Pyomo model."""
+    import pyomo.environ as pyo
+    from pyomo.repn import generate_standard_repn
+
+    for part in model.component_objects(active=True, descend_into=True):
+        if part.ctype.__name__ not in KNOWN:
+            raise InputError(
+                f"{part.name}: is a {part.ctype.__name__}, expected variables, linear constraints "
+                "and an objective"
+            )
+    goals = list(model.component_data_objects(pyo.Objective, active=True))
+    if len(goals) != 1:
+        raise InputError(f"the model has {len(goals)} active objectives, expected one")
+    (goal,) = goals
+    draft = _Draft("max" if goal.sense == pyo.maximize else "min")
+    place: dict[int, int] = {}
+    for v in model.component_data_objects(pyo.Var, active=True, descend_into=True):
+        if v.fixed:
+            continue  # a number, wherever it stands
+        if not (v.is_continuous() or v.is_integer() or v.is_binary()):
+            raise InputError(f"variable {v.name}: its domain is no interval, expected one")
+        place[id(v)] = len(draft.columns)
+        try:
+            low, high = v.lb, v.ub
+        except ValueError as err:
+            raise InputError(f"variable {v.name}: {' '.join(str(err).split())}") from err
+        draft.columns.append(
+            {
+                "name": v.name,
+                "lower": -math.inf if low is None else float(low),
+                "upper": math.inf if high is None else float(high),
+                "integer": not v.is_continuous(),
+            }
+        )
+        index = v.index()
+        part = v.parent_component()
+        known = () if index is None else index if isinstance(index, tuple) else (index,)
+        draft.keys.append(((v, part), part.name, known))
+
+    def linear(expression: Any, what: str) -> tuple[float, list[tuple[int, float]]]:
+        try:
+            with _quiet():
+                found = generate_standard_repn(expression, quadratic=True)
+        except (ValueError, TypeError, ZeroDivisionError, OverflowError) as err:
+            raise InputError(f"{what}: cannot be evaluated: {' '.join(str(err).split())}") from err
+        if found.quadratic_vars or found.nonlinear_expr is not None:
+            pairs = found.quadratic_vars or [found.nonlinear_vars]
+            names = " and ".join(dict.fromkeys(v.name for v in pairs[0])) if pairs[0] else "it"
+            raise InputError(f"{what}: is not linear in {names}, expected a linear expression")
+        entries: dict[int, float] = {}
+        for v, a in zip(found.linear_vars, found.linear_coefs, strict=True):
+            if id(v) not in place:
+                raise InputError(f"{what}: variable {v.name} is not active in the model")
+            j = place[id(v)]
+            entries[j] = float(exact(entries[j]) + exact(a)) if j in entries else float(a)
+        return float(found.constant), list(entries.items())
+
+    draft.offset, costs = linear(goal.expr, f"objective {goal.name}")
+    for j, cost in costs:
+        draft.columns[j]["cost"] = cost
+    for c in model.component_data_objects(pyo.Constraint, active=True, descend_into=True):
+        constant, entries = linear(c.body, f"constraint {c.name}")
+        sides = []
+        for limit, infinite in ((c.lower, -math.inf), (c.upper, math.inf)):
+            value = None if limit is None else pyo.value(limit)
+            if value is None or math.isinf(value):
+                sides.append(infinite)
+            elif math.isnan(value) or math.isnan(constant):
+                raise InputError(f"constraint {c.name}: a limit is nan, expected a number")
+            else:
+                sides.append(float(exact(float(value)) - exact(constant)))
+        draft.rows.append(
+            {"name": c.name, "lower": sides[0], "upper": sides[1], "entries": entries}
+        )
+    return draft
+
+
+def _quiet() -> Any:
+    from optsched.solvers import silent_pyomo
+
+    return silent_pyomo()
+
+
+def _of_linopy(model: Any) -> _Draft:
+    """Read a linopy model; names are those of its arrays with their coordinates."""
+    draft = _Draft("max" if model.objective.sense == "max" else "min")
+    found = model.matrices
+    kinds = [str(kind) for kind in found.vtypes]
+    names = {int(n): (name, index) for name, n, index in _labels(model.variables)}
+    for j, label in enumerate(found.vlabels):
+        name, index = names[int(label)]
+        draft.columns.append(
+            {
+                "name": _named(name, index),
+                "cost": float(found.c[j]),
+                "lower": float(found.lb[j]),
+                "upper": float(found.ub[j]),
+                "integer": kinds[j] in ("B", "I"),
+            }
+        )
+        draft.keys.append(((model.variables[name],), name, index))
+    if getattr(found, "Q", None) is not None:
+        raise InputError("the objective is not linear, expected a linear expression")
+    matrix = found.A.tocsr() if found.A is not None else None
+    rows = {int(n): (name, index) for name, n, index in _labels(model.constraints)}
+    for i, label in enumerate(found.clabels):
+        assert matrix is not None
+        cut = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        sense, limit = str(found.sense[i]), float(found.b[i])
+        draft.rows.append(
+            {
+                "name": _named(*rows[int(label)]),
+                "lower": limit if sense in ("=", ">", ">=") else -math.inf,
+                "upper": limit if sense in ("=", "<", "<=") else math.inf,
+                "entries": list(
+                    zip(matrix.indices[cut].tolist(), matrix.data[cut].tolist(), strict=True)
+                ),
+            }
+        )
+    return draft
+
+
+def _labels(container: Any) -> Iterator[tuple[str, int, tuple[Any, ...]]]:
+    """Yield name, label and coordinates of every entry of linopy's arrays."""
+    for name in container:
+        labels = container[name].labels
+        coordinates = [labels.coords[d].values.tolist() for d in labels.dims]
+        flat = labels.values
+        for position in _positions(flat.shape):
+            label = int(flat[position])
+            if label >= 0:
+                yield name, label, tuple(c[p] for c, p in zip(coordinates, position, strict=True))
+
+
+def _positions(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    import numpy as np
+
+    yield from np.ndindex(*shape)
+
+
+def _named(name: str, index: tuple[Any, ...]) -> str:
+    return f"{name}[{','.join(map(str, index))}]" if index else name

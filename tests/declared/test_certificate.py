@@ -1,0 +1,200 @@
+"""The checker of declared problems: what it proves by hand, and certificates that lie."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from declared_random import draw, enumerated
+from declared_reference import FILES, load
+from pydantic import ValidationError
+
+from optsched.declared.certificate import Branch, Leaf, Tree, check, evaluate, implied
+from optsched.declared.model import Maximization, Minimization
+from optsched.declared.optimum import shadow_prices
+from optsched.optimum import solve
+
+
+def column(name, **given):
+    return {"name": name, "revealed": 0, "decided": 0} | given
+
+
+KNAPSACK = Maximization.model_validate(
+    {
+        "columns": [
+            column("x[0]", cost=3, upper=1, integer=True),
+            column("x[1]", cost=2, upper=1, integer=True),
+            column("y", cost=0.5, upper=4),
+        ],
+        "rows": [{"name": "room", "upper": 2.5, "entries": [(0, 2), (1, 1), (2, 1)]}],
+    }
+)
+
+
+def leaf(*multipliers, ray=False):
+    return Leaf(ray=ray, multipliers=tuple((i, str(y)) for i, y in multipliers))
+
+
+def test_weak_duality_by_hand():
+    # minimized: -3 x0 - 2 x1 - y / 2 >= -1.5 * 2.5 - 0.5 * 1, within the tolerance of the row
+    bound = check(KNAPSACK, Tree(nodes=(leaf((0, "-3/2")),)))
+    assert bound == pytest.approx(4.25, rel=1e-8)
+    assert bound >= 4.25
+
+
+def test_a_branch_restricts_its_halves():
+    branch = Branch(column=0, at=0, left=1, right=2)
+    tree = Tree(nodes=(branch, leaf((0, "-1/2")), leaf((0, "-2"))))
+    # left: 2 + 0.75; right: 3 + 2 - 0.5 of x[1] and y at a price of 2
+    assert check(KNAPSACK, tree) == pytest.approx(4.0, rel=1e-8)
+    assert solve(KNAPSACK).value == pytest.approx(3.25)
+
+
+def test_the_bound_of_integers_is_a_multiple_of_the_objective():
+    inst = KNAPSACK.model_copy(update={"columns": KNAPSACK.columns[:2], "rows": ()})
+    inst = Maximization.model_validate(
+        json.loads(inst.model_dump_json())
+        | {"rows": [{"name": "room", "upper": 2.9, "entries": [(0, 2), (1, 1)]}]}
+    )
+    assert inst.exact.sides == [(None, 2)]
+    assert check(inst, Tree(nodes=(leaf((0, "-3/2")),))) == 3.0
+
+
+def test_implied_bounds_are_derived_from_rows():
+    inst = Minimization.model_validate(
+        {
+            "columns": [
+                column("x", cost=1, lower="-inf"),
+                column("n", cost=-1, integer=True),
+            ],
+            "rows": [
+                {"name": "low", "lower": -2.5, "entries": [(0, 1)]},
+                {"name": "both", "upper": 4.2, "entries": [(0, 1), (1, 2)]},
+            ],
+        }
+    )
+    lower, upper = implied(inst.exact)
+    assert lower[0] == pytest.approx(-2.5)
+    assert upper == [pytest.approx(4.2), 3]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "complaint"),
+    [
+        ((leaf((0, "1")),), "infinite limit"),
+        ((leaf((1, "1")),), "there is no row 1"),
+        ((leaf((0, "-1"), (0, "-1")),), "listed twice"),
+        ((leaf((0, "1e99")),), "no fraction"),
+        ((leaf((0, "1/0")),), "no fraction"),
+        ((leaf((0, "nan")),), "no fraction"),
+        ((leaf((0, "-1"), ray=True),), "the ray proves nothing"),
+        ((Branch(column=2, at=1, left=1, right=2), leaf(), leaf()), "no integer variable"),
+        ((Branch(column=7, at=1, left=1, right=2), leaf(), leaf()), "no integer variable"),
+        ((Branch(column=0, at=0, left=1, right=1), leaf()), "child"),
+        ((Branch(column=0, at=0, left=0, right=1), leaf()), "child"),
+        ((leaf(), leaf()), "cannot be reached"),
+    ],
+)
+def test_what_proves_nothing_is_refused(nodes, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        check(KNAPSACK, Tree(nodes=nodes))
+
+
+def test_any_multipliers_are_valid():
+    for path in FILES:
+        inst, known = load(path)
+        if known["status"] != "optimal":
+            continue
+        best = inst.exact.sign * Fraction(known["optimum"])
+        low, high = implied(inst.exact)
+        rng = np.random.default_rng(1)
+        for _ in range(50):
+            drawn = rng.normal(0, 3, len(inst.rows)).round(2).tolist()
+            made = [(i, Fraction(str(y))) for i, y in enumerate(drawn) if rng.random() < 0.7]
+            bound = evaluate(inst.exact, low, high, made)
+            assert bound is None or bound <= best
+            assert (evaluate(inst.exact, low, high, made, ray=True) or 0) <= 0
+
+
+@cache
+def proved():
+    """Return instances with their optima, minimized, and certificates; infinite: infeasible."""
+    found = []
+    for seed in range(300):
+        inst = draw(seed)
+        if any(math.isinf(c.upper - c.lower) for c in inst.columns):
+            continue
+        best = enumerated(inst)
+        content = json.loads(solve(inst).certificate.model_dump_json())
+        found.append((inst, math.inf if best is None else best, content))
+    return found
+
+
+def forged(content, rng):
+    """Return a certificate with some damage: numbers, signs, rays, splits, halves, leaves."""
+    made = copy.deepcopy(content)
+    nodes = made["nodes"]
+    for _ in range(int(rng.integers(1, 4))):
+        node = nodes[int(rng.integers(len(nodes)))]
+        if node["node"] == "branch":
+            key = rng.choice(["column", "at", "left", "right"])
+            node[key] += int(rng.choice([-2, -1, 1, 2]))
+            continue
+        way = rng.choice(["ray", "number", "row", "drop", "add", "split", "shrink"])
+        entries = node["multipliers"]
+        if way == "ray":
+            node["ray"] = not node["ray"]
+        elif way == "add":
+            entries.append([int(rng.integers(6)), str(Fraction(int(rng.integers(-9, 9)), 4))])
+        elif way == "split":
+            nodes.append({"node": "leaf", "ray": bool(rng.random() < 0.5), "multipliers": entries})
+            nodes.append(dict(nodes[-1]))
+            split = {"column": int(rng.integers(4)), "at": int(rng.integers(-2, 3))}
+            ends = {"left": len(nodes) - 2, "right": len(nodes) - 1}
+            node.clear()
+            node |= {"node": "branch"} | split | ends
+        elif entries:
+            k = int(rng.integers(len(entries)))
+            if way == "drop":
+                del entries[k]
+            elif way == "row":
+                entries[k][0] += 1
+            else:
+                factor = Fraction(int(rng.integers(-8, 9)), 4)
+                entries[k][1] = str(Fraction(entries[k][1]) * factor)
+    return made
+
+
+def refuse_or_prove_less(number):
+    cases = proved()
+    rng = np.random.default_rng(number)
+    inst, best, content = cases[number % len(cases)]
+    try:
+        bound = check(inst, Tree.model_validate(forged(content, rng)))
+    except (ValueError, ValidationError):
+        return
+    assert inst.exact.sign * bound <= best + 1e-7 * max(1.0, abs(best))
+
+
+def test_forged_certificates_are_refused_or_prove_less():
+    for number in range(2000):
+        refuse_or_prove_less(number)
+
+
+@pytest.mark.exhaustive
+def test_20000_forged_certificates_are_refused_or_prove_less():
+    for number in range(2000, 22_000):
+        refuse_or_prove_less(number)
+
+
+def test_shadow_prices_have_the_names_of_constraints():
+    linear = KNAPSACK.model_copy(
+        update={"columns": tuple(c.model_copy(update={"integer": False}) for c in KNAPSACK.columns)}
+    )
+    found = solve(linear)
+    assert shadow_prices(linear, found.certificate) == [{"constraint": "room", "price": 1.5}]

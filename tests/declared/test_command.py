@@ -1,0 +1,211 @@
+"""Declared problems in a plain file: commands, campaigns, the sandbox, and code that is not run."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from blocks import read
+from typer.testing import CliRunner
+
+from optsched.campaigns.campaign import campaign
+from optsched.cli.app import app
+from optsched.files.envelope import load_instance
+from optsched.hunts.evaluation import Terms
+from optsched.hunts.hunt import hunt
+from optsched.problem import InputError, PolicyError, get_family
+from optsched.results.reuse import load_report
+
+PAGE = Path(__file__).parents[2] / "docs" / "declared.md"
+(FILE,) = [b.body for b in read(PAGE.read_text("utf-8")) if b.file == "knapsack.py"]
+PLAN = """
+[[instances]]
+family = "knapsack.py:knapsack"
+parameters = {items = 12}
+seeds = 3
+
+[[policies]]
+name = "re-solve"
+
+[[policies]]
+name = "knapsack.py:threshold"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "knapsack.py").write_text(FILE)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    yield tmp_path
+    for name in [name for name in sys.modules if str(tmp_path) in name]:
+        del sys.modules[name]
+    sys.path[:] = [place for place in sys.path if place != str(tmp_path)]
+
+
+def run(*words):
+    done = CliRunner().invoke(app, [*map(str, words)])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done
+
+
+def test_a_problem_and_its_policy_are_named_by_their_file(folder):
+    words = ["ratio", "knapsack.py:knapsack", "--preset", "small", "--seed", "1"]
+    words += ["-p", "re-solve", "-p", "knapsack.py:threshold", "-o", "result.json", "--json"]
+    said = json.loads(run(*words).stdout)
+    assert said["reference"]["status"] == "optimal"
+    assert [row["name"] for row in said["policies"]] == ["re-solve", "threshold"]
+    instance = load_instance(folder / "result.json")
+    assert instance.source == "knapsack small seed=1"
+    (folder / "knapsack.py").unlink()  # the file of an instance needs no code
+    report = load_report(folder / "result.json", instance)
+    assert report.optimum.value == said["reference"]["value"]
+    for command in (["verify", "result.json"], ["show", "result.json"]):
+        assert run(*command).exit_code == 0
+    assert run("report", "result.json", "-o", "result.html").exit_code == 0
+    assert "threshold" in (folder / "result.html").read_text()
+
+
+def test_instances_are_generated_exported_and_played_in_the_sandbox(folder):
+    assert run("generate", "knapsack.py:knapsack", "--seed", "2", "-o", "k.json").exit_code == 0
+    alone = json.loads(run("run", "k.json", "-p", "knapsack.py:threshold", "--json").stdout)
+    apart = ["run", "k.json", "-p", "knapsack.py:threshold", "--sealed", "--json"]
+    assert json.loads(run(*apart).stdout)["value"] == alone["value"]
+    own = ["run", "k.json", "-p", "re-solve", "--sealed", "--json"]
+    assert json.loads(run(*own).stdout)["sealed"]
+    assert run("export", "k.json", "-o", "k.lp").exit_code == 0
+    assert "take" in (folder / "k.lp").read_text()
+
+
+def test_many_seeds_make_a_campaign(folder):
+    (folder / "knapsack.py").write_text(FILE.replace('"items": 60', '"items": 12'))
+    words = ["ratio", "knapsack.py:knapsack", "--seeds", "3", "-p", "greedy", "--json"]
+    done = run(*words)
+    assert done.exit_code == 0
+    assert json.loads(done.stdout)["done"] == 3
+
+
+def test_programs_in_any_language_play(folder):
+    (folder / "mine.py").write_text(
+        "import json, sys\n"
+        "left = None\n"
+        "for line in sys.stdin:\n"
+        "    ((kind, said),) = json.loads(line).items()\n"
+        "    if kind == 'hello':\n"
+        "        print(json.dumps({'policy': {'name': 'mine'}}), flush=True)\n"
+        "    elif kind == 'start':\n"
+        "        assert set(said['public']) == {'sense', 'problem'}\n"
+        "        print(json.dumps({'ready': True}), flush=True)\n"
+        "    else:\n"
+        "        for row in said['rows']:\n"
+        "            left = row['upper']\n"
+        "        ((_, name, weight),) = said['entries']\n"
+        "        taken = weight <= left\n"
+        "        left -= weight * taken\n"
+        "        print(json.dumps({'decision': {name: 1} if taken else {}}), flush=True)\n"
+    )
+    run("generate", "knapsack.py:knapsack", "-o", "k.json")
+    done = run("run", "k.json", "-p", f"exec:{sys.executable} mine.py", "--json")
+    greedy = run("run", "k.json", "-p", "greedy", "--json")
+    assert json.loads(done.stdout)["value"] == json.loads(greedy.stdout)["value"]
+
+
+def test_check_problem_says_what_leaks(folder):
+    done = run("check-problem", "knapsack.py:knapsack", "--pairs", "5")
+    assert (done.exit_code, done.stdout) == (0, "knapsack: no leak in 5 pairs of instances\n")
+    leaky = FILE.replace("<= capacity", "<= int(weight.sum()) // 4")
+    (folder / "leaky.py").write_text(leaky)
+    done = run("check-problem", "leaky.py:knapsack")
+    assert done.exit_code == 1
+    assert "time 0: constraint capacity: upper is" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["ratio", "nope.py:knapsack"], "there is no file nope.py"),
+        (["ratio", "knapsack.py:nope"], "knapsack.py has no 'nope'"),
+        (["ratio", "knapsack.py:pyo"], "expected an optsched.problem"),
+        (["ratio", "knapsack.py:knapsack", "--preset", "tiny"], "unknown preset 'tiny'"),
+        (["ratio", "knapsack.py:knapsack", "--jobs", "3"], "the options of a trace mean nothing"),
+        (["ratio", "plan.toml", "--preset", "small"], "--preset is about a problem"),
+        (["check-problem", "knapsack"], "expected FILE.py:NAME"),
+        (["check-problem", "knapsack.py:threshold"], "expected an optsched.problem"),
+        (["generate", "declared-max", "-o", "x.json"], "an instance is drawn by its problem"),
+        (["run", "knapsack.py:knapsack", "-p", "knapsack.py:nope"], "has no 'nope'"),
+        (["run", "knapsack.py:knapsack", "-p", "knapsack.py:knapsack"], "expected a class"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_wrong_names_are_one_line(words, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+        run(*words)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_goes_wrong_in_a_generator_is_told_by_its_own_lines(folder):
+    (folder / "broken.py").write_text(FILE.replace("value = random", "value = 1 / 0 + random"))
+    with pytest.raises(PolicyError, match="ZeroDivisionError") as failed:
+        run("ratio", "broken.py:knapsack")
+    assert "broken.py, line" in str(failed.value)
+
+
+def test_a_campaign_runs_problems_of_files_only_if_they_are_trusted(folder):
+    with pytest.raises(InputError, match=r"names code that would be run: 'knapsack\.py:knapsack'"):
+        campaign("plan.toml", "cells.sqlite")
+    with pytest.raises(InputError, match="names code that would be run"):
+        run("campaign", "run", "plan.toml", "--policy", "knapsack.py:threshold")
+    assert not [name for name in sys.modules if str(folder) in name]
+    made = campaign("plan.toml", "cells.sqlite", trust=True)
+    assert made.status().done == 6
+    for name in [name for name in sys.modules if str(folder) in name]:
+        del sys.modules[name]
+    (folder / "knapsack.py").unlink()  # what reads a store runs nothing of it
+    assert made.statistics()
+    assert run("campaign", "status", "cells.sqlite").exit_code == 0
+    assert run("report", "cells.sqlite", "-o", "cells.html").exit_code == 0
+    with pytest.raises(InputError, match="names code that would be run"):
+        run("campaign", "resume", "cells.sqlite")
+
+
+def test_a_changed_problem_makes_new_cells(folder):
+    first = campaign("plan.toml", "cells.sqlite", trust=True)
+    before = first.plan().keys()
+    (folder / "knapsack.py").write_text(FILE.replace("capacity=60", "capacity=61"))
+    after = campaign("plan.toml", "other.sqlite", trust=True).plan().keys()
+    assert not before & after
+
+
+def test_a_file_that_names_a_problem_as_its_family_runs_nothing(folder):
+    run("generate", "knapsack.py:knapsack", "-o", "k.json")
+    content = json.loads((folder / "k.json").read_text())
+    (folder / "evil.py").write_text("raise SystemExit('run')")
+    (folder / "k.json").write_text(json.dumps(content | {"family": "declared-max evil.py:x"}))
+    load_instance(folder / "k.json")
+    (folder / "k.json").write_text(json.dumps(content | {"family": "evil.py:x"}))
+    with pytest.raises(InputError, match="unknown family"):
+        load_instance(folder / "k.json")
+    with pytest.raises(InputError, match="unknown family"):
+        get_family("evil.py:x")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_hunt_refuses_a_problem_in_one_line():
+    with pytest.raises(InputError, match="declares no box"):
+        hunt(Terms(family="declared-max", policy="greedy", preset="small"))
+
+
+def test_the_function_and_the_module_have_one_name():
+    import optsched
+    import optsched.problem as module
+
+    assert optsched.problem is module
+    assert module.InputError is InputError
+    with pytest.raises(InputError, match="at least one preset"):
+        optsched.problem(sizes={})
+    with pytest.raises(InputError, match="preset 'a' has 'b'"):
+        optsched.problem(sizes={"a": {"b": 1}})(lambda random, n: None)  # noqa: ARG005

@@ -1,0 +1,267 @@
+"""What policies are told, when, and how their decisions are taken."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+
+import pytest
+from declared_reference import FILES, load
+
+from optsched.declared.events import WIRE, FunctionPolicy, events, public
+from optsched.declared.model import Maximization, Minimization
+from optsched.declared.policies import Lookahead, Posted, Rolling
+from optsched.declared.problem import FAMILIES, Draws
+from optsched.policies.plugins import get_policy
+from optsched.problem import InputError, PolicyError
+from optsched.ratios import compare
+from optsched.simulation import simulate
+
+
+def column(name, revealed, decided=None, **given):
+    decided = revealed if decided is None else decided
+    return {"name": name, "revealed": revealed, "decided": decided} | given
+
+
+def shop():
+    """Items with a common capacity, and an order of day 2 that stock of day 0 may fill."""
+    return Maximization.model_validate(
+        {
+            "columns": [
+                column("x[0]", 0, cost=3, upper=1, integer=True),
+                column("x[1]", 1, cost=5, upper=1, integer=True),
+                column("stock", 0, 1, cost=-1, upper=4),
+                column("buy", 2, cost=-3, upper=4),
+            ],
+            "rows": [
+                {"name": "room", "upper": 1, "entries": [(0, 1), (1, 1)]},
+                {"name": "order", "lower": 2, "entries": [(2, 1), (3, 1)]},
+                {"name": "loose", "entries": [(0, 1)]},
+            ],
+        }
+    )
+
+
+def test_rows_are_revealed_when_they_can_bind():
+    assert shop().times == (0, 2, math.inf)
+    told = {e.time: e for e in events(shop())}
+    assert [c.name for c in told[0].columns] == ["x[0]", "stock"]
+    assert [r.name for r in told[0].rows] == ["room"]
+    assert told[0].entries == (("room", "x[0]", 1.0),)
+    assert told[1].entries == (("room", "x[1]", 1.0),)
+    assert told[1].decide == ("x[1]", "stock")
+    assert told[2].entries == (("order", "stock", 1.0), ("order", "buy", 1.0))
+    assert [r.name for r in told[2].rows] == ["order"]
+
+
+def test_nothing_unrevealed_reaches_a_policy():
+    for path in FILES:
+        inst, _ = load(path)
+        by_name = {c.name: c for c in inst.columns}
+        seen, told = set(), json.dumps(WIRE.public.model_dump(public(inst)))
+        assert set(json.loads(told)) == {"sense", "problem"}
+        for event in events(inst):
+            seen |= {c.name for c in event.columns}
+            assert all(by_name[c].revealed <= event.time for c in seen)
+            assert {c for _, c, _ in event.entries} <= seen
+            assert {*event.decide} <= seen
+            again = WIRE.read_event(public(inst), json.loads(json.dumps(WIRE.event(event))))
+            assert again == event
+
+
+def played(function, inst=None):
+    return simulate(inst or shop(), FunctionPolicy(function))
+
+
+def test_a_function_sees_what_is_left_of_known_rows():
+    seen = []
+
+    def careful(event):
+        seen.append((event.time, event.residual("room"), event.value("x[0]")))
+        if event.time == 2:
+            return {"buy": event.residual("order")}
+        return event.best(lambda x: x.cost if x.integer else 0)
+
+    assert played(careful).value == 3 - 6
+    assert seen == [(0, 1.0, None), (1, 0.0, 1.0), (2, 0.0, 1.0)]
+
+
+def test_indices_and_memory_and_random_numbers():
+    drawn = []
+
+    def counting(event):
+        event.memory["events"] = event.memory.get("events", 0) + 1
+        drawn.append((event.memory["events"], event.random.random()))
+        assert event.revealed[0].index in ((0,), (1,), ())
+        assert event.revealed[0].component in ("x", "buy")
+        return {"buy": 2} if event.time == 2 else {}
+
+    policy = FunctionPolicy(counting)
+    for _ in range(2):
+        simulate(shop(), policy, seed=3)
+    assert drawn[:3] == drawn[3:]
+    assert [n for n, _ in drawn[:3]] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("decision", "complaint"),
+    [
+        ({"q": 1}, "time 0: variable 'q' is unknown"),
+        ({"x[1]": 1}, "time 0: variable 'x[1]' is unknown"),
+        ({"stock": 1}, "time 0: variable 'stock' is not to be decided now"),
+        ({"x[0]": 0.5}, "variable x[0]: value 0.5, expected an integer"),
+        ({"x[0]": 2}, "variable x[0]: value 2, upper bound 1"),
+        ({"x[0]": math.nan}, "variable x[0]: value nan, expected a number"),
+        ([1], "expected a mapping from variables"),
+    ],
+)
+def test_wrong_decisions_are_refused_at_once(decision, complaint):
+    with pytest.raises(PolicyError, match=re.escape(complaint)):
+        played(lambda _event: decision)
+
+
+def test_a_decided_variable_stays_decided():
+    def again(event):
+        return {"x[0]": 0.0} if event.time == 1 else {}
+
+    with pytest.raises(PolicyError, match=re.escape("time 1: variable 'x[0]' is already decided")):
+        played(again)
+
+
+def test_rows_that_are_not_revealed_cannot_be_asked_for():
+    with pytest.raises(PolicyError, match="constraint order is not revealed at time 0"):
+        played(lambda event: {"x[0]": event.residual("order")})
+    with pytest.raises(PolicyError, match=re.escape("variable x[1] is not revealed at time 0")):
+        played(lambda event: {"x[0]": event.value(("x", 1))})
+
+
+def test_a_variable_that_cannot_be_0_must_be_decided():
+    inst = Minimization.model_validate({"columns": [column("n", 0, lower=1, cost=1)], "rows": []})
+    with pytest.raises(PolicyError, match="variable n is not decided, and cannot be 0"):
+        played(lambda _event: {}, inst)
+    assert simulate(inst, "greedy").value == 1.0
+
+
+def test_broken_rows_are_reported_by_their_names():
+    with pytest.raises(PolicyError, match=re.escape("(order) broken by 2 at activity 0, lower")):
+        played(lambda _event: {})
+
+
+@pytest.mark.parametrize("name", sorted(FAMILIES["max"].policies))
+def test_built_in_policies_play_the_references(name):
+    reached = 0
+    for path in FILES:
+        inst, known = load(path)
+        if name not in FAMILIES[inst.sense].policies or known["status"] != "optimal":
+            continue
+        best = float(Fraction(known["optimum"]))
+        try:
+            run = simulate(inst, name, seed=1)
+        except PolicyError:
+            continue
+        reached += 1
+        sign = 1 if inst.sense == "max" else -1
+        assert sign * run.value <= sign * best + 1e-6
+        assert simulate(inst, name, seed=1).schedule == run.schedule
+    assert reached
+
+
+def test_foresight_of_everything_is_as_good_as_hindsight():
+    for path in FILES:
+        inst, known = load(path)
+        if known["status"] == "optimal":
+            value = simulate(inst, Lookahead(1000)).value
+            assert value == pytest.approx(float(Fraction(known["optimum"])), rel=1e-7)
+
+
+def test_foresight_buys_ahead_and_a_short_horizon_does_not():
+    inst = shop()
+    assert simulate(inst, Lookahead(2)).value == 5 - 2
+    assert simulate(inst, "re-solve").value == 3 - 6
+    late = Minimization.model_validate(
+        {
+            "columns": [column("a", 0, 0, cost=1, upper=9), column("b", 0, 5, cost=3, upper=9)],
+            "rows": [{"name": "need", "lower": 4, "entries": [(0, 1), (1, 1)]}],
+        }
+    )
+    assert simulate(late, "re-solve").value == 4
+    assert simulate(late, Rolling(5)).value == 4
+    with pytest.raises(PolicyError, match="no values satisfy"):
+        simulate(
+            Minimization.model_validate(
+                late.model_dump()
+                | {"columns": [late.columns[0].model_copy(update={"upper": 3.0}), late.columns[1]]}
+            ),
+            Rolling(1),
+        )
+
+
+def test_posted_prices_keep_room_for_later():
+    entries = [(k, 1) for k in range(6)]
+    costs = [1, 1, 1, 20, 20, 20]
+    inst = Maximization.model_validate(
+        {
+            "columns": [
+                column(f"x[{k}]", k, cost=c, upper=1, integer=True) for k, c in enumerate(costs)
+            ],
+            "rows": [{"name": "room", "upper": 3, "entries": entries}],
+        }
+    )
+    assert simulate(inst, "greedy").value == 3
+    assert simulate(inst, Posted(1 * 3, 20 * 3)).value > 20
+    assert simulate(inst, "posted").value > 20
+    with pytest.raises(InputError, match="expected 0 < low <= high"):
+        Posted(3, 1)
+
+
+def test_a_trivial_policy_that_fails_does_not_end_a_comparison():
+    inst = Maximization.model_validate(
+        {
+            "columns": [
+                column("a", 0, cost=1, upper=1, integer=True),
+                column("b", 1, cost=0, upper=0.4),
+            ],
+            "rows": [{"name": "both", "upper": 0.5, "entries": [(0, 1), (1, -1)]}],
+        }
+    )
+    with pytest.raises(PolicyError, match="greedy: time 1: no values satisfy"):
+        simulate(inst, "greedy")
+
+    def nothing(_event):
+        return {}
+
+    report = compare(inst, [FunctionPolicy(nothing)])
+    assert [row.name for row in report.policies] == ["nothing"]
+
+
+def test_wrong_parameters_of_policies_are_refused():
+    for make in (Lookahead, Rolling):
+        with pytest.raises(InputError, match="window -1"):
+            make(-1)
+    assert get_policy(FAMILIES["max"], "lookahead", window=3).window == 3
+
+
+def test_draws_belong_to_times():
+    def drawn(cut):
+        random = Draws(1, cut, 2)
+        at = random.at([0, 0, 3, 5]).integers(0, 99, 4)
+        return (
+            random.integers(0, 99, (6, 2)).tolist(),
+            at.tolist(),
+            [int(random[t].integers(99)) for t in range(6)],
+            int(random.public.integers(10**6)),
+        )
+
+    whole, cut = drawn(math.inf), drawn(3)
+    assert whole[0][:3] == cut[0][:3]
+    assert whole[0][3:] != cut[0][3:]
+    assert whole[1][:2] == cut[1][:2]
+    assert whole[1][2:] != cut[1][2:]
+    assert whole[2][:3] == cut[2][:3]
+    assert whole[2][3:] != cut[2][3:]
+    assert whole[3] == cut[3]
+    assert Draws(1).integers(0, 99, (3, 2)).tolist() == whole[0][:3]
+    with pytest.raises(InputError, match="draws one number"):
+        Draws(1).integers(9)

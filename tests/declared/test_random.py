@@ -1,0 +1,54 @@
+"""Random small models against enumeration: certified values are right, or honest intervals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from declared_random import draw, enumerated
+
+from optsched.declared.certificate import check
+from optsched.optimum import solve
+from optsched.problem import InputError, Level, Status
+
+FAST, ALL = range(60), range(60, 500)
+
+
+def compare_with_enumeration(seed):
+    inst = draw(seed)
+    sign = 1 if inst.sense == "min" else -1
+    best = enumerated(inst)  # beyond its reach there may be better ones
+    within = not any(c.integer and math.isinf(c.upper - c.lower) for c in inst.columns)
+    try:
+        found = solve(inst, time_limit=10)
+    except InputError:  # it is unbounded
+        assert not within or (best is not None and math.isinf(best))
+        return
+    if found.status is Status.INFEASIBLE:
+        assert best is None
+        assert found.bound_level is Level.CERTIFIED
+        assert math.isinf(check(inst, found.certificate))
+        return
+    assert found.value is not None
+    assert found.certified_bound is not None
+    assert found.certificate is not None
+    value, bound = sign * found.value, sign * check(inst, found.certificate)
+    assert bound <= value + 1e-6 * max(1.0, abs(value))
+    if best is not None:
+        assert bound <= best + 1e-9 * max(1.0, abs(best))
+        assert value <= best + 1e-6 * max(1.0, abs(best))
+    if within:
+        assert best is not None
+        assert value == pytest.approx(best, rel=1e-6, abs=1e-6)
+        assert found.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("seed", FAST)
+def test_values_are_those_of_enumeration(seed):
+    compare_with_enumeration(seed)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("seed", ALL)
+def test_values_are_those_of_enumeration_in_many_models(seed):
+    compare_with_enumeration(seed)

@@ -1,0 +1,215 @@
+"""Reading models of Pyomo, linopy and files, and what is refused in one line."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pyomo.environ as pyo
+import pytest
+
+from optsched.declared.readers import online
+from optsched.optimum import solve
+from optsched.problem import InputError
+from optsched.results.export import Format, write_program
+
+
+def model():
+    m = pyo.ConcreteModel()
+    m.I = range(4)
+    m.x = pyo.Var(m.I, domain=pyo.Binary)
+    m.y = pyo.Var(bounds=(0, 5))
+    m.gain = pyo.Objective(expr=sum(m.x[i] for i in m.I) - m.y + 2.5, sense=pyo.maximize)
+    m.switch = pyo.Constraint(m.I, rule=lambda m, i: m.x[i] <= m.y)
+    return m
+
+
+def times(m):
+    return {m.x: lambda i: i, "y": 0}
+
+
+def declared(change=lambda _m: None, **given):
+    m = model()
+    change(m)
+    return online(m, given.pop("revealed", times(m)), **given)
+
+
+def test_a_pyomo_model_is_read_as_it_is_written():
+    inst = declared()
+    assert inst.family == "declared-max"
+    assert inst.offset == 2.5
+    assert [c.name for c in inst.columns] == ["x[0]", "x[1]", "x[2]", "x[3]", "y"]
+    assert [c.revealed for c in inst.columns] == [0, 1, 2, 3, 0]
+    assert inst.rows[2].name == "switch[2]"
+    assert (inst.rows[2].lower, inst.rows[2].upper) == (-math.inf, 0)
+    assert dict(inst.rows[2].entries) == {2: 1, 4: -1}
+    assert solve(inst).value == 5.5
+
+
+def test_constants_and_fixed_variables_are_moved_exactly():
+    def change(m):
+        m.x[1].fix(1)
+        m.more = pyo.Constraint(expr=(0.1, 0.1 * m.x[0] + 0.2 * m.x[0] + m.x[1] - 0.7, 0.4))
+
+    inst = declared(change)
+    assert "x[1]" not in [c.name for c in inst.columns]
+    row = inst.rows[-1]
+    assert (row.lower, row.upper) == pytest.approx((-0.2, 0.1))
+    assert row.entries[0] == (0, pytest.approx(0.3))
+
+
+def test_times_are_numbers_functions_and_mappings_of_components_and_names():
+    m = model()
+    inst = online(m, [(m.x, {i: 10 * i for i in m.I}), (m.y, 0)], decided={"x[2]": 25, m.x: 30})
+    assert [c.revealed for c in inst.columns] == [0, 10, 20, 30, 0]
+    assert [c.decided for c in inst.columns] == [30, 30, 25, 30, 0]
+
+
+def add(expression):
+    def change(m):
+        m.more = pyo.Constraint(expr=expression(m))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (add(lambda m: m.x[0] * m.y <= 2), "constraint more: is not linear in x[0] and y"),
+        (add(lambda m: pyo.exp(m.y) <= 2), "constraint more: is not linear in y"),
+        (
+            lambda m: setattr(m.gain, "expr", m.x[1] * m.x[2]),
+            "objective gain: is not linear in x[1] and x[2]",
+        ),
+        (add(lambda m: (0, 0 * m.x[1], 1)), "constraint more: has no variables and is always true"),
+        (
+            add(lambda m: (1, 0 * m.x[1], 1)),
+            "constraint more: has no variables and is always false",
+        ),
+        (add(lambda m: math.nan * m.x[2] + m.y <= 1), "constraint more: coefficient of x[2]: nan"),
+        (add(lambda m: m.x[2] + m.y <= math.nan), "constraint more: a limit is nan"),
+        (lambda m: setattr(m.gain, "expr", math.nan * m.x[3]), "variable x[3]: cost: nan"),
+        (add(lambda m: 1e300 * m.x[2] + m.y <= 1), "constraint more: coefficient of x[2]: 1e+300"),
+        (lambda m: setattr(m.gain, "expr", 1e300 * m.x[3]), "variable x[3]: cost: 1e+300"),
+        (lambda m: m.y.setub(1e300), "variable y: upper: 1e+300"),
+        (lambda m: m.y.setlb(9), "variable y: lower bound 9 and upper bound 5 leave no value"),
+        (lambda m: m.gain.deactivate(), "the model has 0 active objectives"),
+        (lambda m: setattr(m, "z", pyo.Var([7])), "variable z[7]: has no time in `revealed`"),
+        (
+            lambda m: setattr(m, "s", pyo.SOSConstraint(var=m.x, sos=1)),
+            "s: is a SOSConstraint, expected variables",
+        ),
+    ],
+)
+def test_models_that_cannot_be_declared_are_refused_in_one_line(change, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+        declared(change)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("revealed", "complaint"),
+    [
+        ({"x": lambda i: i}, "variable y: has no time in `revealed`"),
+        ({"x": 0, "y": 0, "zz": 0}, "`revealed` names zz, which is no variable"),
+        ({"x": {0: 0}, "y": 0}, "variable x[1]: its time in `revealed` failed: KeyError"),
+        ({"x": lambda a, b: a + b, "y": 0}, "variable x[0]: its time in `revealed` failed"),
+        ({"x": math.nan, "y": 0}, "variable x[0]: `revealed` is nan"),
+        (None, "`revealed` is None, expected a mapping"),
+    ],
+)
+def test_times_that_are_none_are_refused(revealed, complaint):
+    with pytest.raises(InputError, match=re.escape(complaint)):
+        declared(revealed=revealed)
+
+
+def test_a_decision_before_the_variable_is_revealed_is_refused():
+    with pytest.raises(InputError, match=re.escape("variable x[2]: decided at 1, before it is")):
+        declared(decided={"x[2]": 1})
+
+
+def test_an_unbounded_model_is_refused_with_a_variable_that_grows():
+    def change(m):
+        m.z = pyo.Var([7])
+        m.gain.expr += m.z[7]
+
+    m = model()
+    change(m)
+    inst = online(m, {**times(m), m.z: 0})
+    with pytest.raises(InputError, match=re.escape("unbounded: variable z[7] can grow")):
+        solve(inst)
+
+
+@pytest.mark.parametrize("to", [Format.MPS, Format.LP])
+def test_files_are_read_with_a_table_of_times(tmp_path, to):
+    path = tmp_path / f"program.{to}"
+    write_program(declared(), path, to)
+    names = {c.name: k for k, c in enumerate(declared().columns)}
+    written = re.findall(r"x\(\S+\)|ONE_VAR_CONSTANT", path.read_text())
+    table = tmp_path / "times.csv"
+    table.write_text(
+        "name,revealed,decided\n"
+        + "".join(f"{name},1,{2 if 'y' in name else ''}\n" for name in dict.fromkeys(written))
+    )
+    inst = online(path, table)
+    assert len(inst.columns) >= len(names)
+    assert {c.decided for c in inst.columns} <= {0, 1, 2}
+    assert solve(inst).value == 5.5
+
+
+MPS = """NAME d
+ROWS
+ N cost
+ L c
+COLUMNS
+ x cost 1 c 1
+ y cost 2 c 1
+{more}RHS
+ RHS c 4
+ENDATA
+"""
+
+
+@pytest.mark.parametrize("more", [" y c 2\n", " x c 1\n"])
+def test_files_with_doubtful_parts_are_refused(tmp_path, more):
+    path = tmp_path / "twice.mps"
+    path.write_text(MPS.format(more=""))
+    assert len(online(path, {"x": 0, "y": 0}).columns) == 2
+    path.write_text(MPS.format(more=more))
+    with pytest.raises(InputError, match=r"twice\.mps: HiGHS reads it with a warning"):
+        online(path, {"x": 0, "y": 0})
+
+
+@pytest.mark.parametrize(
+    ("table", "complaint"),
+    [
+        ("name,revealed\nx,1\nx,2\n", "line 3: names x a second time"),
+        ("name,revealed\nx,soon\n", "line 2: revealed is 'soon', expected a time"),
+        ("who,when\nx,1\n", "line 2: has no name"),
+        ("name,revealed\nx,1\n", "variable y: has no time"),
+    ],
+)
+def test_tables_that_are_none_are_refused(tmp_path, table, complaint):
+    (tmp_path / "some.mps").write_text(MPS.format(more=""))
+    (tmp_path / "times.csv").write_text(table)
+    with pytest.raises(InputError, match=complaint):
+        online(tmp_path / "some.mps", tmp_path / "times.csv")
+
+
+def test_a_linopy_model_is_read():
+    linopy = pytest.importorskip("linopy", reason="linopy is an optional extra")
+    import pandas as pd
+    import xarray as xr
+
+    m = linopy.Model()
+    hours = pd.RangeIndex(4, name="t")
+    buy = m.add_variables(lower=0, upper=2, coords=[hours], name="buy")
+    use = m.add_variables(binary=True, coords=[hours], name="use")
+    price = xr.DataArray([3.0, 1, 4, 2], coords=[hours])
+    m.add_constraints(buy - 2 * use <= 0, name="switch")
+    m.add_constraints(buy.sum() >= 3, name="total")
+    m.add_objective((price * buy + 0.5 * use).sum())
+    inst = online(m, {"buy": lambda t: t, "use": lambda t: t})
+    assert inst.family == "declared-min"
+    assert [c.name for c in inst.columns[:2]] == ["buy[0]", "buy[1]"]
+    assert solve(inst).value == pytest.approx(5.0)

@@ -1,0 +1,56 @@
+"""Declared problems against instances whose answers were proved elsewhere."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from declared_reference import ALL, FILES, MORE, load
+
+from optsched.declared.certificate import check
+from optsched.optimum import relax, solve
+from optsched.problem import Level, PolicyError, Status
+from optsched.simulation import simulate
+
+
+def compare_with(path):
+    inst, known = load(path)
+    found = solve(inst)
+    if known["status"] == "infeasible":
+        assert (found.status, found.bound_level) == (Status.INFEASIBLE, Level.CERTIFIED)
+        assert math.isinf(check(inst, found.certificate))
+        return
+    best = float(Fraction(known["optimum"]))
+    assert found.status is Status.OPTIMAL
+    assert found.bound_level is Level.CERTIFIED
+    assert found.value == pytest.approx(best, rel=1e-9)
+    sign = 1 if inst.sense == "max" else -1
+    assert sign * check(inst, found.certificate) >= sign * best
+    assert found.bound == pytest.approx(best, rel=1e-8)
+    # the files leave the offset out of the relaxation alone
+    relaxed = relax(inst)
+    assert (relaxed.status, relaxed.bound_level) == (Status.BOUND_ONLY, Level.CERTIFIED)
+    assert relaxed.bound - inst.offset == pytest.approx(known["relaxation"], rel=1e-7)
+    assert check(inst, relaxed.certificate) == pytest.approx(relaxed.bound, rel=1e-12)
+    for name in ("greedy", "re-solve"):
+        try:
+            value = simulate(inst, name).value
+        except PolicyError:
+            value = None
+        expected = known[name] and float(Fraction(known[name]))
+        assert value == pytest.approx(expected, rel=1e-9), name
+    assert [None if math.isinf(t) else t for t in inst.times] == [
+        row["seen"] for row in known["program"]["rows"]
+    ]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_answers_are_those_of_the_reference(path):
+    compare_with(path)
+
+
+@pytest.mark.skipif(not MORE, reason=f"no reference instances in {ALL}")
+def test_answers_are_those_of_all_references():
+    for path in MORE:
+        compare_with(path)
