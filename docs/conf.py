@@ -58,6 +58,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"(collections|concurrent|functools|os|pathlib|types|typing)\..*"),
     ("py:.*", r"(numpy|pandas|pydantic|pyomo|np|pd)\..*"),
     ("py:class", "DataFrame"),
+    ("py:.*", r"optsched\.(declared\..*|online)"),
+    ("py:class", r"Constraint|Declared|Problem|Variable|(Pyomo|linopy) model"),
 ]
 
 # `sphinx-build -b linkcheck`. Some servers refuse whoever is no browser: that is no broken link.
