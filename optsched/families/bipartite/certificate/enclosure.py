@@ -180,7 +180,7 @@ def sums_above(
     """Do as `bounds_above` where a job gains f_k of the sum over machines.
 
     The channels of copy p and resource k are ``order`` (N,), from ``group`` (C * K + 1,) on at
-    p * K + k.
+    p * K + k. Other arguments as in `bounds_above`.
     """
     start, port, kind, alpha, beta, upper, capacity = rows
     resources = share.shape[1]
@@ -208,7 +208,9 @@ def sums_above(
 
 @kernel(error_model="numpy")
 def sum_surplus_above(kind: int, alpha: float, n: float, u: Floats, price: Floats) -> float:
-    """Return a number at least max over 0 <= y <= u of n f(sum y) - price y; all (channels,).
+    """Return a number at least max over 0 <= y <= u of n f(sum y) - price y.
+
+    ``u`` (N,) and ``price`` (N,) are those of the channels: units, and reward per unit.
 
     f lies below its tangent in the sum S0 of any y0. With that, each channel is the best on its
     own, as in `surplus_above`. Channels that cost more than f'(0) get nothing.

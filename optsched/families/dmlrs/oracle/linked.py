@@ -162,7 +162,10 @@ def linked_options(t: int, job: Request, table: Floats, offers: Offers) -> None:
 def linked_slots(
     job: Request, machines: Machines, cutoff: float, offers: Offers, abandoned: Ints
 ) -> tuple[int, float]:
-    """Open slots for what they offer; see `slot_offers.open_slots`."""
+    """Open slots for what they offer; see `slot_offers.open_slots`.
+
+    ``abandoned`` (1,) is 1 once nobody waits for the answer.
+    """
     certain = cutoff
     held, opened = plain_int(0), plain_int(0)
     for slot in range(job.arrival, job.utility.size):
