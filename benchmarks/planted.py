@@ -44,6 +44,8 @@ class Grudging(Adaptive):
     The ratio is the geometric mean of what is taken from the bags: at most K, if all are such.
     """
 
+    name = "grudging"
+
     def step(self, event: Bags) -> BotSchedule:
         """Take the rates of some bags down."""
         fair, speed = super().step(event), self.platform.speed

@@ -251,24 +251,25 @@ def solve(
     progress = Progress(family, instance, gap=gap, time_limit=time_limit, units=effort, watch=watch)
 
     def search(_stopped: Ints) -> Optimum:
-        with blas.one_thread():  # it waits for cores of others, and sums depend on their number
-            with suppress(KeyboardInterrupt):  # the best so far is the answer
-                there = known(instance, start)
-                progress.digest = there.instance_sha256
-                if method != RELAXATION:  # what is known says nothing of the relaxation
-                    begin(progress, there, method)
-                if not (progress.interrupted or _settled(progress)):
-                    family.methods[method](instance, progress, threads=threads, seed=seed)
-                second = family.second.get(method)
-                ended = progress.closed() or progress.interrupted
-                if level is Level.CROSS_CHECKED and second is not None and not ended:
-                    family.methods[second](instance, progress, threads=threads, seed=seed)
-            with suppress(KeyboardInterrupt):
-                progress.tick()  # whoever watches sees how it ended
-            return settle(progress, level, method)
+        with suppress(KeyboardInterrupt):  # the best so far is the answer
+            there = known(instance, start)
+            progress.digest = there.instance_sha256
+            if method != RELAXATION:  # what is known says nothing of the relaxation
+                begin(progress, there, method)
+            if not (progress.interrupted or _settled(progress)):
+                family.methods[method](instance, progress, threads=threads, seed=seed)
+            second = family.second.get(method)
+            ended = progress.closed() or progress.interrupted
+            if level is Level.CROSS_CHECKED and second is not None and not ended:
+                family.methods[second](instance, progress, threads=threads, seed=seed)
+        with suppress(KeyboardInterrupt):
+            progress.tick()  # whoever watches sees how it ended
+        return settle(progress, level, method)
 
     found = None
-    with suppress(KeyboardInterrupt):
+    # Linear algebra with several threads waits for cores that others use, and sums depend on their
+    # number. Some builds of OpenBLAS ignore a limit that is set outside of the calling thread.
+    with blas.one_thread(), suppress(KeyboardInterrupt):
         found = supervised(search, progress.budget.overdue, patience=0.0)
     if found is None:
         progress.abandon()

@@ -83,5 +83,5 @@ def test_all_batches_together_are_all_instances():
     options.seeds, options.families, options.scales = 120, list(AXES), None
     found = list(soundness.cells(options))
     main = [c for c in found if (c["family"], c["axis"]) == ("bot", "weights")]
-    assert sum(c["instances"] for c in main) == 120 * 6
+    assert sum(c["instances"] for c in main) == 120 * 8
     assert {c["axis"] for c in found if c["family"] == "bot"} == set(AXES["bot"])

@@ -25,7 +25,9 @@ def test_a_stored_hunt_is_checked(case):
     assert {part.complaints for part in recheck(path)} == {()}
     kept, said = Stored.read(case, FOLDER), worst_cases.stored(FOLDER)[case.name]
     assert kept.run.policy == case.policy
-    assert said["terms"] == case.terms.model_dump(mode="json")
+    assert (
+        type(case.terms).model_validate(said["terms"]) == case.terms
+    )  # files of old leave fields out
     assert said["ratio"]["low"] == pytest.approx(kept.ratio.low, rel=1e-9)
     assert said["instance_sha256"] == kept.instance.digest()
     promised = kept.ratio.guarantee
