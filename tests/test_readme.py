@@ -33,7 +33,7 @@ def test_the_two_commands_are_targets_that_install_and_run():
 
 
 def test_every_command_is_listed():
-    listed = re.findall(r"^    optsched (\w+)", TEXT, re.MULTILINE)
+    listed = re.findall(r"^    optsched ([\w-]+)", TEXT, re.MULTILINE)
     assert {*get_command(app).commands} <= {*listed}
 
 

@@ -25,6 +25,7 @@ class _Negotiated:
     """What both algorithms share."""
 
     name = ""
+    algorithm = ""  # of `steps`; a subclass may have another name
     information: Information = "local"
 
     def __init__(self, iterations: int = ITERATIONS, **steps: Any) -> None:
@@ -36,13 +37,13 @@ class _Negotiated:
     @property
     def knows(self) -> tuple[str, ...]:
         """The step sizes for a platform of this size."""
-        return (asked("steps", algorithm=self.name),)
+        return (asked("steps", algorithm=self.algorithm),)
 
     def start(self, public: BotPlatform, prior: Prior, streams: Streams) -> None:  # noqa: ARG002
         """Take over the platform and the step sizes."""
         self.platform = public
         (known,) = (prior[name] for name in self.knows)
-        self.steps = Steps(algorithm=self.name, **(known | self.given))
+        self.steps = Steps(algorithm=self.algorithm, **(known | self.given))
 
     def step(self, event: Bags) -> BotSchedule:
         """Negotiate, and scale back."""
@@ -63,7 +64,7 @@ class Adaptive(_Negotiated):
         smoothed rates and 0.7 for the prices.
     """
 
-    name = "adaptive"
+    name = algorithm = "adaptive"
 
 
 class Naive(_Negotiated):
@@ -76,7 +77,7 @@ class Naive(_Negotiated):
         As in `Steps`; by default the set of Sec. 6.5.3 that converges on 28 of 30 platforms.
     """
 
-    name = "naive"
+    name = algorithm = "naive"
 
 
 def usual_steps(inst: BotInstance, algorithm: str = Adaptive.name) -> dict[str, float]:
