@@ -36,7 +36,7 @@ FENCE = re.compile(
 RUN = ("python", "sh")
 TIME = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)? ?(?:us|ms|s|min|h)\b")
 NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
-PROGRESS = re.compile(r".* \(\d+ s\)$|.*compil.*")
+PROGRESS = re.compile(r".* \(\d+ s(?:; \d+ s in all)?\)$|.*compil.*")
 FIRST = re.compile(r"^ *the best schedule known is that of \S+\n", re.MULTILINE)  # or the search's
 LINES = re.compile(r"[━─═╍┄-]{3,}")
 
