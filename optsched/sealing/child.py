@@ -56,6 +56,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the policy prints
     sys.dont_write_bytecode = True
+    sys.path.insert(0, str(Path(__file__).parents[2]))  # the copy of optsched that started this
     sys.path += [p for p in config["path"] if p not in sys.path]
     from optsched.problem import get_family
     from optsched.sealing.lock import enclose, lock

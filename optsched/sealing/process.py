@@ -24,7 +24,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -323,9 +323,14 @@ def _python(sealed: SealedPolicy) -> list[str]:
         "folders": [here, *(p for p in path if p not in known and os.path.isdir(p))],
         "readable": [*_interpreter(), *known, str(PACKAGE), *_numba().values(), *own],
         "writable": [sealed._home],
-        "hidden": [str(PACKAGE / "samples")],
+        "hidden": _samples(known),
     }
     return [sys.executable, "-s", "-P", str(HERE / "child.py"), json.dumps(config)]
+
+
+def _samples(path: Iterable[str]) -> list[str]:
+    """Return the sample traces of this copy of optsched, and of others that are installed."""
+    return [str(PACKAGE / "samples"), *(os.path.join(p, "optsched", "samples") for p in path)]
 
 
 def _interpreter() -> list[str]:
@@ -357,7 +362,7 @@ def _program(sealed: SealedPolicy) -> list[str]:
     config = {
         "readable": [*_interpreter(), *_around(Path(program)), *files],
         "writable": [sealed._home],
-        "hidden": [str(PACKAGE / "samples")],
+        "hidden": _samples(sys.path),
         "command": [program, *arguments],
     }
     return [sys.executable, "-I", "-S", str(HERE / "lock.py"), json.dumps(config)]
