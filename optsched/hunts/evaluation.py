@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from optsched.campaigns.axes import Contender
 from optsched.engine.progress import CLOSED
@@ -50,6 +50,12 @@ class Terms(Frozen):
         description="and the policy at least this share, and more than nothing",
     )
     effort: float = Field(default=EFFORT, ge=0, description="of the search for a schedule, units")
+
+    @model_validator(mode="after")
+    def _is_made_as_said(self) -> Self:
+        if (self.sealed or self.policy.startswith("exec:")) and self.parameters:
+            raise ValueError(f"{self.policy} is sealed, and made without parameters; expected none")
+        return self
 
     @property
     def contender(self) -> Contender:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import secrets
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +27,7 @@ class Found:
     rows: list[Row] = field(default_factory=list)  # of the tables, as derived
     damaged: dict[str, list[str]] = field(default_factory=dict)  # name -> what is wrong
     read: int = 0  # entries that were looked at
+    seed: int | None = None  # that has drawn them; None: all were looked at
 
     @property
     def accepted(self) -> bool:
@@ -49,7 +52,8 @@ class Found:
         told = [f"{name}: {what}" for name, wrong in self.damaged.items() for what in wrong]
         counts = ", ".join(f"{n} {status}" for status, n in sorted(self.by_status().items()))
         said = "accepted" if self.accepted else f"rejected, {len(self.damaged)} damaged"
-        return [*told, f"{self.read} entries: {said}; {counts or 'none'}"]
+        drawn = "" if self.seed is None else f"; drawn with --seed {self.seed}"
+        return [*told, f"{self.read} entries: {said}; {counts or 'none'}{drawn}"]
 
     def complain(self, name: str, *wrong: str) -> None:
         """Note what is wrong with an entry or a file."""
@@ -64,6 +68,7 @@ def verify(
     workers: int = 1,
     tables: bool = True,
     sample: int = 1,
+    seed: int | None = None,
     tell: Callable[[str], None] = lambda _text: None,
 ) -> Found:
     """Judge all entries, and compare what is derived with the tables.
@@ -78,7 +83,9 @@ def verify(
     tables : bool
         Whether there are tables to compare with; a build makes them of what is found here.
     sample : int
-        Every how many entries one is looked at; 1: all.
+        Of so many consecutive entries, look at one that is drawn at random; 1: all.
+    seed : int, optional
+        Draws them; by default a fresh one, so that nobody can know which entries are left out.
     tell : callable
         Told now and again how far it is.
 
@@ -95,7 +102,8 @@ def verify(
             f"{library.folder}: has no family {min(unknown)}, expected one of: "
             f"{', '.join(library.families)}"
         )
-    found = Found()
+    seed = secrets.randbits(32) if seed is None else seed
+    found = Found(seed=seed if sample > 1 else None)
     packs = [p for p in library.packs if families is None or p.family in families]
     cells: dict[int, dict[str, Any]] = {}
     for pack in packs:
@@ -109,7 +117,8 @@ def verify(
         size = max(at_once, -(-there // (MOST_PARTS * sample))) * sample
         for first in range(1, there + 1, size):
             last = min(first + size - 1, there)
-            cell = {"pack": str(pack.path), "first": first, "last": last, "sample": sample}
+            cell = {"pack": str(pack.path), "first": first, "last": last}
+            cell |= {"sample": sample, "seed": seed}
             cells[len(cells)] = cell
     total = sum(len(_numbers(cell)) for cell in cells.values())
 
@@ -127,14 +136,20 @@ def verify(
     return found
 
 
-def _numbers(cell: Mapping[str, Any]) -> range:
-    return range(cell["first"], cell["last"] + 1, cell["sample"])
+def _numbers(cell: Mapping[str, Any]) -> list[int]:
+    """Return the entries that a cell looks at: one of each ``sample`` consecutive ones."""
+    first, last, sample = cell["first"], cell["last"], cell["sample"]
+    if sample == 1:
+        return [*range(first, last + 1)]
+    rng = random.Random(f"{cell['seed']} {Path(cell['pack']).name} {first}")
+    starts = range(first, last + 1, sample)
+    return [start + rng.randrange(min(sample, last + 1 - start)) for start in starts]
 
 
 def look(cell: Mapping[str, Any]) -> dict[str, Any]:
     """Judge some lines of a pack; a function of its own for other processes."""
     rows, wrong = [], {}
-    asked = _numbers(cell)
+    asked = {*_numbers(cell)}
     pack = Pack(Path(cell["pack"]))
     for k, (name, text) in enumerate(pack.lines(cell["first"], cell["last"]), cell["first"]):
         if k not in asked:

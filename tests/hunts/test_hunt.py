@@ -215,3 +215,8 @@ def test_a_policy_that_fails_at_first_is_hunted_on():
     search = Search(family, family.box("small", jobs=3), terms, 0, lambda _instance, _data: failed)
     assert all(known.found is failed for known in islice(search.steps(), 30))
     assert search.best is None
+
+
+def test_a_sandboxed_policy_takes_no_parameters():
+    with pytest.raises(ValueError, match="fifo is sealed, and made without parameters"):
+        Terms(family="oasis", policy="fifo", preset="small", sealed=True, parameters={"a": 1})

@@ -81,6 +81,15 @@ def test_all_is_derived_and_agrees_with_the_table(library, solved):
     assert verify(library, sample=2).read == 2
 
 
+def test_a_sample_is_drawn_by_a_seed(library):
+    drawn = [verify(library, sample=3, seed=seed) for seed in (*range(12), 0)]
+    assert {found.read for found in drawn} == {1}
+    assert {found.rows[0]["name"] for found in drawn} == {*NAMES}  # none is always left out
+    assert drawn[0].rows == drawn[-1].rows
+    assert drawn[5].lines()[-1].endswith("; drawn with --seed 5")
+    assert len({verify(library, sample=3).seed for _ in range(3)}) == 3
+
+
 def test_other_processes_find_the_same(library):
     found = damage(library, lambda all_: all_[1]["optimum"].update(value=1e6))
     other = verify(library, workers=2)

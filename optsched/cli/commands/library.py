@@ -118,7 +118,10 @@ def get(
 def verify(
     family: Families = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 2,
-    sample: Annotated[int, typer.Option(min=1, help="Look at every N-th entry.")] = 1,
+    sample: Annotated[int, typer.Option(min=1, help="Look at one of N entries.")] = 1,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Draws them; by default a fresh one, which is shown.")
+    ] = None,
     library: Folder = None,
     as_json: Json = False,
 ) -> None:
@@ -136,7 +139,8 @@ def verify(
     found = open_library(library)
     chosen = None if family is None else tuple(family)
     with ending_well(), Ticker("verifying the library") as ticker:
-        said = look(found, families=chosen, workers=workers, sample=sample, tell=ticker.say)
+        how: dict[str, Any] = {"workers": workers, "sample": sample, "seed": seed}
+        said = look(found, families=chosen, **how, tell=ticker.say)
     if as_json:
         report(said.summary(), None, as_json)
     else:
