@@ -31,6 +31,7 @@ from optsched.reports import Judged, RatioReport, meaning
 from optsched.results.reuse import load_known, load_report
 
 LONG = 400  # characters of a fact
+TIMES = "as the run states; not checked"
 
 
 def page_of_result(
@@ -97,9 +98,9 @@ def _policies(report: RatioReport) -> Table:
         Column("ratio", "at least: a schedule proves it; at most: the bound does"),
         *([] if relaxed is None else [Column("ratio to LP", "to the relaxation")]),
         *(Column(f"regret to {name}") for name in regrets),
-        *(Column("all decisions, s"), Column("slowest, ms")),
-        Column("information", "what it knew when it decided"),
-        Column("sealed", "run in a process that is told events and nothing else"),
+        *(Column("all decisions, s", TIMES), Column("slowest, ms", TIMES)),
+        Column("information", "what it knew when it decided, as the run states; not checked"),
+        Column("sealed", "ran in a sandbox, as the run states; not checked"),
         Column("decision limit, s", "seconds that each decision was allowed"),
         Column("keeps to the model", "else its ratio may be below 1"),
     ]
