@@ -22,12 +22,12 @@ from typing import Any
 import numpy as np
 from bench import Benchmark, Row, Summary, parse, parser
 
+from optsched.core import simulate
 from optsched.families.bipartite.policies import BinPacking, Fairness, Spreading
 from optsched.families.completion.policies import baselines as completion
 from optsched.families.dmlrs.policies import baselines as dmlrs
 from optsched.papers.estimate import Estimate
 from optsched.problem import get_family
-from optsched.simulation import simulate
 
 FIRST = 900  # seed
 Grid = Mapping[str, tuple[Any, ...]]

@@ -15,9 +15,9 @@ from typing import Any
 from bench import Benchmark, Row, Summary, Target, parse, parser
 from render import number
 
+from optsched.core import simulate
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.families.bipartite.sources.presets import generate
-from optsched.simulation import simulate
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "10 x 128 x 6, density 3": {"preset": "paper", "slots": 8000},

@@ -18,11 +18,11 @@ import numpy as np
 from bench import Benchmark, Row, Summary, Target, finite, geometric_mean, parse, parser
 from render import number
 
+from optsched.core import solve
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.sources.presets import generate
 from optsched.models.bipartite import bipartite_program
-from optsched.optimum import solve
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "stationary": {"preset": "paper", "slots": 2000},

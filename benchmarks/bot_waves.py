@@ -16,7 +16,7 @@ from render import number
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.sources.presets import generate
 from optsched.papers.bot import TABLE_1, TABLE_2
-from optsched.reproduce import reproduce
+from optsched.papers.reproduce import reproduce
 
 ITERATIONS = 1500
 STEPS = Steps(algorithm="adaptive", rho=0.002, tilde=0.05, lam=0.7, mu=0.7)

@@ -11,7 +11,7 @@ from bench import Row
 
 from optsched.campaigns.ratings import Sample
 from optsched.campaigns.statistics import pairs
-from optsched.intervals import mean_interval, median_interval, share_above, warning
+from optsched.core.intervals import mean_interval, median_interval, share_above, warning
 from optsched.numbers.arrays import Floats
 
 SHARES = (0.0, 0.3, 0.6)  # of instances whose optimum is open

@@ -22,7 +22,7 @@ from pathlib import Path
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number, percent
 
-from optsched.optimum import Optimum, solve
+from optsched.core import Optimum, solve
 from optsched.problem import Instance, Level, Status, get_family
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "helpers"))

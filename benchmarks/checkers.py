@@ -25,8 +25,8 @@ from typing import Any
 
 from bench import Benchmark, Row, Summary, Target, parse, parser
 
+from optsched.core import solve
 from optsched.library.packs import Library
-from optsched.optimum import solve
 from optsched.pages.checker import save_checker
 from optsched.problem import get_family
 from optsched.proofs import knapsack

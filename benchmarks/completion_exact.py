@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from bench import Benchmark, Row, Summary, Target, finite, parse, parser
 from render import number, percent
 
+from optsched.core import solve
 from optsched.engine.progress import CLOSED
 from optsched.families.completion import FAMILY
 from optsched.families.completion.sources.presets import generate
-from optsched.optimum import solve
 
 SIZES = {10: (20, (4, 6, 8)), 15: (30, (6, 7, 8))}  # jobs: slots, servers
 LIMITS = {10: 30.0, 15: 90.0}

@@ -18,8 +18,8 @@ from itertools import product
 from bench import Benchmark, Row, Summary, Target, finite, median, parse, parser
 from render import number, percent
 
+from optsched.core import solve
 from optsched.families.completion.sources.presets import generate
-from optsched.optimum import solve
 
 GOALS = {150: (0.035, 0.015), 50: (0.13, 0.07)}
 SPEEDS = ("independent", "scaled")

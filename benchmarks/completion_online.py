@@ -14,9 +14,9 @@ from itertools import product
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
+from optsched.core import simulate
 from optsched.families.completion.policies.paper import AOnline
 from optsched.families.completion.sources.presets import generate
-from optsched.simulation import simulate
 
 JOBS = (100, 200)
 GOALS = {100: (0.3, 0.1), 200: (1.0, 0.4)}

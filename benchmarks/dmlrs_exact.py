@@ -14,8 +14,8 @@ import numpy as np
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
+from optsched.core import solve
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.optimum import solve
 
 MACHINES = (4, 10)
 METHODS = {

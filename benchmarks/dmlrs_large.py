@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from bench import Benchmark, Row, Summary, Target, finite, median, parse, parser
 from render import number
 
+from optsched.core import simulate, solve
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.optimum import solve
-from optsched.simulation import simulate
 
 SIZES = ((50, 12), (200, 50))  # jobs, machines
 MUST = {(50, 12): (0.03, 0.015), (200, 50): (0.06, 0.03)}

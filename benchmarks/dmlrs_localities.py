@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from bench import Benchmark, Row, Summary, parse, parser
 from render import number
 
+from optsched.core import solve
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.optimum import solve
 
 RATIOS = (1.0, 2.0, 5.0, 40.0)
 METHODS = {

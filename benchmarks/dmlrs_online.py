@@ -17,13 +17,13 @@ import numpy as np
 from bench import Benchmark, Row, Summary, Target, median, parse, parser
 from render import number
 
+from optsched.core import simulate
 from optsched.families.dmlrs.oracle.request import NOTHING_KEPT, Scratch, requests
 from optsched.families.dmlrs.oracle.slot_placements import open_slot
 from optsched.families.dmlrs.policies.paper import PdOrs
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.simulation import simulate
 
 RATIOS = (40.0, 5.0, 2.0, 1.0)
 METHODS = {

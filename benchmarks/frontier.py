@@ -19,8 +19,8 @@ from bench import Benchmark, Row, Summary, finite, parse, parser
 from matplotlib.figure import Figure
 from render import number
 
+from optsched.core import Optimum, solve
 from optsched.drawing import COLOURS, GRID, headline, legend, new_figure, save
-from optsched.optimum import Optimum, solve
 from optsched.problem import Instance, Status, get_family
 
 LADDER = (

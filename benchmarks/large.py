@@ -31,9 +31,9 @@ from bench import Benchmark, Row, finite, megabytes, parse, parser, watched
 from large_rows import cells
 from large_tables import picture, summarize
 
+from optsched.core import solve
 from optsched.drawing import save
 from optsched.files.envelope import load_instance, save_instance
-from optsched.optimum import solve
 from optsched.problem import get_family
 from optsched.process import clock
 from optsched.results.result import save_result

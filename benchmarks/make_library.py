@@ -19,8 +19,8 @@ from pathlib import Path
 
 from library_draws import SEEDS, Plan, plans
 
+from optsched.core import Optimum, solve
 from optsched.library.packs import SUFFIX, Pack, result_text
-from optsched.optimum import Optimum, solve
 from optsched.problem import InputError, Instance, Status
 
 FOLDER = Path(__file__).parent / "instances"

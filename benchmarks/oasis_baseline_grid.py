@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from optsched.core import simulate
 from optsched.families.oasis.policies import BASELINES
 from optsched.families.oasis.sources.traces import generate
 from optsched.files.provenance import machine, versions
-from optsched.simulation import simulate
 
 SEEDS = range(900, 903)
 PRESETS = ("paper", "earnable")

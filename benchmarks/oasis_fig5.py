@@ -32,11 +32,11 @@ from bench import (
 )
 from render import number, percent
 
+from optsched.core import Optimum, solve
 from optsched.engine.progress import CLOSED
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.sources.traces import generate
-from optsched.optimum import Optimum, solve
 from optsched.problem import Level, Status
 
 MACHINES = (20, 40, 60, 80, 100)

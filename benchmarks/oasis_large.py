@@ -19,12 +19,11 @@ from multiprocessing.connection import Connection
 from bench import Benchmark, Row, Summary, Target, add_sizes, finite, parse, parser, sizes
 from render import number, percent
 
+from optsched.core import simulate, solve
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.families.oasis.sources.traces import generate
-from optsched.optimum import solve
 from optsched.problem import Level
-from optsched.simulation import simulate
 
 METHODS = {
     "online": "`Oasis()`; the time is that of all decisions, compiled code warm",

@@ -13,9 +13,9 @@ from itertools import product
 from bench import Benchmark, Row, Summary, Target, add_sizes, median, parse, parser, sizes
 from render import number
 
+from optsched.core import simulate
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.families.oasis.sources.traces import generate
-from optsched.simulation import simulate
 
 GRANULARITIES = ("exact", "chunk")
 METHODS = {

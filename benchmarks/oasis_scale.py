@@ -25,6 +25,7 @@ from bench import Benchmark, Row, Summary, Target, add_sizes, finite, median, pa
 from render import DASH, number, percent
 
 from optsched import solvers
+from optsched.core import Optimum, solve
 from optsched.engine.budget import Budget
 from optsched.engine.colgen import lagrangian
 from optsched.engine.progress import Progress
@@ -34,7 +35,6 @@ from optsched.families.oasis.optimum.certify import certify_capacity
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import _Matrix, compact_prices
 from optsched.families.oasis.sources.traces import generate
-from optsched.optimum import Optimum, solve
 from optsched.problem import Level
 from optsched.results.result import save_result
 

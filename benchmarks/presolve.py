@@ -22,7 +22,7 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 from ortools.sat.python import cp_model
 
 import optsched
-from optsched.optimum import Optimum
+from optsched.core import Optimum
 from optsched.problem import InputError, agree, get_family
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "helpers"))

@@ -91,7 +91,7 @@ def oracle(instance: Any, family: str, where: str) -> Task:
 
 def policy(instance: Any, _family: str, name: str) -> Task:
     """Time the decisions of a policy."""
-    from optsched.simulation import simulate
+    from optsched.core import simulate
 
     def run() -> Answer:
         found = simulate(instance, name, seed=1)
@@ -102,7 +102,7 @@ def policy(instance: Any, _family: str, name: str) -> Task:
 
 def optimum(instance: Any, _family: str, method: str) -> Task:
     """Solve with one thread."""
-    from optsched.optimum import solve
+    from optsched.core import solve
 
     def run() -> Answer:
         found = solve(instance, method=method, time_limit=LIMIT, threads=1, seed=1)

@@ -21,8 +21,8 @@ from pathlib import Path
 from bench import Benchmark, Row, Summary, Target, parse, parser
 
 import optsched
+from optsched.core import Optimum
 from optsched.engine.progress import CLOSED
-from optsched.optimum import Optimum
 from optsched.problem import InputError, Level, Status, agree, get_family
 from optsched.results.result import SAME, recheck, save_result
 

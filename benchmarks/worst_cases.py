@@ -23,6 +23,7 @@ import numpy as np
 from bench import RESULTS
 from matplotlib.figure import Figure
 
+from optsched.core import Optimum, Ratio, Run
 from optsched.drawing import COLOURS, HINDSIGHT, new_figure, save
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.pictures import split
@@ -30,12 +31,9 @@ from optsched.files.disk import write_whole
 from optsched.files.envelope import instance_of, plain, read_json
 from optsched.hunts.evaluation import Terms
 from optsched.hunts.hunt import hunt, notes_beside
-from optsched.intervals import Ratio
-from optsched.optimum import Optimum
 from optsched.problem import Instance, family_of, get_family
 from optsched.results.result import part_of
 from optsched.results.reuse import load_optimum
-from optsched.simulation import Run
 
 FOLDER = RESULTS / "hunts"
 FOUND = "found.json"

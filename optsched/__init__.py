@@ -5,13 +5,17 @@ What is listed here is imported when it is first asked for: `import optsched` ta
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+
 TYPE_CHECKING = False  # `typing` alone would take longer to import than this
 if TYPE_CHECKING:
     from optsched.campaigns.campaign import Campaign, campaign
+    from optsched.core import Optimum, RatioReport, Run, compare, relax, simulate, solve
     from optsched.declared.problem import problem
     from optsched.declared.readers import online
     from optsched.files.envelope import load_instance, save_instance
-    from optsched.optimum import Optimum, relax, solve
     from optsched.pages.page import report
     from optsched.policies.knowledge import statistic
     from optsched.problem import (
@@ -23,9 +27,6 @@ if TYPE_CHECKING:
         Verdict,
         get_family,
     )
-    from optsched.ratios import compare
-    from optsched.reports import RatioReport
-    from optsched.simulation import Run, simulate
 
     __version__: str
 
@@ -56,25 +57,22 @@ __all__ = [
 
 _HOMES = {
     "campaigns.campaign": ("Campaign", "campaign"),
+    "core": ("Optimum", "RatioReport", "Run", "compare", "relax", "simulate", "solve"),
     "declared.readers": ("online",),
     "files.envelope": ("load_instance", "save_instance"),
     "policies.knowledge": ("statistic",),
-    "optimum": ("Optimum", "relax", "solve"),
     "pages.page": ("report",),
     "problem": (
         *("InputError", "Instance", "Policy", "PolicyError", "Schedule", "Verdict", "get_family"),
     ),
-    "ratios": ("compare",),
-    "reports": ("RatioReport",),
-    "simulation": ("Run", "simulate"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    from importlib import import_module, metadata
-
     if name == "__version__":
+        from importlib import metadata
+
         value: object = metadata.version("optsched")
     elif name == "problem":  # a module that can be called, since it is older than the function
         value = import_module("optsched.problem")
@@ -88,3 +86,22 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__, "__version__"})
+
+
+class _Moved:
+    """Finds modules under their old names: `optsched.ratios` is `optsched.core.ratios`."""
+
+    names = ("inputs", "intervals", "optimum", "ratios", "reports", "simulation")
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        old = name.removeprefix("optsched.")
+        return ModuleSpec(name, self) if old in self.names and old != name else None  # type: ignore[arg-type]
+
+    def create_module(self, spec: ModuleSpec) -> object:
+        return import_module(spec.name.replace("optsched", "optsched.core", 1))
+
+    def exec_module(self, module: object) -> None:
+        """Do nothing: the module has run under its new name."""
+
+
+sys.meta_path.append(_Moved())

@@ -7,6 +7,7 @@ from itertools import combinations, count
 import pytest
 from oasis_brute import optimum, random_instance
 
+from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
 from optsched.families.oasis.certificate.format import check
 from optsched.families.oasis.instance import OasisInstance, OasisJob
@@ -15,7 +16,6 @@ from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
 from optsched.families.oasis.verify import verify
 from optsched.numbers.resources import MachineClass
-from optsched.optimum import solve
 from optsched.problem import Level, Status
 
 GAP = 1e-6

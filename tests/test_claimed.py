@@ -18,6 +18,7 @@ from optsched import compare, save_instance, solve
 from optsched.campaigns.campaign import campaign
 from optsched.campaigns.export import save_csv, save_latex
 from optsched.cli import plots
+from optsched.core.optimum import known
 from optsched.papers.oasis import fig5
 from optsched.problem import Level, Status
 from optsched.process import lastwords
@@ -146,7 +147,7 @@ def test_what_is_left_of_a_command_that_is_killed(made, monkeypatch):
     report, folder = made
     inst = random_instance(6)
     monkeypatch.setattr(lastwords, "_board", lastwords.Board())
-    with Journal(inst, folder / "out.json", "compact", optsched.optimum.known(inst, ())) as journal:
+    with Journal(inst, folder / "out.json", "compact", known(inst, ())) as journal:
         journal.tell(report.optimum)
         (kept,) = folder.glob(".optsched-*best")
         values_say_so(json.loads(kept.read_text()))

@@ -14,13 +14,12 @@ import pytest
 from knowing import prior_of
 from plugged import plugged
 
+from optsched.core import Optimum, simulate, solve
 from optsched.families.oasis import FAMILY as OASIS
 from optsched.families.oasis.policies import Fifo
 from optsched.numbers.streams import Streams
-from optsched.optimum import Optimum, solve
 from optsched.problem import Family, Instance, Policy, families, get_family
 from optsched.scheduling.placement import Placement
-from optsched.simulation import simulate
 
 EXAMPLE = {"intervals": ("greedy", "posted")}  # of docs/examples
 POLICIES: Mapping[str, tuple[str, ...]] = {f.name: (*f.policies,) for f in families().values()}

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from optsched.core import open_input
 from optsched.families.dmlrs.instance import usable_ps
 from optsched.families.dmlrs.sources.presets import generate as dmlrs
 from optsched.families.oasis.instance import ps_for, ps_table
 from optsched.families.oasis.sources.presets import generate as oasis
-from optsched.inputs import open_input
 from optsched.numbers.resources import ceil_ratio, ceil_tol, exact, room, usable
 from optsched.problem import InputError, Window, get_family
 

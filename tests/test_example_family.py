@@ -11,7 +11,7 @@ import pytest
 from plugged import HOME, installed, plugged
 from terminal import piped
 
-from optsched.optimum import solve
+from optsched.core import solve
 from optsched.problem import get_family
 
 DOCS = HOME.parent

@@ -12,10 +12,10 @@ import pytest
 from terminal import piped
 
 import optsched
+from optsched.core import simulate
 from optsched.files.envelope import load_instance, save_instance
 from optsched.problem import InputError, PolicyError, get_family
 from optsched.process import talk
-from optsched.simulation import simulate
 
 MINE = '''
 from optsched.families.oasis.policies import Fifo

@@ -13,13 +13,10 @@ from typer.testing import CliRunner
 from optsched import problem
 from optsched.cli.app import app
 from optsched.cli.console import out, show_ratios
+from optsched.core import compare, open_input, simulate, solve
 from optsched.families.oasis import FAMILY
-from optsched.inputs import open_input
-from optsched.optimum import solve
 from optsched.problem import InputError, Window
-from optsched.ratios import compare
 from optsched.results.result import recheck, save_result
-from optsched.simulation import simulate
 
 
 @pytest.fixture

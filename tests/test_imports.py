@@ -18,10 +18,10 @@ FLOORS = [
     {"families/*/instance"},
     {"families/*/verify", "families/*/certificate", "families/*/sources", "traces"},
     {"families", "families/*", "models"},
-    {"ratios", "reports", "intervals", "simulation", "optimum", "results", "inputs"},
+    {"core", "results"},
     {"campaigns"},
 ]
-TOP = len(FLOORS)  # cli, pages, reproduce, papers, and whatever else nobody may import
+TOP = len(FLOORS)  # cli, pages, papers, and whatever else nobody may import
 SOURCES = {"sources", "facts", "modes"}  # where instances come from
 WITHOUT_MODELS = {"policies", "oracle", "online", *SOURCES}
 JUDGES = {"proofs", "families/*/verify", "families/*/certificate"}

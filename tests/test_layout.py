@@ -56,3 +56,9 @@ def test_there_is_one_pool_of_processes():
     assert scripts
     named = [p for p in [*SOURCES, *scripts] if "ProcessPoolExecutor" in p.read_text("utf-8")]
     assert named == [ROOT / "campaigns/crews/pool.py"], "expected the pool that outlives a process"
+
+
+def test_modules_are_found_under_their_old_names():
+    code = "import optsched.core, optsched.ratios as old; print(old.compare is optsched.compare)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True\n"

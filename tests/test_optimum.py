@@ -12,11 +12,11 @@ from oasis_reference import FILES, load, schedule
 from patience import LONG, until
 
 from optsched import InputError, Optimum, Run, simulate, solve
+from optsched.core.optimum import settle
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
-from optsched.optimum import settle
 from optsched.problem import RELAXATION, Implementation, Level, Status
 
 CLOSING = ("auto", "branch-and-price", "compact", "cpsat")  # stop by closing the gap

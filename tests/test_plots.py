@@ -10,13 +10,12 @@ from oasis_reference import FILES, load, schedule
 from optima import optimum
 
 from optsched.cli import plots
+from optsched.core import Ratio, compare
 from optsched.drawing import HINDSIGHT
 from optsched.engine.progress import Point
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
 from optsched.families.oasis.pictures import pictures, usage
-from optsched.intervals import Ratio
 from optsched.problem import get_family
-from optsched.ratios import compare
 
 
 @pytest.fixture(scope="module")

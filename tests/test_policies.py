@@ -8,6 +8,7 @@ from knowing import prior_of
 
 import optsched
 import optsched.cli.console
+from optsched.core import compare, simulate
 from optsched.families.bipartite.policies import Drf
 from optsched.families.completion.instance import Piece
 from optsched.families.completion.policies.paper import AOnline
@@ -15,9 +16,7 @@ from optsched.families.oasis.policies import Fifo
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.policies.knowledge import asked
 from optsched.problem import InputError, PolicyError, get_family
-from optsched.ratios import compare
 from optsched.scheduling.placement import Placement
-from optsched.simulation import simulate
 
 
 @pytest.fixture

@@ -12,12 +12,10 @@ from oasis_reference import FILES, load, schedule
 from optima import optimum
 from pydantic import ValidationError
 
+from optsched.core import Ratio, RatioReport, compare, mean_ratio
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.intervals import Ratio, mean_ratio
 from optsched.problem import InputError, Level, Status, get_family
-from optsched.ratios import compare
-from optsched.reports import RatioReport
 
 POLICIES = ["fifo", "drf"]
 
@@ -152,8 +150,8 @@ def test_policy_beyond_a_bound(small):
 
 def test_a_ratio_beyond_its_guarantee_is_an_error(small, monkeypatch):
     wrong = replace(FAMILY, guarantee=lambda _instance, _policy, _prior: 1.0)
-    monkeypatch.setattr("optsched.ratios.family_of", lambda _: wrong)
-    monkeypatch.setattr("optsched.simulation.family_of", lambda _: wrong)
+    monkeypatch.setattr("optsched.core.ratios.family_of", lambda _: wrong)
+    monkeypatch.setattr("optsched.core.simulation.family_of", lambda _: wrong)
     with pytest.raises(
         RuntimeError, match=r"policy fifo has ratio .*, beyond the 1\.0 that theory"
     ):

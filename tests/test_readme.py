@@ -10,8 +10,8 @@ import pytest
 from typer.main import get_command
 
 from optsched.cli.app import app
+from optsched.core import simulate
 from optsched.problem import families, get_family
-from optsched.simulation import simulate
 
 README = Path(__file__).parents[1] / "README.md"
 TEXT = README.read_text(encoding="utf-8")

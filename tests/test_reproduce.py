@@ -17,6 +17,7 @@ from optsched.papers.estimate import Estimate, apart, fisher, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting, mean_with_interval
 from optsched.papers.oasis import fig3, fig4, fig5, fig6
 from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
+from optsched.papers.reproduce import reproduce
 from optsched.papers.shares import Share, mean_share
 from optsched.papers.verdict import (
     NOISE,
@@ -33,7 +34,6 @@ from optsched.papers.verdict import (
     within,
 )
 from optsched.problem import InputError
-from optsched.reproduce import reproduce
 
 
 def judge(summary):

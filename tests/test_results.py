@@ -8,6 +8,7 @@ import pytest
 from patience import LONG
 
 from optsched import simulate, solve
+from optsched.core import Optimum, compare
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
@@ -17,9 +18,7 @@ from optsched.families.completion.instance import (
 )
 from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
 from optsched.numbers.resources import MachineClass
-from optsched.optimum import Optimum
 from optsched.problem import InputError, families, family_of, get_family
-from optsched.ratios import compare
 from optsched.results.result import recheck, save_result, save_run
 from optsched.results.reuse import load_report
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from optsched.core import compare
 from optsched.files.envelope import load_instance
 from optsched.problem import get_family
-from optsched.ratios import compare
 from optsched.results.result import save_result
 from optsched.results.reuse import load_known, load_report
 

@@ -7,12 +7,11 @@ import json
 import pytest
 from pydantic import ValidationError
 
+from optsched.core import simulate, solve
 from optsched.files.envelope import save_instance
-from optsched.optimum import solve
 from optsched.problem import InputError, get_family
 from optsched.results.result import save_result, save_run, save_schedule
 from optsched.results.schemas import KINDS, model, schema
-from optsched.simulation import simulate
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,9 @@ import pytest
 from sweeps import sweep
 
 import optsched
+from optsched.core import compare, simulate
 from optsched.files.envelope import save_instance
 from optsched.problem import InputError, PolicyError, families, get_family
-from optsched.ratios import compare
-from optsched.simulation import simulate
 
 pytestmark = pytest.mark.slow
 

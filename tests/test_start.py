@@ -11,12 +11,12 @@ from patience import LONG
 from soundness_cases import MAIN, case
 
 from optsched import InputError, compare, save_instance, simulate, solve
+from optsched.core.optimum import known
 from optsched.engine.known import Known, begin
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum.priced_search import Search
 from optsched.families.oasis.verify import verify
-from optsched.optimum import known
 from optsched.process import lastwords
 from optsched.results.journal import Journal
 from optsched.results.result import recheck, save_result, save_run, save_schedule

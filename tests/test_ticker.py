@@ -14,13 +14,13 @@ from numba.core import event
 from terminal import piped
 
 from optsched.cli.ticker import Rows, Ticker
+from optsched.core import compare, solve, turns
+from optsched.core.ratios import name_of
 from optsched.engine.progress import Progress
 from optsched.files.envelope import save_instance
 from optsched.numbers import kernels
-from optsched.optimum import solve
 from optsched.problem import family_of, get_family
 from optsched.process import effort, talk
-from optsched.ratios import compare, name_of, turns
 
 pytestmark = pytest.mark.slow
 

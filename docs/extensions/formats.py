@@ -11,9 +11,8 @@ from pydantic import TypeAdapter
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from optsched.optimum import Optimum
+from optsched.core import Optimum, Run
 from optsched.problem import get_family
-from optsched.simulation import Run
 
 LARGEST = 1023  # exponent of a float
 LIMITS = {

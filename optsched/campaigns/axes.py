@@ -18,10 +18,10 @@ from itertools import product
 from pathlib import Path, PurePath
 from typing import Any
 
+from optsched.core import Optimum, Run, open_input, simulate, solve
+from optsched.core.inputs import SAMPLE
 from optsched.files.disk import open_file
 from optsched.files.envelope import load_instance
-from optsched.inputs import SAMPLE, open_input
-from optsched.optimum import Optimum, solve
 from optsched.policies.plugins import get_policy
 from optsched.problem import (
     Family,
@@ -35,7 +35,6 @@ from optsched.problem import (
     is_named_in_file,
 )
 from optsched.process import talk
-from optsched.simulation import Run, simulate
 
 KEY = 16  # bytes of a key
 FILES = ("machines", "profiles", "shapes")  # fields of Window that name files

@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 from optsched.campaigns.axes import KEY, Contender, Reference, Source
 from optsched.campaigns.store import Best, Row, State
+from optsched.core import Ratio, Run, quotient
+from optsched.core.optimum import refuted
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import first_error
-from optsched.intervals import Ratio, quotient
-from optsched.optimum import refuted
 from optsched.policies.trouble import explain
 from optsched.problem import (
     RELAXATION,
@@ -34,7 +34,6 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import blas, interrupts
-from optsched.simulation import Run
 
 LONGEST = 600  # characters of a message
 

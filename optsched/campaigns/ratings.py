@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.campaigns.axes import Contender, Source
 from optsched.campaigns.store import State, Store
-from optsched.intervals import quotient
+from optsched.core import quotient
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Family, get_family
 

@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field
 
 from optsched.campaigns.ratings import Sample
-from optsched.intervals import (
+from optsched.core.intervals import (
     FAR,
     LEVEL,
     UNSURE,

@@ -15,8 +15,8 @@ from optsched.campaigns.calls import call_all
 from optsched.campaigns.cells import Task
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.store import LEVELS, Best, Row, State, Store
+from optsched.core.optimum import refuted
 from optsched.files.provenance import all_versions
-from optsched.optimum import refuted
 from optsched.problem import agree, get_family
 from optsched.results.result import SAME
 

@@ -16,8 +16,7 @@ from optsched.problem import RELAXATION, Status, get_family
 from optsched.process import talk
 
 if TYPE_CHECKING:
-    from optsched.optimum import Optimum
-    from optsched.reports import Judged, RatioReport  # statistics take a second to import
+    from optsched.core import Judged, Optimum, RatioReport  # statistics take a second to import
 
 LEFT = ("policy", "information", "sealed")  # columns of words
 SAME = ("guarantee", "information", "sealed", "decision limit")  # a sentence if all are the same
@@ -131,7 +130,7 @@ def _table(
 
 
 def _legend(report: RatioReport) -> str:
-    from optsched.reports import meaning
+    from optsched.core import meaning
 
     family = get_family(report.optimum.family)
     parts = [f"ratio: {meaning(family)}; 1 is the best with hindsight."]

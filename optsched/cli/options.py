@@ -189,7 +189,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def wrapper(*, source: Path, family: str, preset: str | None, **given: Any) -> None:
-        from optsched.inputs import open_input  # traces need a library of tables
+        from optsched.core import open_input  # traces need a library of tables
 
         if given.get("output") is not None:
             writable(given["output"])  # or else nobody need begin

@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from optsched.core import Optimum, Ratio, RatioReport
 from optsched.drawing import (
     COLOURS,
     HINDSIGHT,
@@ -24,11 +25,8 @@ from optsched.drawing import (
     save,
     shorts,
 )
-from optsched.intervals import Ratio
-from optsched.optimum import Optimum
 from optsched.pages.scales import Scale
 from optsched.problem import Instance, Schedule, family_of, get_family
-from optsched.reports import RatioReport
 
 BEYOND, GAPS = 0.5, 10  # how far the axis of the objective reaches: shares of it, gaps left
 

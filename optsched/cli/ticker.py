@@ -11,17 +11,15 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from optsched.core import Failed, Optimum, Ratio, shown_gap
 from optsched.engine.budget import Budget
 from optsched.engine.progress import Progress
-from optsched.intervals import Ratio
-from optsched.optimum import Optimum, shown_gap
 from optsched.problem import Family, Instance, family_of
 from optsched.process import talk
 from optsched.process.talk import printable
-from optsched.reports import Failed
 
 if TYPE_CHECKING:
-    from optsched.simulation import Run
+    from optsched.core import Run
 
 PATIENCE = 2.0  # seconds of silence before progress is shown
 PERIOD = 10.0  # seconds between two lines where stderr is no terminal

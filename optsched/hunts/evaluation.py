@@ -12,13 +12,11 @@ from typing import Any, Self
 from pydantic import Field, model_validator
 
 from optsched.campaigns.axes import Contender
+from optsched.core import Optimum, Ratio, Run, quotient, solve
 from optsched.engine.progress import CLOSED
-from optsched.intervals import Ratio, quotient
 from optsched.numbers.infinite import Extended
-from optsched.optimum import Optimum, solve
 from optsched.problem import Family, Frozen, InputError, Instance, Level, PolicyError
 from optsched.results.result import save_result
-from optsched.simulation import Run
 
 SHARE, EARNS, EFFORT = 0.2, 0.001, 5.0
 NEARLY = 0.01  # gap at which an evaluation looks no further: only a schedule counts

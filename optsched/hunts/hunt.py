@@ -12,6 +12,7 @@ from optsched.campaigns.axes import digest_of, file_of_policy
 from optsched.campaigns.crews.crew import Crew, Here
 from optsched.campaigns.crews.pool import Pool
 from optsched.campaigns.crews.queue import steer
+from optsched.core import Judged, RatioReport, compare
 from optsched.files.provenance import all_versions
 from optsched.hunts.evaluation import Judge, Terms, TheoremError, Trophy
 from optsched.hunts.legs import Legs
@@ -21,8 +22,6 @@ from optsched.numbers import settings
 from optsched.policies.plugins import get_policy, known_or_refused
 from optsched.problem import Family, InputError, Policy, get_family
 from optsched.process import interrupts
-from optsched.ratios import compare
-from optsched.reports import Judged, RatioReport
 from optsched.results.result import save_result
 
 EVALUATIONS = 300

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import optsched
+from optsched.core import Optimum
 from optsched.files.disk import open_file, write_whole
 from optsched.files.envelope import LARGEST, envelope, parse_json
-from optsched.optimum import Optimum
 from optsched.problem import InputError, Instance
 from optsched.results.result import result_content
 

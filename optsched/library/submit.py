@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from optsched.core import Optimum
+from optsched.core.optimum import refuted, within
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import instance_of, read_json
 from optsched.library.packs import Library, read_entry, result_text
 from optsched.library.page import update_page
 from optsched.library.table import Row, derive, load_table, replace_row
-from optsched.optimum import Optimum, refuted, within
 from optsched.problem import Family, InputError, Instance, Level, Status, agree, get_family
 from optsched.results.result import SAME, part_of, recheck_optimum
 

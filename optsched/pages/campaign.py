@@ -17,6 +17,7 @@ from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import Sample, contender_of, group_of
 from optsched.campaigns.statistics import Statistics, Summary, between, statistics
 from optsched.campaigns.store import LEVELS, State, Store
+from optsched.core import meaning
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
@@ -35,7 +36,6 @@ from optsched.pages.repeat import of_campaign
 from optsched.pages.schedules import NotDrawnError, Worst, pictures_of_worst
 from optsched.problem import Family, InputError, get_family
 from optsched.process import interrupts
-from optsched.reports import meaning
 
 MOST_GROUPS = 24  # that have figures of their own; tables have more
 WORST = 3  # instances per policy in the table of the worst

@@ -10,12 +10,11 @@ import numpy as np
 
 from optsched.campaigns.ratings import Sample
 from optsched.campaigns.statistics import Summary, ecdf
-from optsched.intervals import UNSURE
+from optsched.core import Judged, Optimum
+from optsched.core.intervals import UNSURE
 from optsched.numbers.arrays import Floats
-from optsched.optimum import Optimum
 from optsched.pages.blocks import Bar, Bars, Curve, Plot
 from optsched.pages.scales import Scale
-from optsched.reports import Judged
 
 WIDE, HIGH = 1000, 500  # of the box that curves are drawn in; it is stretched to the room there is
 STEPS = 150  # most steps of a curve: a million cells make no larger page than a thousand

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from optsched.campaigns.plan import Plan
+from optsched.core import Run
 from optsched.pages.blocks import Code
-from optsched.simulation import Run
 
 LONGEST = 20_000  # characters of a plan that a page shows
 RAW = re.compile(r"[A-Za-z0-9_-]+")

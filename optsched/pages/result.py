@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from optsched.campaigns.axes import digest_of
+from optsched.core import Judged, Optimum, RatioReport, meaning, shown_gap
 from optsched.drawing import HINDSIGHT
 from optsched.files.envelope import load_instance, read_json
 from optsched.files.provenance import all_versions
-from optsched.optimum import Optimum, shown_gap
 from optsched.pages import curves, words
 from optsched.pages.blocks import (
     Block,
@@ -27,7 +27,6 @@ from optsched.pages.repeat import of_result
 from optsched.pages.schedules import pictures_of
 from optsched.problem import RELAXATION, InputError, Instance, Status, family_of, get_family
 from optsched.process import interrupts, talk
-from optsched.reports import Judged, RatioReport, meaning
 from optsched.results.reuse import load_known, load_report
 
 LONG = 400  # characters of a fact

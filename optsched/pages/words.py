@@ -6,9 +6,8 @@ import math
 from collections.abc import Sequence
 
 from optsched.campaigns.statistics import Statistics, Summary
-from optsched.optimum import Optimum, shown_gap
+from optsched.core import Optimum, RatioReport, meaning, shown_gap
 from optsched.problem import Family, Level, Status
-from optsched.reports import RatioReport, meaning
 
 SPOKEN = 8  # groups of which each has sentences of its own; of more the policies are counted
 

@@ -20,8 +20,7 @@ import optsched
 
 ROOT = Path(optsched.__file__).parent
 ROOMS = (
-    *("engine", "numbers", "policies", "proofs", "scheduling", "solvers"),
-    *("intervals.py", "optimum.py", "problem.py", "ratios.py", "simulation.py"),
+    *("core", "engine", "numbers", "policies", "proofs", "scheduling", "solvers", "problem.py"),
 )
 PICTURES = ("pictures", "pictures.py")  # of a family: they change no number
 BORROWED = re.compile(r"optsched\.families\.(\w+)")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from optsched.intervals import clopper_pearson, median_interval, student
+from optsched.core.intervals import clopper_pearson, median_interval, student
 
 WIDEST = 4.0  # factor between the ends of an interval from which on nothing holds exactly
 

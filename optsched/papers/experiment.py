@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.intervals import student
+from optsched.core.intervals import student
 from optsched.papers.verdict import Outcome
 
 Cell: TypeAlias = dict[str, Any]

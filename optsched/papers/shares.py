@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 
+from optsched.core.intervals import clopper_pearson, student
 from optsched.drawing import COLOURS
-from optsched.intervals import clopper_pearson, student
 
 WIDTH = 0.25  # of a bar; the places of groups are 1 apart
 

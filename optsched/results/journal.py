@@ -12,15 +12,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Self
 
+from optsched.core import Failed, Optimum, Run
+from optsched.core.optimum import settle
 from optsched.engine.known import Known, begin
 from optsched.engine.progress import CLOSED, Progress
 from optsched.files.disk import is_stream, write_whole
 from optsched.files.envelope import envelope, plain
-from optsched.optimum import Optimum, settle
 from optsched.problem import InputError, Instance, family_of
 from optsched.process import lastwords
-from optsched.reports import Failed
-from optsched.simulation import Run
 
 SHARE = 0.05  # of the time may be spent on it
 LONGEST = 1000  # characters of the sentence

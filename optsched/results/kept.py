@@ -16,8 +16,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from optsched.core import Optimum
 from optsched.engine.progress import CLOSED
-from optsched.optimum import Optimum
 from optsched.problem import InputError, Instance, Level, Status
 from optsched.results.result import save_result
 from optsched.results.reuse import load_known

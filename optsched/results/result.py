@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 
 from pydantic import Field
 
+from optsched.core import Optimum, Run, shown_gap
+from optsched.core.optimum import refuted
 from optsched.engine.progress import CLOSED
 from optsched.files.envelope import checked, instance_of, read_json, short, write_json
 from optsched.numbers.infinite import Extended, Signed
-from optsched.optimum import Optimum, refuted, shown_gap
 from optsched.problem import (
     Family,
     Frozen,
@@ -30,7 +31,6 @@ from optsched.problem import (
     agree,
     get_family,
 )
-from optsched.simulation import Run
 
 SAME = 1e-9  # relative difference up to which two evaluations of one number agree
 

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from optsched.core import Optimum, RatioReport, Run, Start
+from optsched.core.optimum import known
+from optsched.core.ratios import rate
 from optsched.engine.known import Known
 from optsched.engine.progress import CLOSED, Point
 from optsched.files.envelope import instance_of, read_json, short
-from optsched.optimum import Optimum, Start, known
 from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
-from optsched.ratios import rate
-from optsched.reports import RatioReport
 from optsched.results.result import (
     Recheck,
     part_of,
@@ -28,7 +28,6 @@ from optsched.results.result import (
     runs_in,
     schedules_in,
 )
-from optsched.simulation import Run
 
 
 def load_optimum(path: Path) -> Optimum:

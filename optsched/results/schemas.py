@@ -6,10 +6,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from optsched.core import Optimum, Run
 from optsched.files.envelope import FORMAT
-from optsched.optimum import Optimum
 from optsched.problem import InputError, get_family
-from optsched.simulation import Run
 
 KINDS = ("instance", "schedule", "run", "result")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

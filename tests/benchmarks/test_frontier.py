@@ -9,7 +9,7 @@ import pytest
 from oasis_brute import random_instance
 from patience import LONG
 
-from optsched.optimum import solve
+from optsched.core import solve
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ import pytest
 import optsched
 from optsched.files.envelope import read_json
 from optsched.papers import PAPERS, experiments
-from optsched.reproduce import experiment
+from optsched.papers.reproduce import experiment
 
 MADE = papers.pages(papers.RESULTS / "figures")
 LONGEST = 500  # lines

@@ -10,7 +10,7 @@ from second_checker import NODE, RESULTS, answers, differences, solved
 from soundness_cases import case
 from sweeps import sweep
 
-from optsched.optimum import solve
+from optsched.core import solve
 from optsched.results.result import recheck, save_result
 
 pytestmark = pytest.mark.slow

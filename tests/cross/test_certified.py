@@ -10,9 +10,9 @@ from patience import LONG
 from soundness_cases import MAIN, case
 from sweeps import sweep
 
+from optsched.core import solve
 from optsched.engine.progress import CLOSED
 from optsched.families.completion.optimum.opening import one_by_one
-from optsched.optimum import solve
 from optsched.problem import Level, Status, family_of
 from optsched.results.result import recheck_optimum
 

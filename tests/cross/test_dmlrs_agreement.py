@@ -4,8 +4,8 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from sweeps import sweep
 
+from optsched.core import solve
 from optsched.models.dmlrs import dmlrs_ilp
-from optsched.optimum import solve
 from optsched.problem import Level, Status
 from optsched.solvers import solve_pyomo
 

@@ -6,9 +6,8 @@ import pytest
 from oasis_brute import optimum, random_instance
 from sweeps import sweep
 
+from optsched.core import simulate, solve
 from optsched.families.oasis import FAMILY
-from optsched.optimum import solve
-from optsched.simulation import simulate
 
 INSTANCES, CHUNK = 300, 10
 METHODS = ("compact", "cpsat", "auto")

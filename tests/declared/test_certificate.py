@@ -14,10 +14,10 @@ from declared_random import draw, enumerated
 from declared_reference import FILES, load
 from pydantic import ValidationError
 
+from optsched.core import solve
 from optsched.declared.certificate import Branch, Leaf, Tree, check, evaluate, implied
 from optsched.declared.model import Maximization, Minimization
 from optsched.declared.optimum import shadow_prices
-from optsched.optimum import solve
 
 
 def column(name, **given):

@@ -10,14 +10,13 @@ from fractions import Fraction
 import pytest
 from declared_reference import FILES, load
 
+from optsched.core import compare, simulate
 from optsched.declared.events import WIRE, FunctionPolicy, events, public
 from optsched.declared.model import Maximization, Minimization
 from optsched.declared.policies import Lookahead, Posted, Rolling
 from optsched.declared.problem import FAMILIES, Draws
 from optsched.policies.plugins import get_policy
 from optsched.problem import InputError, PolicyError
-from optsched.ratios import compare
-from optsched.simulation import simulate
 
 
 def column(name, revealed, decided=None, **given):

@@ -7,8 +7,8 @@ import math
 import pytest
 from declared_random import draw, enumerated
 
+from optsched.core import solve
 from optsched.declared.certificate import check
-from optsched.optimum import solve
 from optsched.problem import InputError, Level, Status
 
 FAST, ALL = range(60), range(60, 500)

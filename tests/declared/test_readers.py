@@ -8,8 +8,8 @@ import re
 import pyomo.environ as pyo
 import pytest
 
+from optsched.core import solve
 from optsched.declared.readers import online
-from optsched.optimum import solve
 from optsched.problem import InputError
 from optsched.results.export import Format, write_program
 

@@ -8,10 +8,9 @@ from fractions import Fraction
 import pytest
 from declared_reference import ALL, FILES, MORE, load
 
+from optsched.core import relax, simulate, solve
 from optsched.declared.certificate import check
-from optsched.optimum import relax, solve
 from optsched.problem import Level, PolicyError, Status
-from optsched.simulation import simulate
 
 
 def compare_with(path):

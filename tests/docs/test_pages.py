@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from optsched.core import simulate
 from optsched.problem import families, get_family
-from optsched.simulation import simulate
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))

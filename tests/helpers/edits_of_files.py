@@ -24,13 +24,12 @@ from hostile import damaged
 
 from optsched.campaigns.campaign import campaign
 from optsched.cli.app import main
+from optsched.core import compare, solve
 from optsched.families.oasis.sources.presets import generate
 from optsched.library.packs import Library, Pack, result_text
 from optsched.library.table import write_table
 from optsched.library.verify import verify
-from optsched.optimum import solve
 from optsched.problem import get_family
-from optsched.ratios import compare
 from optsched.results.result import save_result
 
 KINDS = ("store", "result", "pack")

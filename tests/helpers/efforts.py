@@ -10,7 +10,7 @@ import json
 from typing import Any, NamedTuple
 
 from optsched import get_family, solve
-from optsched.optimum import Optimum
+from optsched.core import Optimum
 from optsched.problem import Instance
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from optsched import solve
-from optsched.optimum import Optimum
+from optsched.core import Optimum
 from optsched.problem import Frozen, InputError, Instance, Level, Schedule, Status, family_of
 from optsched.results.result import Recheck, recheck, save_result
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from optsched.optimum import Optimum
+from optsched.core import Optimum
 from optsched.problem import Status
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from altered import LINK, SCARCE, drawn
 from damages import said
 
-from optsched.optimum import solve
+from optsched.core import solve
 from optsched.pages.checker import save_checker
 from optsched.problem import agree
 from optsched.results.result import SAME, Recheck, save_result

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from optsched import problem
 from optsched.cli.app import app
+from optsched.core import simulate
 from optsched.families.bot import FAMILY as BOT
 from optsched.families.bot.instance import BotSchedule
 from optsched.families.bot.policies.baselines import LocalShare
@@ -22,7 +23,6 @@ from optsched.hunts.search import Search
 from optsched.hunts.shrink import LOSS, lighter
 from optsched.problem import InputError, get_family
 from optsched.results.result import recheck
-from optsched.simulation import simulate
 
 BAGS = Terms(family="bot", policy="local-share", preset="small")
 SLOTS = Terms(family="bipartite", policy="ogasched", preset="small", sizes={"slots": 4})

@@ -10,16 +10,15 @@ from typer.testing import CliRunner
 
 import optsched
 from optsched.cli.app import app
+from optsched.core import simulate, solve
 from optsched.families.oasis.sources.presets import generate
 from optsched.library.packs import Library, Pack, open_library, result_text
 from optsched.library.page import BEGIN, END, update_page
 from optsched.library.submit import submit
 from optsched.library.table import features, load_table, write_table
 from optsched.library.verify import verify
-from optsched.optimum import solve
 from optsched.problem import InputError, Status
 from optsched.results.result import recheck, save_result
-from optsched.simulation import simulate
 
 pytestmark = pytest.mark.slow
 

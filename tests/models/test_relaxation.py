@@ -111,7 +111,7 @@ def test_a_bound_that_a_limit_left_open_is_not_the_value(family):
     found = optsched.solve(instance, method=RELAXATION, effort=0.0)
     assert found.status is Status.NO_SCHEDULE
     made = optsched.compare(instance, ["fifo"] if family == "bot" else ["drf"])
-    from optsched.ratios import rate
+    from optsched.core.ratios import rate
 
     report = rate(instance, made.runs, made.optimum, {RELAXATION: found})
     assert (report.integrality_gap, report.policies[0].to_relaxation) == (None, None)

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from optsched.cli.app import app
-from optsched.inputs import REAL, open_input, recorded
+from optsched.core import compare, open_input, recorded
+from optsched.core.inputs import REAL
 from optsched.problem import InputError, Window, family_of, get_family
-from optsched.ratios import compare
 from optsched.traces.as_is.replay import replay
 
 JOBS = """submit_seconds,start_seconds,run_seconds,tasks,gpu

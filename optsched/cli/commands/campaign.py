@@ -274,7 +274,7 @@ def drawn(source: Path, window: Window, seeds: int) -> dict[str, Any]:
     InputError
         An instance file: nothing of it is drawn.
     """
-    from optsched.inputs import is_instance
+    from optsched.core import is_instance
 
     if is_named_in_file(str(source)):
         return {}

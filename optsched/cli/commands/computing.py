@@ -27,6 +27,7 @@ from optsched.cli.options import (
     takes_input,
     talks,
 )
+from optsched.core import Against
 from optsched.engine.progress import CLOSED
 from optsched.files.disk import writable_folder
 from optsched.problem import (
@@ -39,14 +40,12 @@ from optsched.problem import (
     is_named_in_file,
 )
 from optsched.process import interrupts, lastwords, talk
-from optsched.ratios import Against
 
 if TYPE_CHECKING:
+    from optsched.core import Failed, Run
+    from optsched.core import Optimum as Best
     from optsched.engine.known import Known
-    from optsched.optimum import Optimum as Best
     from optsched.problem import Instance
-    from optsched.reports import Failed
-    from optsched.simulation import Run
 
 
 @takes_input
@@ -76,16 +75,16 @@ def solve(
 
     Example:  optsched solve small.json --start-from result.json -o better.json
     """
-    from optsched import optimum
     from optsched.cli.console import out, show_optimum
     from optsched.cli.ticker import Ticker
+    from optsched.core import solve
     from optsched.results.journal import Journal
     from optsched.results.result import save_result
 
     start = _start(start_from, instance)
     with ending_well(), Journal(instance, output, method, start) as journal:
         with Ticker("looking for the optimum", journal.watch) as ticker:
-            found = optimum.solve(
+            found = solve(
                 instance,
                 method=method,
                 time_limit=time_limit,
@@ -113,7 +112,7 @@ def solve(
 def _start(path: Path | None, instance: "Instance") -> "Known":
     """Return what a search is to start from, judged."""
     from optsched.cli.ticker import Ticker
-    from optsched.optimum import known
+    from optsched.core.optimum import known
     from optsched.results.reuse import load_start
 
     if path is None:
@@ -139,8 +138,8 @@ def run(
     """
     from optsched.cli.console import out
     from optsched.cli.ticker import Ticker
+    from optsched.core import simulate
     from optsched.results.result import save_run
-    from optsched.simulation import simulate
 
     load_statistics(statistics)
     with ending_well():
@@ -241,8 +240,8 @@ def ratio(
         ratio_over_seeds(plan, output, as_json)
     from optsched.cli.console import out, show_ratios
     from optsched.cli.ticker import Rows, Ticker
-    from optsched.inputs import recorded
-    from optsched.ratios import compare, name_of, turns
+    from optsched.core import compare, recorded, turns
+    from optsched.core.ratios import name_of
     from optsched.results import kept
     from optsched.results.journal import Journal
     from optsched.results.result import save_result
@@ -343,8 +342,8 @@ def reproduce(
     """
     from optsched.cli.ticker import Ticker
     from optsched.files.provenance import portable
-    from optsched.reproduce import experiment
-    from optsched.reproduce import reproduce as repeat
+    from optsched.papers.reproduce import experiment
+    from optsched.papers.reproduce import reproduce as repeat
 
     chosen = experiment(name)
     folder = writable_folder(output)

@@ -42,9 +42,9 @@ def list_(
 
     Example:  optsched library list --family oasis --status open
     """
+    from optsched.core import shown_gap
     from optsched.library.packs import open_library
     from optsched.library.table import rows_of
-    from optsched.optimum import shown_gap
 
     found = open_library(library)
     asked = {"size": size, "status": status, "origin": origin}

@@ -12,10 +12,8 @@ from optsched.problem import InputError, Level, family_of, is_named_in_file
 from optsched.process import talk
 
 if TYPE_CHECKING:
-    from optsched.optimum import Optimum
+    from optsched.core import Optimum, RatioReport, Run
     from optsched.problem import Instance, Schedule
-    from optsched.reports import RatioReport
-    from optsched.simulation import Run
 
 
 @takes_input
@@ -33,8 +31,8 @@ def show(
     Example:  optsched show result.json --plot pictures
     """
     from optsched.cli.console import facts_table, out, show_ratios
+    from optsched.core import is_instance
     from optsched.files.envelope import read_json
-    from optsched.inputs import is_instance
 
     family, console = family_of(instance), out()
     folder = plot and writable_folder(plot)

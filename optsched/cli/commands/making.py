@@ -91,7 +91,7 @@ def trace(
 
     Example:  optsched trace jobs.csv --machines machines.csv --as-is --slots 720 -o month.json
     """
-    from optsched.inputs import is_instance, recorded
+    from optsched.core import is_instance, recorded
 
     if is_instance(source):
         raise InputError(f"{source}: is an instance file already, expected a job trace")

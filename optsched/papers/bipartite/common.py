@@ -16,12 +16,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.core import Run, simulate, solve
 from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.policies.packing import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import OgaSched
 from optsched.numbers.arrays import Floats
-from optsched.optimum import solve
 from optsched.papers.estimate import Estimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
@@ -37,7 +37,6 @@ from optsched.papers.experiment import (
 )
 from optsched.papers.verdict import Finding, effect, shown, untestable
 from optsched.problem import Information, Instance, Policy, get_family
-from optsched.simulation import Run, simulate
 
 OURS = "ogasched"  # with the paper's step, eta 25 and decay 0.9999
 THEORY = "ogasched-theory"

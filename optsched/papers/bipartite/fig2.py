@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import finish, legend, new_figure
 from optsched.papers.bipartite import common
 from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
 from optsched.papers.verdict import Outcome, effect, shown
-from optsched.simulation import simulate
 
 SLOTS = 8000
 EARLY = 0.01  # of the slots: the beginning

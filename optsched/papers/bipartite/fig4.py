@@ -6,9 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import simulate, solve
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.bipartite.policies.paper import OgaSched
-from optsched.optimum import solve
 from optsched.papers.bipartite import common
 from optsched.papers.estimate import Estimate, differences
 from optsched.papers.experiment import (
@@ -24,7 +24,6 @@ from optsched.papers.experiment import (
     mean_with_interval,
 )
 from optsched.papers.verdict import Finding, Outcome, effect, shown
-from optsched.simulation import simulate
 
 SLOTS = 2000
 ETA = (0.1, 0.3, 1.0, 3.0, 10.0, 25.0, 50.0, 100.0)

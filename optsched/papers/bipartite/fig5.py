@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.core import simulate, solve
 from optsched.drawing import legend, new_figure
 from optsched.families.bipartite.optimum.decision import Solver
-from optsched.optimum import solve
 from optsched.papers.bipartite import common
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, fresh
 from optsched.papers.verdict import Outcome, untestable
-from optsched.simulation import simulate
 
 SLOTS = 10_000
 SAMPLE = 40  # slots of which the best decision is found, to estimate the optimum of all

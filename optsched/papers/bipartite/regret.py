@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.core import simulate, solve
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.bipartite.policies.paper import regret_guarantee
-from optsched.optimum import solve
 from optsched.papers.bipartite import common
 from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
@@ -26,7 +26,6 @@ from optsched.papers.experiment import (
     mean_with_interval,
 )
 from optsched.papers.verdict import Finding, Outcome, counted, shown, within
-from optsched.simulation import simulate
 
 HORIZONS = (250, 500, 1000, 2000, 4000, 8000, 16_000)
 SETS: dict[str, dict[str, Any]] = {"mixed": {}, "log": {"utilities": ["log"]}}

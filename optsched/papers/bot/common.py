@@ -9,12 +9,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import solve
 from optsched.drawing import finish, legend, new_figure
 from optsched.families.bot.instance import BotInstance, BotSchedule
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
 from optsched.families.bot.sources.presets import generate
-from optsched.optimum import solve
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, grouped
 from optsched.papers.shares import Share, bars
 from optsched.papers.verdict import Finding, counted

@@ -6,9 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import solve
 from optsched.families.bot.policies.convergence import convergence
 from optsched.families.bot.policies.negotiation import Negotiation, Steps
-from optsched.optimum import solve
 from optsched.papers.bot.common import (
     ITERATIONS,
     SETTINGS,

@@ -10,10 +10,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import simulate, solve
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.policies.baselines import Fifo
 from optsched.families.completion.policies.paper import AOnline
-from optsched.optimum import solve
 from optsched.papers.completion.common import (
     BOUND,
     FREE,
@@ -31,7 +31,6 @@ from optsched.papers.completion.common import (
 from optsched.papers.estimate import Estimate, apart, lead
 from optsched.papers.experiment import Cell, Experiment, Row, Setting, Summary, fresh
 from optsched.papers.verdict import Finding, Outcome, effect, shown, within
-from optsched.simulation import simulate
 
 SLOTS = 300
 KEEP, PREEMPT = ("fifo", "drf"), ("antman", "tiresias")  # to the model; leave it

@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
+from optsched.core import solve
 from optsched.drawing import COLOURS, finish
-from optsched.optimum import solve
 from optsched.papers.experiment import OPEN, Row, Rows, Setting, line, mean_with_interval
 from optsched.problem import Instance
 

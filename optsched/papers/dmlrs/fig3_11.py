@@ -6,13 +6,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import COMMON, lines, means, reference
 from optsched.papers.estimate import lead
 from optsched.papers.experiment import OPEN, Cell, Row, Rows, Setting, Summary, fresh, grouped
 from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import get_family
-from optsched.simulation import simulate
 
 JOBS = (5, 10, 15, 20, 30)
 MACHINES, SLOTS = 30, 100

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import new_figure
 from optsched.papers.dmlrs.common import COMMON, lines, means, reference
 from optsched.papers.estimate import Estimate, differences
@@ -20,7 +21,6 @@ from optsched.papers.experiment import (
 )
 from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import get_family
-from optsched.simulation import simulate
 
 RATIOS = (1, 2, 5, 10, 20, 30, 40, 60)
 HELD = {"outer": "outer rate held", "inner": "inner rate held"}  # the verdict is about the first

@@ -6,6 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import COLOURS, finish, legend
 from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
@@ -34,7 +35,6 @@ from optsched.papers.oasis.common import (
     policy,
 )
 from optsched.papers.verdict import Finding, Outcome, effect, shown
-from optsched.simulation import simulate
 
 SLOTS = 300
 JOBS = (50, 100, 150, 200, 250)  # the paper prints no numbers on this axis

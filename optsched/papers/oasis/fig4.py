@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import COLOURS
 from optsched.papers.estimate import Estimate, differences, fewer
 from optsched.papers.experiment import Cell, Row, Rows, Setting, Summary, fresh, grid, grouped
@@ -28,7 +29,6 @@ from optsched.papers.oasis.common import (
     quantiles,
 )
 from optsched.papers.verdict import Finding, Outcome, effect, shown
-from optsched.simulation import simulate
 
 SLOTS = 100
 EACH = 100  # jobs of each kind

@@ -7,9 +7,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import Ratio, compare, mean_ratio
 from optsched.drawing import COLOURS
 from optsched.engine.progress import CLOSED
-from optsched.intervals import Ratio, mean_ratio
 from optsched.papers.estimate import Estimate
 from optsched.papers.experiment import (
     OPEN,
@@ -33,7 +33,6 @@ from optsched.papers.oasis.common import (
 )
 from optsched.papers.verdict import Finding, Outcome, effect, shown, within
 from optsched.problem import Status
-from optsched.ratios import compare
 
 JOBS, SLOTS = 10, 10
 SCHEMES = (ESTIMATED, LITERAL, "rrh", "drf")

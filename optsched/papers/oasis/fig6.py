@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import COLOURS
 from optsched.papers.estimate import Estimate, lead
 from optsched.papers.experiment import (
@@ -35,7 +36,6 @@ from optsched.papers.oasis.common import (
     policy,
 )
 from optsched.papers.verdict import Finding, Outcome, effect, shown
-from optsched.simulation import simulate
 
 SLOTS = 300
 JOBS = (50, 250)  # plenty, scarce

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from optsched.core import simulate
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.policies.estimate import Estimate as Learnt
@@ -45,7 +46,6 @@ from optsched.papers.oasis.common import (
 from optsched.papers.verdict import Outcome, effect, shown
 from optsched.problem import Policy, get_family
 from optsched.scheduling.jobs import MB_PER_GBIT
-from optsched.simulation import simulate
 
 JOBS, SLOTS, MINUTES = 12, 10, 20
 ARRIVE = (0, 8)  # slots

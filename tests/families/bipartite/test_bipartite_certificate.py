@@ -10,6 +10,7 @@ from bipartite_exact import best_amount, utility
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optsched.core import simulate, solve
 from optsched.families.bipartite.certificate.enclosure import (
     down,
     log1p_above,
@@ -27,8 +28,6 @@ from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.sources.presets import generate
 from optsched.numbers.resources import EPS, exact
-from optsched.optimum import solve
-from optsched.simulation import simulate
 
 
 @given(st.floats(1e-15, 1e15))

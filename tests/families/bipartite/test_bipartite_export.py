@@ -5,10 +5,10 @@ import pytest
 from bipartite_reference import FILES, load
 from cones import optimum
 
+from optsched.core import solve
 from optsched.families.bipartite.sources.presets import generate
 from optsched.models import bipartite
 from optsched.models.bipartite import bipartite_program, channels_with_jobs
-from optsched.optimum import solve
 from optsched.problem import InputError
 from optsched.results.export import Format, write_program
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from bipartite_exact import separable_optimum
 
+from optsched.core import simulate, solve
 from optsched.families.bipartite import FAMILY
 from optsched.families.bipartite.certificate.format import BipartiteCertificate, check, scope
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule, Record
@@ -19,10 +20,8 @@ from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.opening import always, empty, opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge, is_stationary
-from optsched.optimum import solve
 from optsched.problem import InputError
 from optsched.results.result import recheck, save_result
-from optsched.simulation import simulate
 
 TOLERANCE = Decimal("1.2e-9")  # of the limits, and of the rewards that are computed
 

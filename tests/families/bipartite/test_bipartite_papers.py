@@ -3,9 +3,9 @@
 import pytest
 from sweeps import sweep
 
+from optsched.core import simulate
 from optsched.papers.bipartite import EXPERIMENTS, common
 from optsched.papers.verdict import Verdict
-from optsched.simulation import simulate
 
 
 @pytest.mark.parametrize("experiment", sweep(EXPERIMENTS, 5), ids=lambda e: e.name)

@@ -5,6 +5,7 @@ import pytest
 from bipartite_reference import FILES, content, decision, load
 from knowing import prior_of
 
+from optsched.core import simulate
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port, Slot
 from optsched.families.bipartite.online import POLICIES, Recorder, events
 from optsched.families.bipartite.policies import BinPacking, Drf, Fairness, Spreading
@@ -17,7 +18,6 @@ from optsched.families.bipartite.policies.paper import (
 from optsched.families.bipartite.sources.presets import generate
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
-from optsched.simulation import simulate
 
 OGA = {
     "decay": lambda s: {"step": "decay", "eta": s["eta0"], "decay": s["lambda"]},
@@ -165,7 +165,7 @@ def test_policies_leave_their_decisions_alone(name):
 
 
 def test_regret_stays_below_the_guarantee_beside_the_theory_step_only():
-    from optsched.optimum import solve
+    from optsched.core import solve
 
     inst = generate("small", seed=1, slots=400)
     best = solve(inst, method="stationary")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from bipartite_reference import FILES, load
 
+from optsched.core import solve
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.opening import opening
 from optsched.families.bipartite.sources.presets import generate
 from optsched.families.bipartite.verify import Judge
-from optsched.optimum import solve
 from optsched.problem import Level, Status
 
 

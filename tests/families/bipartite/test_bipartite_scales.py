@@ -8,15 +8,14 @@ import pytest
 from bipartite_exact import separable_optimum
 from pydantic import ValidationError
 
+from optsched.core import simulate, solve
 from optsched.families.bipartite import FAMILY
 from optsched.families.bipartite.certificate.format import check
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
 from optsched.families.bipartite.online import verify
 from optsched.families.bipartite.optimum.opening import empty, opening
 from optsched.families.bipartite.sources.presets import generate
-from optsched.optimum import solve
 from optsched.results.export import Format, write_program
-from optsched.simulation import simulate
 
 LINEAR_1 = {"kind": "linear", "alpha": 1.0}
 

@@ -4,14 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from optsched.core import simulate, solve
 from optsched.families.bipartite.facts import describe, headline, offered_load, warnings
 from optsched.families.bipartite.instance import BipartiteInstance
 from optsched.families.bipartite.pictures import pictures, rewards_of, split
 from optsched.families.bipartite.sources.presets import PRESETS, generate
 from optsched.families.bipartite.sources.traces import from_trace, open_trace
-from optsched.optimum import solve
 from optsched.problem import InputError, Window
-from optsched.simulation import simulate
 from optsched.traces.pods import read_pods
 
 HEAD = (

@@ -6,6 +6,7 @@ from itertools import count, pairwise
 import numpy as np
 import pytest
 
+from optsched.core import solve
 from optsched.families.bipartite import FAMILY
 from optsched.families.bipartite.certificate.format import check
 from optsched.families.bipartite.online import verify
@@ -13,7 +14,6 @@ from optsched.families.bipartite.optimum.decision import Solver
 from optsched.families.bipartite.optimum.interior import Whole, maximize
 from optsched.families.bipartite.policies.projection import Live
 from optsched.families.bipartite.sources.presets import generate
-from optsched.optimum import solve
 from optsched.process.background import supervised
 
 SEARCHES = [m for m in FAMILY.methods if m != "relaxation"]  # which finds no schedule

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint, minimize
 
 import optsched
+from optsched.core import simulate, solve
 from optsched.families.bipartite.certificate.enclosure import sum_surplus_above
 from optsched.families.bipartite.certificate.format import BipartiteCertificate, check
 from optsched.families.bipartite.instance import BipartiteInstance, BipartiteSchedule
@@ -23,8 +24,6 @@ from optsched.families.bipartite.pictures import split
 from optsched.families.bipartite.policies.paper import OgaSched, gradient_bound, regret_guarantee
 from optsched.families.bipartite.sources.presets import generate
 from optsched.models.bipartite import bipartite_program
-from optsched.optimum import solve
-from optsched.simulation import simulate
 from optsched.solvers import solve_cvxpy
 
 GAP = 1e-6

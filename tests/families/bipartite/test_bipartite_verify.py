@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from knowing import prior_of
 from pydantic import ValidationError
 
+from optsched.core import simulate
 from optsched.families.bipartite.instance import (
     BipartiteInstance,
     BipartiteSchedule,
@@ -19,7 +20,6 @@ from optsched.families.bipartite.instance_utilities import KINDS, Utility
 from optsched.families.bipartite.online import Recorder, events, verify
 from optsched.families.bipartite.sources.presets import PRESETS, generate
 from optsched.families.bipartite.verify import Judge
-from optsched.simulation import simulate
 
 
 def utility(kind, alpha=1.0):

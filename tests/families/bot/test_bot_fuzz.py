@@ -15,6 +15,7 @@ import pytest
 from bot_platforms import wild
 from pydantic import ValidationError
 
+from optsched.core import solve
 from optsched.engine.progress import CLOSED
 from optsched.families.bot.certificate.bound import attained, log_mean
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check
@@ -23,7 +24,6 @@ from optsched.families.bot.fairness import log_mean_rate
 from optsched.families.bot.gaps import distance
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import totals, verify
-from optsched.optimum import solve
 from optsched.problem import InputError
 from optsched.results.result import recheck, save_result
 

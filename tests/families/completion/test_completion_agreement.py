@@ -6,8 +6,8 @@ import pytest
 from completion_brute import optimum, tiny
 from sweeps import sweep
 
+from optsched.core import solve
 from optsched.models.completion import completion_ilp
-from optsched.optimum import solve
 from optsched.problem import Status
 
 INSTANCES = 200

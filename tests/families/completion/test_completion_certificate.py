@@ -9,6 +9,7 @@ import pytest
 from completion_brute import optimum, tiny
 from completion_reference import FILES, load
 
+from optsched.core import solve
 from optsched.families.completion.certificate.format import (
     CompletionCertificate,
     Leaf,
@@ -17,7 +18,6 @@ from optsched.families.completion.certificate.format import (
     leaf_bounds,
     round_up,
 )
-from optsched.optimum import solve
 from optsched.problem import Level, Status
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from completion_brute import tiny
 
-from optsched.optimum import solve
+from optsched.core import solve
 from optsched.results.export import Format, write_program
 
 

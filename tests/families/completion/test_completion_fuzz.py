@@ -20,10 +20,10 @@ from completion_exclusive import exclusive, in_order, least
 from pydantic import ValidationError
 from sweeps import sweep
 
+from optsched.core import Optimum, solve
 from optsched.families.completion.certificate.format import ATTRIBUTES, CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule
 from optsched.families.completion.verify import verify
-from optsched.optimum import Optimum, solve
 from optsched.problem import InputError
 from optsched.results.result import recheck, save_result
 

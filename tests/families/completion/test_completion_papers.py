@@ -8,6 +8,7 @@ import pytest
 from sweeps import sweep
 from verdicts import worst
 
+from optsched.core import simulate
 from optsched.drawing import save
 from optsched.families.completion.policies.baselines import Fifo
 from optsched.families.completion.sources.presets import generate
@@ -15,7 +16,6 @@ from optsched.papers.completion import EXPERIMENTS, common, totals, weights
 from optsched.papers.completion.common import BOUND, draw
 from optsched.papers.experiment import mean_with_interval
 from optsched.papers.verdict import NOISE, SAME, Verdict
-from optsched.simulation import simulate
 
 BY_NAME = {experiment.name: experiment for experiment in EXPERIMENTS}
 

@@ -7,6 +7,7 @@ import pytest
 from completion_reference import FILES, load, schedule
 from knowing import prior_of
 
+from optsched.core import simulate
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
@@ -19,7 +20,6 @@ from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
-from optsched.simulation import simulate
 
 
 def play(inst, policy, prior):

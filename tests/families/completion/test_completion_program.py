@@ -11,6 +11,7 @@ import pytest
 from completion_brute import optimum, tiny
 from completion_programs import accepts, changed, forced, job, proof, ring_or_ps, steps, tight
 
+from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.bound import Evaluation, value_step
@@ -24,7 +25,6 @@ from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.scaling import power_of, scaled, unscaled
 from optsched.families.completion.optimum.timeline.packing import conflict_in_time, conflict_of
 from optsched.families.completion.sources.presets import generate
-from optsched.optimum import solve
 from optsched.problem import Level, Status
 from optsched.solvers import cp_solver, run_cp
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from optsched.core import solve
 from optsched.families.completion.sources.presets import generate
-from optsched.optimum import solve
 
 
 def test_rows_name_servers_and_resources_the_dearest_first():

@@ -7,11 +7,11 @@ import json
 import pytest
 from completion_reference import FILES, load
 
+from optsched.core.inputs import _sample
 from optsched.families.completion.facts import describe, offered_load, warnings
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.sources.traces import open_trace
-from optsched.inputs import _sample
 from optsched.problem import InputError, Window
 
 

@@ -10,6 +10,7 @@ import pytest
 from completion_brute import optimum, tiny
 from completion_exclusive import exclusive, least
 
+from optsched.core import simulate, solve
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.certificate.format import check
@@ -24,11 +25,9 @@ from optsched.families.completion.optimum.search.neighbourhood import Neighbourh
 from optsched.families.completion.optimum.tree.branching import certify_tree
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
-from optsched.optimum import solve
 from optsched.policies.plugins import get_policy
 from optsched.problem import Level, Status
 from optsched.results.result import recheck, save_result
-from optsched.simulation import simulate
 
 
 def piece(start, duration):

@@ -11,6 +11,7 @@ import pytest
 from completion_brute import optimum, runs, tiny, unit
 
 from optsched import solve
+from optsched.core.optimum import Level
 from optsched.families.completion.certificate.bound import UNLIMITED, Evaluation
 from optsched.families.completion.certificate.format import CompletionCertificate, check
 from optsched.families.completion.instance import CompletionInstance
@@ -24,7 +25,6 @@ from optsched.families.completion.oracle.servers import PricedServers
 from optsched.families.completion.sources.presets import generate
 from optsched.families.completion.verify import verify
 from optsched.numbers.resources import exact
-from optsched.optimum import Level
 from optsched.process import interrupts
 
 SEEDS = range(24)

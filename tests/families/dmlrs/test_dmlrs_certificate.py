@@ -7,6 +7,7 @@ from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optsched.core import solve
 from optsched.families.dmlrs.certificate import format as format_of_certificates
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.certificate.format import (
@@ -24,7 +25,6 @@ from optsched.families.dmlrs.certificate.format import (
 from optsched.families.dmlrs.optimum.certify import certify_capacity
 from optsched.families.dmlrs.optimum.opening import opening
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
-from optsched.optimum import solve
 
 LOCALITY = st.sampled_from(["job", "link"])
 

@@ -10,6 +10,7 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from pydantic import ValidationError
 
+from optsched.core import solve
 from optsched.families.dmlrs.certificate.format import (
     CapacityPrices,
     CompletionSplit,
@@ -25,7 +26,6 @@ from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSc
 from optsched.families.dmlrs.optimum.opening import opening
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.utility import Constant, Inverse, Sigmoid, Table
-from optsched.optimum import solve
 from optsched.problem import InputError
 from optsched.results.result import recheck, save_result
 

@@ -6,8 +6,8 @@ import pytest
 from dmlrs_brute import optimum, tiny
 from dmlrs_edges import on_the_edge
 
+from optsched.core import solve
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.optimum import solve
 from optsched.problem import Status
 from optsched.results.export import Format, write_program
 

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
+from optsched.core import simulate
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
 from optsched.families.dmlrs.policies.paper import PdOrs, PdOrsRandomized
 from optsched.families.dmlrs.policies.prior import theorem_gain
 from optsched.numbers.resources import MachineClass
-from optsched.simulation import simulate
 
 
 def job(value: float, demand: float, slots: int = 1) -> DmlrsJob:

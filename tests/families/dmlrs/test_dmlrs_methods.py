@@ -8,6 +8,7 @@ from dmlrs_reference import FILES, load
 from patience import LONG, until
 from sweeps import sweep
 
+from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate.format import check
@@ -15,7 +16,6 @@ from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.methods import _Search
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.families.dmlrs.verify import verify
-from optsched.optimum import solve
 from optsched.problem import InputError, Level, Status
 
 HARD = {"015"}  # constant utility: all completions are alike, and the tree is large

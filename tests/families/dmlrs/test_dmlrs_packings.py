@@ -8,6 +8,7 @@ from dmlrs_brute import optimum, tiny
 from hypothesis import given
 from hypothesis import strategies as st
 
+from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
 from optsched.families.dmlrs.certificate.format import (
     DmlrsCertificate,
@@ -24,7 +25,6 @@ from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slot_packing import Slots, pack_slot
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.optimum import solve
 
 
 def drawn(seed):

@@ -8,6 +8,7 @@ import pytest
 from dmlrs_reference import FILES, load
 from knowing import prior_of
 
+from optsched.core import simulate
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.policies import BASELINES
@@ -20,7 +21,6 @@ from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.problem import InputError
-from optsched.simulation import simulate
 
 POLICIES = list(FAMILY.policies)
 

@@ -8,6 +8,7 @@ import pytest
 from dmlrs_brute import fits, load, optimum, placements, tiny
 from sweeps import sweep
 
+from optsched.core import solve
 from optsched.engine.progress import Progress
 from optsched.families.dmlrs import FAMILY
 from optsched.families.dmlrs.certificate import joint, program
@@ -29,7 +30,6 @@ from optsched.families.dmlrs.optimum.opening import in_units
 from optsched.families.dmlrs.optimum.program import slot_program
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.magnitudes import TooLargeError
-from optsched.optimum import solve
 from optsched.problem import Level, Status
 
 SAME = 1 + 1e-9

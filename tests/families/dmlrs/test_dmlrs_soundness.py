@@ -7,12 +7,12 @@ from dmlrs_brute import optimum, tiny
 from small_soundness import failures
 from soundness_cases import FIELDS, case, scaled
 
+from optsched.core import solve
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.utility import Constant
-from optsched.optimum import solve
 from optsched.problem import Status
 
 

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sweeps import sweep
 
+from optsched.core import simulate, solve
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule, JobSchedule, batch_slots
 from optsched.families.dmlrs.instance_work import Work, kernel_work, small_work
 from optsched.families.dmlrs.verify import verify
-from optsched.optimum import solve
-from optsched.simulation import simulate
 
 ON_THE_EDGE = 250
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from oasis_reference import FILES, load
 
+from optsched.core import simulate
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance, OasisJob, ps_table
 from optsched.families.oasis.policies import BASELINES, Dorm, Drf, Fifo, Rrh
 from optsched.families.oasis.sources.traces import generate
 from optsched.numbers.resources import MachineClass
-from optsched.simulation import simulate
 
 
 def job(arrival=0, workers=1, work=1, worker=(1,), ps=(1,), share=1.0, **utility):

@@ -10,11 +10,11 @@ import pytest
 from oasis_brute import optimum, random_instance
 from sweeps import sweep
 
+from optsched.core import simulate
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.policies.paper import Oasis, guarantee
 from optsched.numbers.resources import MachineClass
 from optsched.scheduling.online.competitive import PostedPrice, proved_ratio
-from optsched.simulation import simulate
 
 
 def job(value: float, demand: float, slots: int = 1) -> OasisJob:

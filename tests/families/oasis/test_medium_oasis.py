@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from optsched.core import solve
 from optsched.engine.colgen import lagrangian
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.optimum import methods
 from optsched.families.oasis.sources.presets import generate
-from optsched.optimum import solve
 
 pytestmark = pytest.mark.slow
 

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
+from optsched.core import simulate
 from optsched.families.oasis.policies.estimate import learn
 from optsched.families.oasis.policies.paper import KNOWLEDGE, Oasis
 from optsched.families.oasis.sources.presets import generate
-from optsched.simulation import simulate
 
 CONSTANT = (1.0, 0.0, 0.0)  # time-insensitive jobs only
 

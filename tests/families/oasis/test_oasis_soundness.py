@@ -6,8 +6,8 @@ import pytest
 from small_soundness import failures
 from soundness_cases import case
 
+from optsched.core import solve
 from optsched.engine.progress import CLOSED
-from optsched.optimum import solve
 from optsched.problem import Status
 
 

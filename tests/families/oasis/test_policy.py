@@ -8,12 +8,12 @@ import pytest
 from knowing import prior_of
 from oasis_reference import FILES, load, schedule
 
+from optsched.core import simulate
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams
 from optsched.scheduling.online.separated import ADMISSION
-from optsched.simulation import simulate
 
 LN2 = math.log(2)
 by_file = pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)

@@ -7,6 +7,7 @@ import pytest
 from oasis_reference import FILES, load
 from patience import LONG
 
+from optsched.core import solve
 from optsched.families.oasis.certificate.format import (
     CapacityPrices,
     OasisCertificate,
@@ -17,7 +18,6 @@ from optsched.families.oasis.optimum.methods import METHODS
 from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.verify import verify
 from optsched.numbers.resources import MachineClass
-from optsched.optimum import solve
 from optsched.problem import RELAXATION, Status
 from optsched.proofs.grid import to_grid
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from optsched.core import solve
 from optsched.engine.budget import Budget
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
@@ -27,7 +28,6 @@ from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.slotwise.slots import Slots
 from optsched.families.oasis.sources.presets import generate
-from optsched.optimum import solve
 from optsched.scheduling.board import planned_jobs
 from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from pydantic import Field
 
+from optsched.core.intervals import Ratio, quotient
+from optsched.core.optimum import Optimum
+from optsched.core.simulation import Run
 from optsched.engine.progress import CLOSED
-from optsched.intervals import Ratio, quotient
 from optsched.numbers.infinite import Extended, Signed
-from optsched.optimum import Optimum
 from optsched.problem import RELAXATION, Family, Frozen, InputError, Schedule, Status, Verdict
-from optsched.simulation import Run
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
 TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart

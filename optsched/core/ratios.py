@@ -9,9 +9,11 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Unpack
 
+from optsched.core.optimum import Optimum, Search, known, refuted, solve, within
+from optsched.core.reports import Failed, RatioReport, Scale, facts_of
+from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
 from optsched.engine.progress import CLOSED, improves
-from optsched.optimum import Optimum, Search, known, refuted, solve, within
 from optsched.policies.limit import checked_limit
 from optsched.policies.plugins import known_or_refused
 from optsched.problem import (
@@ -28,8 +30,6 @@ from optsched.problem import (
     family_of,
 )
 from optsched.process import interrupts
-from optsched.reports import Failed, RatioReport, Scale, facts_of
-from optsched.simulation import Original, Run, simulate
 
 
 class Against(StrEnum):
@@ -125,7 +125,7 @@ def compare(
         Seconds for each decision, as in :func:`optsched.simulate`.
     tell : callable, optional
         Called with what is known for good: every run or failure, and the optimum. Policies run in
-        the order of :func:`optsched.ratios.turns`.
+        the order of :func:`optsched.core.turns`.
     **search
         ``method``, ``time_limit``, ``effort``, ``gap``, ``threads``, ``start`` and ``watch``, as
         in :func:`optsched.solve`.

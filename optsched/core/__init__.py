@@ -1,0 +1,33 @@
+"""Solve, simulate, compare: what the package does with an instance of any family."""
+
+from optsched.core.inputs import is_instance, open_input, recorded
+from optsched.core.intervals import MeanRatio, Ratio, mean_ratio, quotient
+from optsched.core.optimum import Optimum, Search, Start, relax, shown_gap, solve
+from optsched.core.ratios import Against, compare, turns
+from optsched.core.reports import Failed, Judged, RatioReport, meaning
+from optsched.core.simulation import Run, simulate
+
+__all__ = [
+    "Against",
+    "Failed",
+    "Judged",
+    "MeanRatio",
+    "Optimum",
+    "Ratio",
+    "RatioReport",
+    "Run",
+    "Search",
+    "Start",
+    "compare",
+    "is_instance",
+    "mean_ratio",
+    "meaning",
+    "open_input",
+    "quotient",
+    "recorded",
+    "relax",
+    "shown_gap",
+    "simulate",
+    "solve",
+    "turns",
+]
