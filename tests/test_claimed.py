@@ -18,8 +18,8 @@ from optsched import compare, save_instance, solve
 from optsched.campaigns.campaign import campaign
 from optsched.campaigns.export import save_csv, save_latex
 from optsched.cli import plots
-from optsched.core.optimum import known
-from optsched.papers.oasis import fig5
+from optsched.papers.experiment import Rows
+from optsched.papers.oasis import closed
 from optsched.problem import Level, Status
 from optsched.process import lastwords
 from optsched.results.journal import Journal
@@ -156,7 +156,7 @@ def test_what_is_left_of_a_command_that_is_killed(made, monkeypatch):
 
 def test_a_figure_counts_what_is_proved():
     row = {"value": 1.0, "bound": 1.0, "bound_level": "claimed", "seconds": 1.0}
-    assert fig5._closed([row | {"status": s} for s in Status]) == 1
+    assert closed(Rows(row | {"status": s} for s in Status)) == 1
 
 
 @pytest.fixture(scope="module", params=["claimed", "certified"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import replace
 
@@ -11,14 +12,12 @@ from squares import RAN, run
 from verdicts import worst
 
 from optsched.families.oasis.instance import OasisInstance
-from optsched.papers import PAPERS, experiments
+from optsched.papers import PAPERS, experiments, oasis
+from optsched.papers.bot import mean_share
 from optsched.papers.digest import code_digest
-from optsched.papers.estimate import Estimate, apart, fisher, lead
-from optsched.papers.experiment import FEWEST, Experiment, Setting, mean_with_interval
-from optsched.papers.oasis import fig3, fig4, fig5, fig6
-from optsched.papers.oasis.common import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
-from optsched.papers.reproduce import reproduce
-from optsched.papers.shares import Share, mean_share
+from optsched.papers.estimate import Estimate, apart, lead
+from optsched.papers.experiment import FEWEST, Experiment, Setting
+from optsched.papers.oasis import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
 from optsched.papers.verdict import (
     NOISE,
     SAME,
@@ -36,8 +35,10 @@ from optsched.papers.verdict import (
 from optsched.problem import InputError
 
 
-def judge(summary):
-    return Outcome((stated("the sum is 14", summary["sum"] == 14, ours=summary["sum"]),))
+def findings(rows):
+    total = sum(rows.values("square"))
+    yield stated("the sum is 14", total == 14, ours=total)
+    yield f"{len(rows)} numbers"
 
 
 SQUARES = Experiment(
@@ -49,15 +50,14 @@ SQUARES = Experiment(
     time_limit=1.0,
     cells=lambda seeds: [{"k": k} for k in range(seeds)],
     run=run,
-    summarize=lambda rows: {"sum": sum(row["square"] for row in rows)},
-    judge=judge,
-    draw=lambda _summary: Figure(),
+    findings=findings,
+    draw=lambda _rows: Figure(),
 )
 
 
 def numbers(path):
     content = json.loads(path.read_text())
-    return {k: content[k] for k in ("rows", "summary", "score", "findings")}
+    return {k: content[k] for k in ("rows", "score", "findings")}
 
 
 def test_everything_is_stored(tmp_path):
@@ -71,6 +71,7 @@ def test_everything_is_stored(tmp_path):
     assert content["rows"][0]["ratio"] == "inf"
     assert content["score"] == "1 of 1 statement holds"
     assert content["findings"][0]["ours"] == 14
+    assert content["notes"] == ["4 numbers"]
     assert content["settings"] == [{"what": "numbers", "value": "0 to 3", "source": "Sec. 1"}]
     assert {row["code"] for row in content["rows"]} == {content["code"]}
     assert found.picture.exists()
@@ -117,27 +118,13 @@ def test_rows_of_other_code_are_not_taken_up(tmp_path):
     assert (RAN, again.foreign) == ([0, 1, 1], 0)
 
 
-def other_run(cell, time_limit):
-    return run(cell, time_limit) | {"more": LEVEL}
-
-
-LEVEL = 1
-
-
-def test_the_digest_follows_what_a_run_reaches(monkeypatch):
-    before = code_digest(other_run, "bot")
-    assert before == code_digest(other_run, "bot") != code_digest(run, "bot")
-    assert before != code_digest(other_run, "oasis")  # another family, other rooms
-    monkeypatch.setattr(f"{__name__}.LEVEL", 2)
-    assert before != code_digest(other_run, "bot")
-
-
-def test_a_verdict_that_changes_leaves_the_digest(monkeypatch):
-    before = code_digest(fig6.run, "oasis")
-    monkeypatch.setattr(fig6, "judge", judge)
-    assert code_digest(fig6.run, "oasis") == before
-    monkeypatch.setattr(fig6, "SLOTS", 7)
-    assert code_digest(fig6.run, "oasis") != before
+def test_the_digest_follows_the_module_of_a_run_and_its_family(monkeypatch):
+    before = code_digest(run, "bot")
+    assert before == code_digest(run, "bot") != code_digest(oasis.run, "bot")
+    assert before != code_digest(run, "oasis")  # another family
+    source = inspect.getsource
+    monkeypatch.setattr(inspect, "getsource", lambda thing: source(thing) + "# changed")
+    assert before != code_digest(run, "bot")
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path):
@@ -251,18 +238,10 @@ def test_what_cannot_be_tested_is_shown_and_not_counted():
     assert outcome.score == "1 of 2 statements hold (cannot tell 1; not testable 1)"
 
 
-def test_fishers_exact_test_is_that_of_scipy():
-    from scipy.stats import fisher_exact
-
-    for a, n, b, m in ((28, 30, 30, 30), (1, 480, 7, 480), (240, 240, 232, 240), (3, 9, 5, 7)):
-        known = fisher_exact([[a, n - a], [b, m - b]]).pvalue
-        assert fisher(a, n, b, m) == pytest.approx(known, rel=1e-6)
-
-
 def test_shares_by_hand():
-    assert Share.of(15, 30).interval == pytest.approx((0.3130, 0.6870), abs=1e-4)
-    assert Share.of(30, 30).interval == pytest.approx((0.8843, 1), abs=1e-4)
-    assert mean_share([1.0, 0.0, 1.0]) == Share.of(2, 3).interval
+    assert Estimate.share(15, 30).interval == pytest.approx((0.3130, 0.6870), abs=1e-4)
+    assert Estimate.share(30, 30).interval == pytest.approx((0.8843, 1), abs=1e-4)
+    assert mean_share([1.0, 0.0, 1.0]) == Estimate.share(2, 3).interval
     low, high = mean_share([0.1, 0.2, 0.3, 0.1, 0.2, 0.9])  # of platforms with several runs each
     assert 0 <= low < 0.3 < high <= 1
 
@@ -347,78 +326,75 @@ def test_cells_have_names_of_their_own():
 
 
 def test_fig4_has_a_hundred_jobs_of_each_kind():
-    instance = fig4.workload("paper", 0)
+    instance = oasis.workload("paper", 0)
     assert isinstance(instance, OasisInstance)
-    assert sum(map(fig4.is_critical, instance.jobs)) == 100
+    assert sum(map(oasis.is_critical, instance.jobs)) == 100
     assert len(instance.jobs) == len(instance.work) == 200
-
-
-def small(module, monkeypatch):
-    """Shrink the instances of a figure until a cell takes a moment."""
-    monkeypatch.setattr(module, "SLOTS", 20)
-    monkeypatch.setattr(module, "MACHINES", 20)
 
 
 @pytest.fixture(autouse=True)
 def one_past_instance(monkeypatch):
     """Learn from one earlier instance."""
-    monkeypatch.setattr("optsched.papers.oasis.common.PAST", range(1000, 1001))
+    monkeypatch.setattr(oasis, "PAST", range(1000, 1001))
 
 
+@pytest.fixture
+def small(monkeypatch):
+    """Shrink the instances of a figure until a cell takes a moment."""
+    monkeypatch.setattr(oasis, "SLOTS", 20)
+    monkeypatch.setattr(oasis, "MACHINES", 20)
+
+
+CELL = {"preset": "earnable", "jobs": 5, "seed": 0}
+
+
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("scheme", [ESTIMATED, LITERAL, "fifo"])
-def test_fig3_cell(monkeypatch, scheme):
-    small(fig3, monkeypatch)
-    cell = {"preset": "earnable", "jobs": 5, "seed": 0, "scheme": scheme}
-    row = fig3.run(cell, 0.0)
+def test_fig3_cell(scheme):
+    row = oasis.run(CELL | {"scheme": scheme}, 0.0)
     assert row["value"] >= 0
     assert 0 <= row["completed"] <= 5
     assert row["guarantee"] is None or scheme == LITERAL
 
 
 def test_fig5_cell():
-    row = fig5.run({"machines": 40, "priority": 10, "seed": 0}, 0.5)
-    assert set(row["ratios"]) == {*fig5.SCHEMES}
+    row = oasis.run5({"machines": 40, "priority": 10, "seed": 0}, 0.5)
+    assert set(row["ratios"]) == {*oasis.COMPARED}
     assert float(row["ratios"][LITERAL]["low"]) >= 1
     assert row["value"] is not None
 
 
-def test_fig6_cell_with_the_true_estimate_is_oasis(monkeypatch):
-    small(fig6, monkeypatch)
-    small(fig3, monkeypatch)
-    cell = {"preset": "earnable", "jobs": 5, "scheme": LITERAL, "seed": 0}
-    true = fig6.run(cell | {"percent": 100}, 0.0)
-    assert true["value"] == fig3.run(cell, 0.0)["value"]
+@pytest.mark.usefixtures("small")
+def test_fig6_cell_with_the_true_estimate_is_oasis():
+    cell = CELL | {"scheme": LITERAL}
+    assert oasis.run(cell | {"percent": 100}, 0.0)["value"] == oasis.run(cell, 0.0)["value"]
 
 
-def lines3(oasis):
-    """Return a summary in which OASiS earns ``oasis`` by the number of jobs, all others 10."""
-    return fig3.summarize(
-        [
-            {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme, "completed": 1,
-             "value": (oasis[n] if scheme == ESTIMATED else 10.0) + seed / 10}
-            for preset in PRESETS
-            for n in oasis
-            for scheme in (ESTIMATED, LITERAL, *OTHERS)
-            for seed in range(3)
-        ]
-    )  # fmt: skip
+def rows3(earned):
+    """Return rows in which OASiS earns ``earned`` by the number of jobs, all others 10."""
+    return [
+        {"preset": preset, "jobs": n, "seed": seed, "scheme": scheme, "completed": 1,
+         "value": (earned[n] if scheme == ESTIMATED else 10.0) + seed / 10}
+        for preset in PRESETS
+        for n in earned
+        for scheme in (ESTIMATED, LITERAL, *OTHERS)
+        for seed in range(3)
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("oasis", "verdict"),
+    ("earned", "verdict"),
     [
         ({100: 11.0, 200: 20.0}, Verdict.HOLDS),
         ({100: 20.0, 200: 11.0}, Verdict.FAILS),
         ({100: 9.0, 200: 20.0}, Verdict.FAILS),
     ],
 )
-def test_fig3_verdict(oasis, verdict):
-    summary = lines3(oasis)
-    assert summary["paper"][ESTIMATED][0]["mean"] == pytest.approx(oasis[100] + 0.1)
-    outcome = fig3.judge(summary)
+def test_fig3_verdict(earned, verdict):
+    outcome = oasis.FIG_3.judge(rows3(earned))
     assert worst(outcome) is verdict
     assert "200 jobs" in outcome.words
-    assert len(fig3.draw(summary).axes) == len(PRESETS)
+    assert len(oasis.FIG_3.picture(rows3(earned)).axes) == len(PRESETS)
 
 
 @pytest.mark.parametrize(("spread", "agrees"), [(0.5, True), (9.0, False)])
@@ -427,21 +403,19 @@ def test_fig4_verdict(spread, agrees):
     for scheme in SCHEMES:
         width = spread if scheme == ESTIMATED else 2.0
         for seed in range(3):
-            late = {kind: [-width, width, 0.1 + seed / 50] for kind in fig4.KINDS}
+            late = {kind: [-width, width, 0.1 + seed / 50] for kind in oasis.KINDS}
             if scheme != ESTIMATED:
                 late = {kind: [x + 5 for x in xs] for kind, xs in late.items()}
             rows.append({"preset": "paper", "seed": seed, "scheme": scheme, "late": late})
-    summary = fig4.summarize(rows)
-    assert (worst(fig4.judge(summary)) is Verdict.HOLDS) is agrees
-    assert len(fig4.draw(summary).axes) == 1
+    assert (worst(oasis.FIG_4.judge(rows)) is Verdict.HOLDS) is agrees
+    assert len(oasis.FIG_4.picture(rows).axes) == 1
 
 
 def test_fig4_without_a_completed_job():
-    late = {kind: [] for kind in fig4.KINDS}
+    late = {kind: [] for kind in oasis.KINDS}
     rows = [{"preset": "paper", "scheme": s, "seed": 0, "late": late} for s in SCHEMES]
-    summary = fig4.summarize(rows)
-    assert worst(fig4.judge(summary)) is Verdict.UNKNOWN
-    fig4.draw(summary)
+    assert worst(oasis.FIG_4.judge(rows)) is Verdict.UNKNOWN
+    oasis.FIG_4.picture(rows)
 
 
 @pytest.mark.parametrize(
@@ -453,34 +427,32 @@ def test_fig5_verdict(low, high, agrees):
         {"machines": m, "priority": top, "seed": seed, "status": "feasible", "seconds": 1.0}
         | {
             "ratios": dict.fromkeys(
-                fig5.SCHEMES, ratio | {"low": low + seed / 1000, "high": high + seed / 1000}
+                oasis.COMPARED, ratio | {"low": low + seed / 1000, "high": high + seed / 1000}
             )
         }
         for m in (20, 40)
         for top in (10, 50)
         for seed in range(2)
     ]
-    summary = fig5.summarize(rows)
-    outcome = fig5.judge(summary)
+    outcome = oasis.FIG_5.judge(rows)
     assert (outcome.findings[0].verdict is Verdict.HOLDS) is agrees
     assert "0 of 8 optima proved" in outcome.words
-    fig5.draw(summary)
+    oasis.FIG_5.picture(rows)
 
 
 @pytest.mark.parametrize(("low", "agrees"), [(20.0, True), (5.0, False), (10.0, False)])
 def test_fig6_verdict(low, agrees):
     rows = [
         cell | {"value": (low if cell["percent"] < 100 else 10.0) + cell["seed"] / 1000}
-        for cell in fig6.cells(3)
+        for cell in oasis.FIG_6.cells(3)
     ]
-    summary = fig6.summarize(rows)
-    assert (worst(fig6.judge(summary)) is Verdict.HOLDS) is agrees
-    assert len(fig6.draw(summary).axes) == 2 * len(PRESETS)
+    assert (worst(oasis.FIG_6.judge(rows)) is Verdict.HOLDS) is agrees
+    assert len(oasis.FIG_6.picture(rows).axes) == 2 * len(PRESETS)
 
 
-def test_mean_with_interval_by_hand():
+def test_means_by_hand():
     # three numbers go by Student's table
-    found = mean_with_interval([1.0, 2.0, 3.0])
-    assert (found["mean"], found["count"]) == (2.0, 3)
-    assert found["interval"] == pytest.approx([2 - 4.302652730 / 3**0.5, 2 + 4.302652730 / 3**0.5])
-    assert mean_with_interval([4.0])["interval"] is None
+    found = Estimate.of([1.0, 2.0, 3.0])
+    assert (found.mean, found.count) == (2.0, 3)
+    assert found.interval == pytest.approx([2 - 4.302652730 / 3**0.5, 2 + 4.302652730 / 3**0.5])
+    assert Estimate.of([4.0]).interval is None

@@ -113,18 +113,3 @@ def apart(ours: Sequence[float], theirs: Sequence[float]) -> Estimate | None:
         half = math.hypot(*halves)
         ends = mean - half, mean + half
     return Estimate(mean, ends, min(e.count for e in both), False)
-
-
-def fisher(a: int, n: int, b: int, m: int) -> float:
-    """Return the two-sided p that a of n and b of m have the same probability.
-
-    >>> round(fisher(3, 3, 0, 3), 3)
-    0.1
-    """
-
-    def ways(k: int) -> int:
-        return math.comb(n, k) * math.comb(m, a + b - k)
-
-    seen = ways(a)
-    fewest, most = max(0, a + b - m), min(n, a + b)
-    return sum(w for w in map(ways, range(fewest, most + 1)) if w <= seen) / math.comb(n + m, a + b)

@@ -1,4 +1,4 @@
-"""What an experiment is: its settings, independent cells, a summary, a picture, a verdict."""
+"""What an experiment is: settings, independent cells, statements of the paper, a picture."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from optsched.core.intervals import student
-from optsched.papers.verdict import Outcome
+from optsched.papers.estimate import Estimate
+from optsched.papers.verdict import Finding, Outcome
 
 Cell: TypeAlias = dict[str, Any]
 """Parameters of one piece of work; plain JSON, and its identity when a run is taken up again."""
@@ -20,13 +19,45 @@ Cell: TypeAlias = dict[str, Any]
 Row: TypeAlias = dict[str, Any]
 """A cell and its numbers, plain JSON."""
 
-Rows: TypeAlias = Sequence[Row]
-
-Summary: TypeAlias = dict[str, Any]
-"""What a figure shows, plain JSON."""
+Findings: TypeAlias = Iterable[Finding | str]
+"""Statements with verdicts; and notes, which are plain text."""
 
 FEWEST = 30  # instances per point, or an experiment says why
 FRESH = 100  # first seed of settings that were chosen after others had been looked at
+
+
+class Rows(list[Row]):
+    """Rows of an experiment, in the order of its cells: instances of a setting are paired.
+
+    >>> rows = Rows({"jobs": n, "seed": s, "value": n + s} for n in (5, 9) for s in (0, 2))
+    >>> rows.where(jobs=9).values("value"), rows.mean("value").mean
+    ([9, 11], 8.0)
+    >>> {n: of.values("seed") for n, of in rows.by("jobs").items()}
+    {5: [0, 2], 9: [0, 2]}
+    """
+
+    def where(self, **of: Any) -> Rows:
+        """Return the rows that have these values."""
+        return Rows(row for row in self if all(row[name] == x for name, x in of.items()))
+
+    def by(self, *names: str) -> dict[Any, Rows]:
+        """Return rows by the value of a name, or the values of several, as they first appear."""
+        groups: dict[Any, Rows] = {}
+        for row in self:
+            key = tuple(row[name] for name in names)
+            groups.setdefault(key if len(key) > 1 else key[0], Rows()).append(row)
+        return groups
+
+    def values(self, *path: str) -> list[Any]:
+        """Return a number of every row; further names lead into what a row nests."""
+        found: list[Any] = list(self)
+        for name in path:
+            found = [x[name] for x in found]
+        return found
+
+    def mean(self, *path: str) -> Estimate:
+        """Return the mean of a number over the rows, with its interval."""
+        return Estimate.of(self.values(*path), nothing=None)
 
 
 class Setting(NamedTuple):
@@ -50,9 +81,8 @@ class Experiment:
     settings: tuple[Setting, ...]
     cells: Callable[[int], Sequence[Cell]]  # seeds -> cells
     run: Callable[[Cell, float], Row]  # (cell, time limit) -> its numbers; a module's function
-    summarize: Callable[[Rows], Summary]
-    judge: Callable[[Summary], Outcome]
-    draw: Callable[[Summary], Figure]
+    findings: Callable[[Rows], Findings]
+    draw: Callable[[Rows], Figure]
     seeds: int = FEWEST  # instances per point
     few: str = ""  # why there are fewer than FEWEST
     time_limit: float = 0.0  # seconds per optimum; 0 where none is looked for
@@ -62,25 +92,17 @@ class Experiment:
         """The family that the paper is about: names begin with it."""
         return self.name.partition("-")[0]
 
+    def judge(self, rows: Sequence[Row]) -> Outcome:
+        """Return the statements of the paper with their verdicts, and the notes."""
+        found = list(self.findings(Rows(rows)))
+        return Outcome(
+            tuple(x for x in found if isinstance(x, Finding)),
+            tuple(x for x in found if isinstance(x, str)),
+        )
 
-def experiment_of(module: Any, usual: Any = None) -> Experiment:
-    """Return the experiment that a module of a paper is, called after it.
-
-    It says TITLE, CLAIM and SETTINGS, and what an `Experiment` does: cells, run, summarize, judge,
-    draw; if need be SEEDS, FEW and TIME_LIMIT. What it does not say is as in ``usual``.
-    """
-    *_, paper, figure = module.__name__.split(".")
-    said: dict[str, Any] = {**vars(Experiment), **(vars(usual) if usual else {}), **vars(module)}
-    return Experiment(
-        name=f"{paper}-{figure.replace('_', '.')}",
-        title=said["TITLE"],
-        claim=said["CLAIM"],
-        settings=said["SETTINGS"],
-        seeds=said.get("SEEDS", said["seeds"]),
-        few=said.get("FEW", said["few"]),
-        time_limit=said.get("TIME_LIMIT", said["time_limit"]),
-        **{part: said[part] for part in ("cells", "run", "summarize", "judge", "draw")},
-    )
+    def picture(self, rows: Sequence[Row]) -> Figure:
+        """Draw the figure."""
+        return self.draw(Rows(rows))
 
 
 def grid(**axes: Iterable[Any]) -> list[Cell]:
@@ -93,49 +115,31 @@ def fresh(seeds: int) -> range:
     return range(FRESH, FRESH + seeds)
 
 
-def mean_with_interval(sample: Sequence[float]) -> dict[str, Any]:
-    """Return the mean and its 95 % interval (None for one number), the median and the numbers.
-
-    The numbers are in the order of the instances, so that those of two policies are paired.
-    """
-    found = None if len(sample) < 2 else list(student(np.asarray(sample, dtype=float)))
-    return {
-        "mean": sum(sample) / len(sample),
-        "interval": found,
-        "median": float(np.median(sample)),
-        "count": len(sample),
-        "values": list(sample),
-    }
-
-
 def line(
     axis: Axes,
     x: Sequence[Any],
-    points: Sequence[Any],
+    points: Sequence[Estimate],
     colour: str,
     label: str,
     style: str = "o-",
-    *,
-    alpha: float = 0.15,
-    **look: Any,
 ) -> None:
     """Draw means, and a band for their intervals where all have one."""
-    mean = [p["mean"] for p in points]
-    axis.plot(x, mean, style, color=colour, label=label, **({"markersize": 4} | look))
-    if all(p["interval"] for p in points):
-        low, high = zip(*(p["interval"] for p in points), strict=True)
-        axis.fill_between(x, low, high, color=colour, alpha=alpha, linewidth=0)
+    axis.plot(x, [p.mean for p in points], style, color=colour, label=label, markersize=4)
+    ends = [p.interval for p in points if p.interval]
+    if len(ends) == len(points):
+        low, high = zip(*ends, strict=True)
+        axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def whisker(axis: Axes, x: float, point: Any) -> None:
+def curve(
+    axis: Axes, rows: Rows, x: str, y: str, colour: str, label: str, style: str = "o-"
+) -> None:
+    """Draw the means of y by x as a line."""
+    points = rows.by(x)
+    line(axis, [*points], [part.mean(y) for part in points.values()], colour, label, style)
+
+
+def whisker(axis: Axes, x: float, point: Estimate) -> None:
     """Draw the interval of a mean as a line, if it has one."""
-    if point["interval"]:
-        axis.vlines(x, *point["interval"], color="black", linewidth=1)
-
-
-def grouped(rows: Rows, *names: str) -> dict[tuple[Any, ...], list[Row]]:
-    """Return rows by the values of ``names``, in order of first appearance."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
-    for row in rows:
-        groups.setdefault(tuple(row[n] for n in names), []).append(row)
-    return groups
+    if point.interval:
+        axis.vlines(x, *point.interval, color="black", linewidth=1)

@@ -17,7 +17,6 @@ from optsched.drawing import save
 from optsched.files.envelope import read_json, write_json
 from optsched.files.provenance import machine, versions
 from optsched.papers import PAPERS, Experiment, experiments
-from optsched.papers.caption import caption
 from optsched.papers.digest import code_digest
 from optsched.papers.experiment import Cell, Row
 from optsched.papers.verdict import Outcome
@@ -177,12 +176,11 @@ def reproduce(
     except KeyboardInterrupt:
         return Reproduction(chosen, len(store()), len(cells), None, path, None)
     done = store()
-    summary = chosen.summarize(done)
-    outcome = chosen.judge(summary)
-    below = caption(chosen.claim, outcome)
-    picture = save(chosen.draw(summary), folder / f"{name}.png", below=below)
+    outcome = chosen.judge(done)
+    below = outcome.caption(chosen.claim)
+    picture = save(chosen.picture(done), folder / f"{name}.png", below=below)
     foreign = sum(row.get("code") != code for row in done)
-    store(**said(outcome), rows_of_other_code=foreign, summary=summary)
+    store(**said(outcome), rows_of_other_code=foreign)
     return Reproduction(chosen, len(cells), len(cells), outcome, path, picture, foreign)
 
 

@@ -22,12 +22,13 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Literal
 
-from optsched.papers.estimate import Estimate, fisher
+from optsched.papers.estimate import Estimate
 
 SAME_SIZE = 2.0  # a number within this factor of the paper's has its size
 LARGE = 1000.0  # per cent, which are printed whole
 NEAR_ONE = 1.1  # below it a ratio is printed with a digit more
 LEVEL = 0.05  # p from which two counts may be the same
+MOST_JUDGED, MOST_OTHERS = 14, 3  # findings below a picture; all of them are in the file
 SAME = "nothing is compared: all instances give the same number"
 NOISE = "no effect that we can tell"
 NO_NUMBER = "no instance gives a number"
@@ -147,6 +148,15 @@ class Outcome:
     def words(self) -> str:
         """All in one line."""
         return "; ".join([*map(str, self.findings), *self.notes])
+
+    def caption(self, claim: str) -> list[str]:
+        """Return the lines below a picture: the paper's statement, and the first findings."""
+        judged = [f for f in self.findings if f.verdict is not None]
+        others = [f for f in self.findings if f.verdict is None]
+        kept = [*judged[:MOST_JUDGED], *others[:MOST_OTHERS]]
+        lines = [f"The paper: {claim}.", f"Here: {self.score}.", *(f"- {f}" for f in kept)]
+        left = len(self.findings) - len(kept)
+        return lines + [f"- and {left} more, in the file"] * bool(left)
 
 
 def score(tally: Mapping[Verdict, int]) -> str:
@@ -326,8 +336,11 @@ def counted(
 
     The direction is the side of one half. A share near 1 is known as exactly as its complement.
     """
+    from scipy.stats import fisher_exact  # here, since it takes a while to import
+
     found = Estimate.share(ours, of)
-    if ours == paper == 0 or fisher(ours, of, paper, paper_of) >= LEVEL:
+    both = [[ours, of - ours], [paper, paper_of - paper]]
+    if fisher_exact(both).pvalue >= LEVEL:
         share = min(found, Estimate.share(of - ours, of), key=lambda e: e.wide)
         verdict, why = decide(share)
     else:

@@ -1,6 +1,5 @@
 """Figures 2 to 12 of Zhou et al., weighted completion time."""
 
-from optsched.papers.completion.totals import TOTALS
-from optsched.papers.completion.weights import WEIGHTS
+from optsched.papers.completion.figures import EXPERIMENTS
 
-EXPERIMENTS = (*TOTALS, *WEIGHTS)
+__all__ = ["EXPERIMENTS"]

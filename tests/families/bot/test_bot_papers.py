@@ -4,44 +4,42 @@ from __future__ import annotations
 
 from itertools import product
 
-import pandas as pd
 import pytest
 from sweeps import sweep
 from verdicts import worst
 
 from optsched.families.bot.sources.presets import generate
+from optsched.papers import bot
 from optsched.papers.bot import (
+    ABSOLUTE,
     EXPERIMENTS,
-    anova,
-    common,
-    counts,
-    fig7,
-    fig8,
-    order,
-    steps,
-    tables,
+    FACTORS,
+    FIG_4,
+    FIG_6,
+    SIGNED,
+    UNITS,
+    Analysis,
+    Best,
 )
-from optsched.papers.bot.common import FACTORS, UNITS
+from optsched.papers.experiment import Rows
 from optsched.papers.verdict import Verdict
 
 
 @pytest.mark.parametrize("experiment", sweep(EXPERIMENTS, 5), ids=lambda e: e.name)
 def test_experiments_from_cell_to_verdict(experiment, monkeypatch):
-    monkeypatch.setattr(steps, "SEARCHED", range(1000, 1002))
-    monkeypatch.setattr(steps, "SIZES", ((20, 5),))
-    for module in (common, steps, counts):
-        monkeypatch.setattr(module, "ITERATIONS", 300)
+    monkeypatch.setattr(bot, "SEARCHED", range(1000, 1002))
+    monkeypatch.setattr(bot, "SEARCH_SIZES", ((20, 5),))
+    monkeypatch.setattr(bot, "ITERATIONS", 300)
     rows = [
         cell | experiment.run(cell, 0.0)
-        for cell in experiment.cells(1 if experiment is not anova.FIG_4 else 2)
-        if cell["nodes"] < 500 or experiment is anova.FIG_6
+        for cell in experiment.cells(1 if experiment is not FIG_4 else 2)
+        if cell["nodes"] < 500 or experiment is FIG_6
     ]
-    summary = experiment.summarize(rows)
-    assert experiment.draw(summary).axes
+    assert experiment.picture(rows).axes
     if experiment.name == "bot-fig7":
         return  # its verdict needs all sizes
-    outcome = experiment.judge(summary)
-    names = order.READINGS if experiment.name == "bot-order" else UNITS
+    outcome = experiment.judge(rows)
+    names = bot.READINGS if experiment.name == "bot-order" else UNITS
     for name in names:
         assert name in outcome.words
 
@@ -55,7 +53,7 @@ def test_more_seeds_hold_the_same_platforms():
 
 
 def entry(converged, first=None, margin=0.1, **sizes):
-    zero = dict.fromkeys(common.FACTORS, 1.0)
+    zero = dict.fromkeys(FACTORS, 1.0)
     return zero | sizes | {
         "converged": converged, "robust": True, "first_for_good": first, "margin": margin,
         "variation": 0.0,
@@ -72,98 +70,94 @@ def test_the_best_set_converges_most_and_then_soonest():
         row(0, entry(True, 50), entry(True, 40, rho=2.0), entry(True, 1, rho=3.0)),
         row(1, entry(True, 50), entry(True, 70, rho=2.0), entry(False, rho=3.0)),
     ]
-    (found,) = common.best_sets(rows)
-    assert (found["best"]["rho"], found["best"]["converged"]) == (1.0, 2)
-    assert (found["platforms"], found["all"], found["runs"]) == (2, 5, 6)
-    judged = common.best_count(found, 28)
+    found = Best.of(Rows(rows))
+    assert (found.steps["rho"], found.converged) == (1.0, [1, 1])
+    assert (found.times, found.all, found.runs) == ([50, 50], 5, 6)
+    judged = bot.best_count(Rows(rows), 28, "share")
     assert (judged.ours, judged.paper, judged.verdict) == (1.0, 28 / 30, Verdict.DIRECTION)
-    (none,) = common.best_sets([row(0, entry(False))])
-    assert "0 of 1, paper 28 of 30" in common.best_count(none, 28).note
-    assert common.best_count(none, None).verdict is None
+    none = Rows([row(0, entry(False))])
+    assert "0 of 1, paper 28 of 30" in bot.best_count(none, 28, "share").note
+    assert bot.best_count(none, None, "share").verdict is None
 
 
 def test_tables_agree_if_every_count_could_be_the_papers():
     rows = [
         row(seed, entry(seed < count, 9)) | {"nodes": n, "degree": d}
-        for (n, d), count in tables.TABLE1.items()
+        for (n, d), count in bot.TABLE1.items()
         for seed in range(30)
     ]
-    assert worst(tables.judge_table1(tables.summarize(rows))) is Verdict.HOLDS
+    assert worst(bot.TABLE_1.judge(rows)) is Verdict.HOLDS
     for r in rows:
         r["sets"] = [entry(True, 9)]  # 20 of 30 is another number than 30 of 30
-    assert worst(tables.judge_table1(tables.summarize(rows))) is Verdict.DIRECTION
+    assert worst(bot.TABLE_1.judge(rows)) is Verdict.DIRECTION
     for r in rows[-30:]:
         r["sets"] = [entry(False)]
-    assert worst(tables.judge_table2(tables.summarize(rows))) is Verdict.FAILS
+    assert worst(bot.TABLE_2.judge(rows)) is Verdict.FAILS
 
 
 def test_one_run_that_converges_contradicts_section_66():
+    grid = next(iter(bot.GRIDS))
+
     def runs(variation):
         return [
-            row(s, entry(False, margin=m) | {"variation": variation}, grid=tables.GRIDS[0])
+            row(s, entry(False, margin=m) | {"variation": variation}, grid=grid)
             for s, m in enumerate((2.0, 1e300))
         ]
 
-    summary = tables.summarize_naive(runs(-8.0))
-    assert worst(tables.judge_naive(summary)) is Verdict.DIRECTION  # two runs tell little
-    assert summary["tables"][0]["outside"] == [2.0, tables.FAR]
-    assert summary["tables"][0]["least_variation"] == [8.0, 8.0]
-    low = tables.judge_naive(tables.summarize_naive(runs(1.0)))
-    assert worst(low) is Verdict.FAILS
-    none = tables.judge_naive(tables.summarize_naive(runs(None)))  # no run has a c_v
-    assert worst(none) is Verdict.UNTESTABLE
-    many = [row(s, entry(s == 0, 7) | {"variation": 9.0}, grid=tables.GRIDS[0]) for s in range(9)]
-    outcome = tables.judge_naive(tables.summarize_naive(many))
-    assert "1 of 9, paper 0 of 480" in outcome.words
+    assert worst(bot.NAIVE.judge(runs(-8.0))) is Verdict.DIRECTION  # two runs tell little
+    (line,) = bot.NAIVE.picture(runs(-8.0)).axes[0].lines
+    assert [*line.get_xdata()] == [2.0, bot.FAR]
+    assert bot.least_variation(Rows(r["sets"][0] for r in runs(-8.0))) == [8.0, 8.0]
+    assert worst(bot.NAIVE.judge(runs(1.0))) is Verdict.FAILS
+    assert worst(bot.NAIVE.judge(runs(None))) is Verdict.UNTESTABLE  # no run has a c_v
+    many = [row(s, entry(s == 0, 7) | {"variation": 9.0}, grid=grid) for s in range(9)]
+    assert "1 of 9, paper 0 of 480" in bot.NAIVE.judge(many).words
 
 
 def levels(rho_effect, mu_effect):
     """Return platforms whose variation depends on the levels of two factors, and a little noise."""
-    grid = [(r, m) for r in (1.0, 2.0) for m in (1.0, 2.0)]
+    grid = [dict(zip(FACTORS, x, strict=True)) for x in product((1.0, 2.0), repeat=4)]
     return [
         row(
             seed,
             *(
-                entry(True, 9, rho=r, mu=m, tilde=t, lam=1.0 + (seed + i) % 2)
-                | {"variation": rho_effect * r + mu_effect * m + 0.01 * ((7 * seed + i) % 5)}
-                for i, (r, m) in enumerate(grid)
-                for t in (1.0, 2.0)
+                entry(True, 9, **x)
+                | {"variation": rho_effect * x["rho"] + mu_effect * x["mu"]
+                   + 0.01 * ((7 * seed + i) % 5)}
+                for i, x in enumerate(grid)
             ),
         )
         for seed in range(6)
-    ]
+    ]  # fmt: skip
 
 
 def test_the_analysis_of_variance_finds_the_factor_that_matters():
-    summary = anova.summarize(levels(1.0, 0.0))
-    (table,) = summary["tables"]
-    assert worst(anova.judge_fig4(summary)) is Verdict.HOLDS
-    assert worst(anova.judge_fig6(summary)) is Verdict.FAILS  # there it must not matter
-    low, high = table["c_v"]["means"]["rho"]
-    assert high - low == pytest.approx(1.0, abs=0.01)
-    by = {r["factor"]: r for r in table["c_v"]["anova"]}
-    # 48 runs, a difference of 1 between halves: 48 / 4
-    assert by["rho"]["sum_sq"] == pytest.approx(12.0, rel=0.05)
-    assert by["tilde"]["p"] > 0.5
-    other = anova.summarize(levels(0.0, 1.0))
-    assert worst(anova.judge_fig4(other)) is Verdict.FAILS
-    assert "mu has limited impact" in anova.judge_fig4(other).words
-    six = [f for f in anova.judge_fig6(other).findings if f.claim.startswith("rho")]
+    rows = levels(1.0, 0.0)
+    assert worst(FIG_4.judge(rows)) is Verdict.HOLDS
+    assert worst(FIG_6.judge(rows)) is Verdict.FAILS  # there it must not matter
+    found = Analysis.of(Rows(rows), SIGNED)
+    low, high = found.means("rho")
+    assert high.mean - low.mean == pytest.approx(1.0, abs=0.01)
+    assert found.effects("rho") == pytest.approx([1.0] * 6, abs=0.01)
+    assert found.significance()["tilde"][1] > 0.05
+    other = levels(0.0, 1.0)
+    assert worst(FIG_4.judge(other)) is Verdict.FAILS
+    assert "mu has limited impact" in FIG_4.judge(other).words
+    six = [f for f in FIG_6.judge(other).findings if f.claim.startswith("rho")]
     assert six[0].verdict is Verdict.HOLDS
 
 
 def test_c_v_has_a_sign():
-    rows = [
+    rows = Rows(
         row(s, *(e | {"variation": 4.0 * e["rho"] - 6.0} for e in r["sets"]))
         for s, r in enumerate(levels(1.0, 0.0))
-    ]
-    table = anova.summarize(rows)["tables"][0]
-    assert table["c_v"]["means"]["rho"] == [-2.0, 2.0]
-    assert table["|c_v|"]["means"]["rho"] == [2.0, 2.0]
+    )
+    for response, means in ((SIGNED, [-2.0, 2.0]), (ABSOLUTE, [2.0, 2.0])):
+        assert [m.mean for m in Analysis.of(rows, response).means("rho")] == means
 
 
 def leaving(back, seed=0, *, computing=15, there=True):
-    return {"units": UNITS[0], "nodes": 100, "degree": 5, "seed": seed, "leave": fig8.PRINTED,
+    return {"units": UNITS[0], "nodes": 100, "degree": 5, "seed": seed, "leave": bot.LEAVE,
             "optima": [1.0, 0.5 - seed / 100], "computing": computing, "left": computing,
             "back": back, "was_there": there, "series": [1.0, None]}  # fmt: skip
 
@@ -179,13 +173,13 @@ def leaving(back, seed=0, *, computing=15, there=True):
 )
 def test_how_soon_a_platform_is_back(backs, more, agrees):
     rows = [leaving(back, seed, **more) for seed, back in enumerate(backs)]
-    assert (worst(fig8.judge(fig8.summarize(rows))) is Verdict.HOLDS) is agrees
+    assert (worst(bot.FIG_8.judge(rows)) is Verdict.HOLDS) is agrees
 
 
 def test_masters_and_the_nodes_between_them_stay():
     inst = generate("heterogeneous", seed=1, nodes=30)
     masters = {app.master for app in inst.applications}
-    stay = fig8.between(inst)
+    stay = bot.between(inst)
     assert masters <= stay
     parent = {link.b: link.a for link in inst.links}
     tops = [n for n in stay if parent.get(n) not in stay]
@@ -204,7 +198,7 @@ def test_larger_platforms_take_longer():
 
         return [
             one(*kind, *size, s, first)
-            for size, t in zip(fig7.SIZES, times, strict=True)
+            for size, t in zip(bot.ORDERED, times, strict=True)
             for s in range(3)
             for kind, first in (
                 (("adaptive", "heterogeneous"), t + s),
@@ -214,36 +208,42 @@ def test_larger_platforms_take_longer():
             )
         ]
 
-    assert worst(fig7.judge(fig7.summarize(lines((10, 20, 30, 400))))) is Verdict.HOLDS
-    assert worst(fig7.judge(fig7.summarize(lines((10, 20, 30, 1600))))) is Verdict.FAILS
-    assert worst(fig7.judge(fig7.summarize(lines((500, 20, 30, 400))))) is Verdict.FAILS
+    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 400)))) is Verdict.HOLDS
+    assert worst(bot.FIG_7.judge(lines((10, 20, 30, 1600)))) is Verdict.FAILS
+    assert worst(bot.FIG_7.judge(lines((500, 20, 30, 400)))) is Verdict.FAILS
 
 
 def test_step_sizes_must_serve_other_platforms():
     def line(count, mix="heterogeneous"):
-        side = {"steps": dict.fromkeys(common.FACTORS, 1.0), "times": list(range(1, count + 1))}
+        side = {"steps": dict.fromkeys(FACTORS, 1.0), "times": list(range(1, count + 1))}
         return {"units": UNITS[0], "nodes": 20, "degree": 5, "algorithm": "adaptive", "mix": mix,
                 "seeds": 10, "tried": 3, "printed": side, "searched": side}  # fmt: skip
 
-    assert worst(steps.judge(steps.summarize([line(9)]))) is Verdict.HOLDS
-    outcome = steps.judge(steps.summarize([line(10), line(2)]))
+    assert worst(bot.SEARCH.judge([line(9)])) is Verdict.HOLDS
+    outcome = bot.SEARCH.judge([line(10), line(2)])
     assert worst(outcome) is Verdict.FAILS
     assert "searched 2 of 10" in outcome.words
 
 
+def one_platform(response):
+    sets = [
+        dict(zip(FACTORS, x, strict=True)) | {"variation": c}
+        for x, c in zip(product((-1.0, 1.0), repeat=4), response, strict=True)
+    ]
+    return Analysis.of(Rows([{"sets": sets}]), SIGNED).significance()
+
+
 def test_the_analysis_of_variance_is_that_of_statsmodels():
-    response = [1.0, 2, 0, 7, 3, 9, 4, 4, 1000, 512, 3, 88, 7.5, 1, 6, 2]
-    data = pd.DataFrame(product((-1.0, 1.0), repeat=4), columns=FACTORS).assign(cv=response)
     known = {  # anova_lm(ols("cv ~ rho + tilde + lam + mu", data).fit()), statsmodels 0.14
-        "rho": [157906.890625, 2.66976787024, 0.130538395567],
-        "tilde": [155334.515625, 2.62627613851, 0.133395683418],
-        "lam": [126291.390625, 2.13523738986, 0.171917842719],
-        "mu": [9975.015625, 0.16864986775, 0.689200542524],
+        "rho": (2.66976787024, 0.130538395567),
+        "tilde": (2.62627613851, 0.133395683418),
+        "lam": (2.13523738986, 0.171917842719),
+        "mu": (0.16864986775, 0.689200542524),
     }
-    for row in anova._anova(data):
-        assert [row["sum_sq"], row["F"], row["p"]] == pytest.approx(known[row["factor"]], rel=1e-9)
+    found = one_platform([1.0, 2, 0, 7, 3, 9, 4, 4, 1000, 512, 3, 88, 7.5, 1, 6, 2])
+    for factor, (ratio, p) in known.items():
+        assert found[factor] == pytest.approx((ratio, p), rel=1e-9)
 
 
 def test_a_response_that_never_varies_has_no_significance():
-    data = pd.DataFrame(product((-1.0, 1.0), repeat=4), columns=FACTORS).assign(cv=1000.0)
-    assert all((row["sum_sq"], row["F"], row["p"]) == (0, None, None) for row in anova._anova(data))
+    assert one_platform([1000.0] * 16) == dict.fromkeys(FACTORS, (None, None))

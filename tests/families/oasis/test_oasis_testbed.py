@@ -4,14 +4,14 @@ import pytest
 from verdicts import worst
 
 from optsched.families.oasis.instance import most_workers
-from optsched.papers.oasis import fig8
-from optsched.papers.oasis.common import ESTIMATED, SCHEMES
+from optsched.papers import oasis
+from optsched.papers.oasis import ESTIMATED, FIG_8, SCHEMES
 from optsched.papers.verdict import Verdict
 
 
 def test_jobs_of_the_testbed_run_for_40_minutes_to_2_hours_on_half_of_their_chunks():
-    inst = fig8.testbed(0)
-    assert inst == fig8.testbed(0) != fig8.testbed(1)
+    inst = oasis.testbed(0)
+    assert inst == oasis.testbed(0) != oasis.testbed(1)
     assert (len(inst.jobs), inst.horizon, inst.slot_seconds) == (12, 10, 1200)
     assert (len(inst.worker_capacity), len(inst.ps_capacity)) == (7, 2)
     for job, work in zip(inst.jobs, inst.work, strict=True):
@@ -23,10 +23,10 @@ def test_jobs_of_the_testbed_run_for_40_minutes_to_2_hours_on_half_of_their_chun
 
 @pytest.mark.parametrize("scheme", [ESTIMATED, "fifo"])
 def test_a_cell(monkeypatch, scheme):
-    monkeypatch.setattr("optsched.papers.oasis.common.PAST", range(1000, 1001))
-    row = fig8.run({"seed": 0, "scheme": scheme}, 0.0)
+    monkeypatch.setattr("optsched.papers.oasis.PAST", range(1000, 1001))
+    row = oasis.run8({"seed": 0, "scheme": scheme}, 0.0)
     assert row["value"] >= 0
-    assert len(row["late"]) <= fig8.JOBS
+    assert len(row["late"]) <= oasis.TESTBED_JOBS
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,6 @@ def test_verdicts(value, late, verdict):
             "late": [] if lateness is None else [lateness + seed / 10 * mine],
         }
 
-    summary = fig8.summarize([row(scheme, seed) for seed in range(3) for scheme in SCHEMES])
-    outcome = fig8.judge(summary)
-    assert worst(outcome) is verdict
-    assert len(fig8.draw(summary).axes) == 2
+    rows = [row(scheme, seed) for seed in range(3) for scheme in SCHEMES]
+    assert worst(FIG_8.judge(rows)) is verdict
+    assert len(FIG_8.picture(rows).axes) == 2
