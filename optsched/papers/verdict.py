@@ -49,6 +49,7 @@ class Verdict(StrEnum):
 
 
 Number = float | tuple[float, float] | None
+Bound = Literal["", "at least ", "at most "]
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Finding:
     interval: tuple[float, float] | None = None
     count: int | None = None  # instances
     unit: str = ""  # "%": numbers are shares
-    bound: Literal["", "at least ", "at most "] = ""  # of the paper's number
+    bound: Bound = ""  # of the paper's number
     note: str = ""
     least: float | None = None  # below it no interval is printed
 
@@ -260,7 +261,6 @@ def effect(
         Whether the paper's number is a bound that any larger effect meets.
     unit, note : str
     """
-    bound: Literal["", "at least "] = "at least " if at_least else ""
     region, printed = ANYWHERE, None
     if paper is not None:
         ends = sorted(paper if isinstance(paper, tuple) else (paper, paper), key=abs)
@@ -269,20 +269,25 @@ def effect(
         else:
             low, high = sorted((ends[0] / SAME_SIZE, ends[1] * SAME_SIZE))
             region, printed = (low, high), (min(ends), max(ends))
-    verdict, why = decide(found, region=region, printed=printed, beyond=(sign, 0.0))
-    if found is None:
-        return Finding(
-            claim, paper, None, verdict, count=0, unit=unit, bound=bound, note=note or why
-        )
-    return Finding(
-        claim, paper, found.mean, verdict, found.interval, found.count, unit, bound,
-        "; ".join(filter(None, [why, _told(found), note])), found.least,
-    )  # fmt: skip
+    decided = decide(found, region=region, printed=printed, beyond=(sign, 0.0))
+    made = shown(claim, found, paper=paper, unit=unit, note=_and(_told(found), note))
+    return _judged(made, decided, "at least " if at_least else "")
 
 
-def _told(found: Estimate) -> str:
+def _judged(made: Finding, decided: tuple[Verdict, str], bound: Bound = "") -> Finding:
+    """Return a finding with its verdict, and first of all why."""
+    verdict, why = decided
+    note = _and(why, made.note)
+    return replace(made, verdict=verdict, bound=bound, note=note, count=made.count or 0)
+
+
+def _and(*notes: str) -> str:
+    return "; ".join(filter(None, notes))
+
+
+def _told(found: Estimate | None) -> str:
     """Return the differences that tell an effect from noise, where the interval says otherwise."""
-    if found.difference is None or found.interval is None:
+    if found is None or found.difference is None or found.interval is None:
         return ""
     low, high = found.difference
     if (low <= 0 <= high) == (found.interval[0] <= 0 <= found.interval[1]):
@@ -304,16 +309,11 @@ def within(
     paper: Number = (
         (low, high) if low is not None and high is not None else high if low is None else low
     )
-    bound: Literal["", "at least ", "at most "] = ""
+    bound: Bound = ""
     if not isinstance(paper, tuple):
         bound = "at most " if low is None else "at least "
-    verdict, why = decide(found, region=region, whole=True)
-    if found is None:
-        return Finding(claim, paper, None, verdict, count=0, unit=unit, bound=bound, note=why)
-    return Finding(
-        claim, paper, found.mean, verdict, found.interval, found.count, unit, bound,
-        "; ".join(filter(None, [why, note])),
-    )  # fmt: skip
+    made = shown(claim, found, paper=paper, unit=unit, note=note)
+    return _judged(made, decide(found, region=region, whole=True), bound)
 
 
 def about(
@@ -322,11 +322,8 @@ def about(
     """Judge a number, or an interval, that the paper prints and that is not a difference."""
     low, high = paper if isinstance(paper, tuple) else (paper, paper)
     region = low / SAME_SIZE, high * SAME_SIZE
-    verdict, why = decide(found, region=region, printed=(low, high))
-    note = "; ".join(filter(None, [why, note]))
-    if found is None:
-        return Finding(claim, paper, None, verdict, count=0, unit=unit, note=note)
-    return Finding(claim, paper, found.mean, verdict, found.interval, found.count, unit, note=note)
+    made = shown(claim, found, paper=paper, unit=unit, note=note)
+    return _judged(made, decide(found, region=region, printed=(low, high)))
 
 
 def counted(
@@ -347,11 +344,8 @@ def counted(
         sign = 1 if 2 * paper > paper_of else -1
         at = replace(found, difference=(found.mean, found.mean))
         verdict, why = decide(at, region=(1.0, 0.0), beyond=(sign, 0.5))
-    said = f"{ours} of {of}, paper {paper} of {paper_of}"
-    return Finding(
-        claim, paper / paper_of, ours / of, verdict, found.interval, of,
-        note="; ".join(filter(None, [said, why, note])),
-    )  # fmt: skip
+    note = _and(f"{ours} of {of}, paper {paper} of {paper_of}", why, note)
+    return replace(shown(claim, found, paper=paper / paper_of, note=note), verdict=verdict)
 
 
 def stated(
@@ -361,7 +355,7 @@ def stated(
     note: str = "",
     ours: float | None = None,
     paper: float | None = None,
-    bound: Literal["", "at least ", "at most "] = "",
+    bound: Bound = "",
 ) -> Finding:
     """Judge a statement that is true or not, and about which no noise is possible."""
     verdict = Verdict.HOLDS if holds else Verdict.FAILS

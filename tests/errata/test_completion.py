@@ -1,4 +1,4 @@
-"""What Zhou et al. 2022 print, evaluated where it fails: COMPLETION-n of docs/errata.md."""
+"""What Zhou et al. 2023 print, evaluated where it fails: COMPLETION-n of docs/errata.md."""
 
 from __future__ import annotations
 
