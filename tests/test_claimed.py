@@ -18,6 +18,7 @@ from optsched import compare, save_instance, solve
 from optsched.campaigns.campaign import campaign
 from optsched.campaigns.export import save_csv, save_latex
 from optsched.cli import plots
+from optsched.core.optimum import known
 from optsched.papers.experiment import Rows
 from optsched.papers.oasis import closed
 from optsched.problem import Level, Status

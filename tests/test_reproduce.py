@@ -18,6 +18,7 @@ from optsched.papers.digest import code_digest
 from optsched.papers.estimate import Estimate, apart, lead
 from optsched.papers.experiment import FEWEST, Experiment, Setting
 from optsched.papers.oasis import ESTIMATED, LITERAL, OTHERS, PRESETS, SCHEMES, past
+from optsched.papers.reproduce import reproduce
 from optsched.papers.verdict import (
     NOISE,
     SAME,

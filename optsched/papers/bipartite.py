@@ -18,6 +18,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.core import Run, simulate, solve
 from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.families.bipartite.instance import Slot
 from optsched.families.bipartite.online import events
@@ -27,7 +28,6 @@ from optsched.families.bipartite.policies.packing import BinPacking, Spreading
 from optsched.families.bipartite.policies.paper import KNOWLEDGE, OgaSched, regret_guarantee
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
-from optsched.optimum import solve
 from optsched.papers.estimate import Estimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
@@ -44,7 +44,6 @@ from optsched.papers.experiment import (
 from optsched.papers.verdict import Finding, counted, effect, shown, untestable, within
 from optsched.policies.plugins import get_policy
 from optsched.problem import Information, Instance, Policy, get_family
-from optsched.simulation import Run, simulate
 
 OURS = "ogasched"  # with the paper's step, eta 25 and decay 0.9999
 THEORY = "ogasched-theory"

@@ -17,9 +17,7 @@ from typing import Any
 import optsched
 
 ROOT = Path(optsched.__file__).parent
-ROOMS = (
-    *("core", "engine", "numbers", "policies", "proofs", "scheduling", "solvers", "problem.py"),
-)
+ROOMS = ("core", "engine", "numbers", "policies", "proofs", "scheduling", "solvers", "problem.py")
 PICTURES = {"pictures", "pictures.py"}  # of a family: they change no number
 BORROWED = re.compile(r"optsched\.families\.(\w+)")
 LENGTH = 12  # hexadecimal digits that are stored

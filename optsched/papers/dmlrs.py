@@ -10,13 +10,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.core import simulate, solve
 from optsched.drawing import COLOURS, finish, new_figure
 from optsched.families.dmlrs.oracle.request import requests
 from optsched.families.dmlrs.oracle.schedule import Oracle
 from optsched.families.dmlrs.policies.rounding import Relaxation, SlotProblem, round_until_feasible
 from optsched.families.dmlrs.sources.presets import generate
 from optsched.numbers.streams import Streams
-from optsched.optimum import solve
 from optsched.papers.estimate import Estimate, differences, lead
 from optsched.papers.experiment import (
     OPEN,
@@ -34,7 +34,6 @@ from optsched.papers.experiment import (
 from optsched.papers.verdict import Finding, about, effect, shown, within
 from optsched.problem import get_family
 from optsched.scheduling.oracle.schedule import Machines
-from optsched.simulation import simulate
 
 LABELS = {
     "pd-ors": "PD-ORS",

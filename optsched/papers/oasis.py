@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from optsched.core import Ratio, compare, mean_ratio, simulate
 from optsched.drawing import COLOURS, finish, legend, new_figure
 from optsched.engine.progress import CLOSED
 from optsched.families.oasis.instance import OasisInstance, OasisJob
@@ -20,7 +21,6 @@ from optsched.families.oasis.policies.estimate import Estimate as Learnt
 from optsched.families.oasis.policies.estimate import learn
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.families.oasis.sources.presets import RESOURCES, UNITS, draw_utility
-from optsched.intervals import Ratio, mean_ratio
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.streams import Streams, draw_whole
 from optsched.papers.estimate import Estimate, differences, fewer, lead
@@ -39,9 +39,7 @@ from optsched.papers.experiment import (
 )
 from optsched.papers.verdict import Finding, effect, shown, within
 from optsched.problem import Policy, Status, get_family
-from optsched.ratios import compare
 from optsched.scheduling.jobs import MB_PER_GBIT
-from optsched.simulation import simulate
 
 MACHINES = 100  # H + K = 50 + 50
 LITERAL, ESTIMATED = "oasis, true U and L", "oasis"

@@ -11,14 +11,8 @@ from scipy.stats import binomtest, bootstrap, false_discovery_control
 
 from optsched.campaigns.ratings import KNOWN, NUMBERS, Cells, Sample, samples
 from optsched.campaigns.statistics import ecdf, holm, pairs, statistics, summary
-from optsched.intervals import (
-    Ratio,
-    mean_interval,
-    mean_ratio,
-    median_interval,
-    share_above,
-    warning,
-)
+from optsched.core import Ratio, mean_ratio
+from optsched.core.intervals import mean_interval, median_interval, share_above, warning
 from optsched.papers.bot import median as iterations
 from optsched.scheduling.jobs import spread
 

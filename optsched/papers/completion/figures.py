@@ -10,6 +10,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from optsched.core import simulate, solve
 from optsched.drawing import colours_of, finish, legend, new_figure
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.modes import Cluster
@@ -17,7 +18,6 @@ from optsched.families.completion.policies.baselines import Fifo
 from optsched.families.completion.policies.paper import AOnline, price_base, weight_bound
 from optsched.families.completion.sources.presets import generate
 from optsched.numbers.resources import MachineClass
-from optsched.optimum import solve
 from optsched.papers.completion.weight_bound import most_weight
 from optsched.papers.estimate import Estimate, apart, lead
 from optsched.papers.experiment import (
@@ -34,7 +34,6 @@ from optsched.papers.experiment import (
     whisker,
 )
 from optsched.papers.verdict import effect, shown, within
-from optsched.simulation import simulate
 
 BOUND = "hindsight"  # the certified bound, which the paper lacks
 FREE = -1  # instead of a worker type: every job chooses

@@ -3,6 +3,7 @@
 import pytest
 from sweeps import sweep
 
+from optsched.core import simulate
 from optsched.papers import bipartite
 from optsched.papers.bipartite import EXPERIMENTS
 from optsched.papers.experiment import Rows
