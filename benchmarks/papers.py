@@ -210,7 +210,8 @@ def _section(of: Experiment, content: Mapping[str, Any] | None, common: Sequence
         findings = [_finding(f) for f in content["findings"]]
         judged = [f for f in findings if f.verdict is not None]
         head = ["statement", "paper", "n", "here [95 %]", "verdict"]
-        lines.append(_table(head, [_row(f) for f in judged]) + "\n")
+        if judged:
+            lines.append(_table(head, [_row(f) for f in judged]) + "\n")
         others = [f for f in findings if f.verdict is None]
         if others:
             lines.append("Altered settings and other numbers, which are not judged:\n")

@@ -74,6 +74,7 @@ COLOUR = {
         (OURS, "drf", "fairness", "binpacking", "spreading", THEORY, PRINTED, "optimum")
     )
 } | {"stationary": "#999933", PUBLISHED: "#332288"}
+REFERENCES = {"stationary": "stationary", "optimum": "auto"}  # methods that find them
 TIME_LIMIT = 60.0  # seconds per optimum
 NEAR = 0.99  # share of the optimum from which an instance set tells nothing
 TELLS_NOTHING = f"cannot tell policies apart: a baseline has {NEAR:.0%} of the optimum"
@@ -157,7 +158,9 @@ def run(of: Cell, time_limit: float) -> Row:
     return compared(of, time_limit)[0]
 
 
-def compared(of: Cell, time_limit: float) -> tuple[Row, dict[str, Run]]:
+def compared(
+    of: Cell, time_limit: float, references: Mapping[str, str] = REFERENCES
+) -> tuple[Row, dict[str, Run]]:
     """Return the mean reward of a slot of every run, and of the references, with their bounds."""
     inst = instance(of)
     runs = {name: simulate(inst, policy(name)) for name in SCHEMES}
@@ -166,7 +169,7 @@ def compared(of: Cell, time_limit: float) -> tuple[Row, dict[str, Run]]:
         "rewards": rewards,
         "seconds": {name: found.seconds for name, found in runs.items()},
     }
-    for name, method in (("stationary", "stationary"), ("optimum", "auto")):
+    for name, method in references.items():
         found = solve(inst, method=method, time_limit=time_limit)
         if found.value is not None and found.bound is not None:
             rewards[name] = found.value / inst.horizon
@@ -540,22 +543,13 @@ SAMPLE = 40  # slots of which the best decision is found, to estimate the optimu
 
 def run_5(of: Cell, time_limit: float) -> Row:
     """Run all schemes; the optimum of every slot is estimated from some slots."""
+    row, runs = compared(of, time_limit, {"stationary": REFERENCES["stationary"]})
     inst = instance(of)
-    runs = {name: simulate(inst, policy(name)) for name in SCHEMES}
-    stationary = solve(inst, method="stationary", time_limit=time_limit)
-    assert stationary.value is not None
-    assert stationary.bound is not None
     solver = Solver(inst)
     chosen = np.linspace(0, inst.horizon - 1, SAMPLE).astype(int)
-    sampled = [solver.solve(inst.jobs[t], 1e-6).value for t in chosen]
-    means = {name: found.value / inst.horizon for name, found in runs.items()}
-    return {
-        "rewards": means
-        | {"stationary": stationary.value / inst.horizon, "optimum": float(np.mean(sampled))},
-        "stationary_bound": stationary.bound / inst.horizon,
-        "seconds": {name: found.seconds for name, found in runs.items()},
-        "curves": curves_of(runs),
-    }
+    best = [solver.solve(inst.jobs[t], 1e-6).value for t in chosen]
+    row["rewards"]["optimum"] = float(np.mean(best))
+    return row | {"curves": curves_of(runs)}
 
 
 def findings_5(rows: Rows) -> Findings:

@@ -213,15 +213,15 @@ def test_larger_platforms_take_longer():
     assert worst(bot.FIG_7.judge(lines((500, 20, 30, 400)))) is Verdict.FAILS
 
 
-def test_step_sizes_must_serve_other_platforms():
+def test_step_sizes_on_other_platforms_are_shown():
     def line(count, mix="heterogeneous"):
         side = {"steps": dict.fromkeys(FACTORS, 1.0), "times": list(range(1, count + 1))}
         return {"units": UNITS[0], "nodes": 20, "degree": 5, "algorithm": "adaptive", "mix": mix,
                 "seeds": 10, "tried": 3, "printed": side, "searched": side}  # fmt: skip
 
-    assert worst(bot.SEARCH.judge([line(9)])) is Verdict.HOLDS
     outcome = bot.SEARCH.judge([line(10), line(2)])
-    assert worst(outcome) is Verdict.FAILS
+    assert [f.ours for f in outcome.findings] == [1.0, 0.2]
+    assert outcome.score == "no statement"  # of the paper
     assert "searched 2 of 10" in outcome.words
 
 
