@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, count
 
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from oasis_reference import FILES, load, schedule
+from independent.oasis import FILES, load, schedule
 from patience import LONG
 from typer.testing import CliRunner
 

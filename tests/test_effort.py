@@ -17,7 +17,7 @@ from pathlib import Path
 import efforts
 import numpy as np
 import pytest
-from oasis_brute import random_instance
+from independent.oasis import random_instance
 from patience import LONG, until
 from sweeps import sweep
 

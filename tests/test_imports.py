@@ -143,6 +143,22 @@ def test_solvers_are_reached_in_one_place():
     assert not wrong, "expected optsched.solvers"
 
 
+def test_what_tests_compare_with_is_independent():
+    data = {"problem", "numbers", "families/*/instance"}
+    formats = {"oasis_certificate": "families/oasis/certificate/format"}
+    sources = sorted((Path(__file__).parent / "independent").glob("*.py"))
+    assert sources
+    wrong = [
+        f"{path.name} imports {name}"
+        for path in sources
+        for name in imported(path)
+        if name.split(".")[0] == "optsched"
+        and room(part := "/".join(name.split(".")[1:])) not in data
+        and part != formats.get(path.stem)
+    ]
+    assert not wrong, "expected classes of instances only"
+
+
 def test_the_rules_see_what_they_forbid():
     paper, judge = "families/oasis/policies/paper", "families/oasis/verify"
     assert floor("engine/colgen") < floor(judge) < floor(paper)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import matplotlib.image
 import numpy as np
 import pytest
+from independent.oasis import FILES, load, schedule
 from legible import faults, words
-from oasis_reference import FILES, load, schedule
 from optima import optimum
 
 from optsched.cli import plots

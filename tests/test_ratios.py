@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from oasis_reference import FILES, load, schedule
+from independent.oasis import FILES, load, schedule
 from optima import optimum
 from pydantic import ValidationError
 

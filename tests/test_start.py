@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from oasis_brute import optimum, random_instance
-from oasis_reference import FILES, load, schedule
+from independent.cases import MAIN, case
+from independent.oasis import FILES, load, optimum, random_instance, schedule
 from patience import LONG
-from soundness_cases import MAIN, case
 
 from optsched import InputError, compare, save_instance, simulate, solve
 from optsched.core.optimum import known

@@ -6,8 +6,8 @@ import copy
 from itertools import product
 
 import pytest
+from independent.cases import AXES, case
 from pydantic import ValidationError
-from soundness_cases import AXES, case
 
 from optsched import solve
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule

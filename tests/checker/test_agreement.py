@@ -6,8 +6,8 @@ import json
 
 import pytest
 from damages import NAMES, damaged
+from independent.cases import case
 from second_checker import NODE, RESULTS, answers, differences, solved
-from soundness_cases import case
 from sweeps import sweep
 
 from optsched.core import solve

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from dmlrs_brute import tiny
+from independent.dmlrs import tiny
 from second_checker import LINK, NODE, answers, differences
 from sweeps import sweep
 

@@ -6,7 +6,7 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.models.oasis import bandwidths, measured, oasis_ilp

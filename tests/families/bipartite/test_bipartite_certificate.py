@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bipartite_exact import best_amount, utility
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from independent.bipartite import best_amount, utility
 
 from optsched.core import simulate, solve
 from optsched.families.bipartite.certificate.enclosure import (

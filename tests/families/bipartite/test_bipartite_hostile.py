@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from bipartite_exact import separable_optimum
+from independent.bipartite import separable_optimum
 
 from optsched.core import simulate, solve
 from optsched.families.bipartite import FAMILY

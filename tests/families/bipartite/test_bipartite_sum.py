@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from bipartite_exact import utility
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from independent.bipartite import utility
 from scipy.optimize import LinearConstraint, minimize
 
 import optsched
