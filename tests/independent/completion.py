@@ -55,6 +55,21 @@ def piece(raw: dict[str, Any]) -> Piece:
     )
 
 
+def simple_job(**changes: Any) -> CompletionJob:
+    """Return a job of weight 1 that takes one worker for a slot, but for changes."""
+    fields = {
+        "arrival": 0,
+        "weight": 1.0,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": (1.0,),
+        "update_time": (0.0,),
+        "gradient_mb": 0.0,
+    }
+    return CompletionJob.model_validate(fields | changes)
+
+
 @cache
 def tiny(seed: int) -> CompletionInstance:
     """Draw 2-3 jobs on 2 servers, 4-5 slots, even seeds with PS, odd ones as a ring."""
@@ -259,16 +274,7 @@ def exclusive(
         servers=(MachineClass(capacity=(workers * demand,)),),
         worker_types=(WorkerType(demand=(demand,), bandwidth=10.0),),
         jobs=tuple(
-            CompletionJob(
-                arrival=arrival,
-                weight=weight,
-                epochs=duration,
-                chunks=workers,
-                batches_per_chunk=1,
-                batch_time=(1.0,),
-                update_time=(0.0,),
-                gradient_mb=0.0,
-            )
+            simple_job(arrival=arrival, weight=weight, epochs=duration, chunks=workers)
             for arrival, weight, duration in jobs
         ),
     )

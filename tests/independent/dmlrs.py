@@ -36,6 +36,25 @@ def schedule(raw: list[dict[str, list[Any]] | None]) -> DmlrsSchedule:
     return DmlrsSchedule.model_validate({"jobs": jobs})
 
 
+def simple_job(**changes: Any) -> DmlrsJob:
+    """Return a job that is worth 1 and takes one worker for a slot, but for changes."""
+    fields = {
+        "arrival": 0,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": 1.0,
+        "gradient_mb": 0.0,
+        "inner_bandwidth": 1.0,
+        "outer_bandwidth": 1.0,
+        "ps_bandwidth": 1.0,
+        "worker_demand": (1.0,),
+        "ps_demand": (0.0,),
+        "utility": {"kind": "constant", "value": 1.0},
+    }
+    return DmlrsJob.model_validate(fields | changes)
+
+
 @cache
 def tiny(seed: int, locality: str = "job") -> DmlrsInstance:
     """Draw an instance of two or three jobs, two machines, three slots."""

@@ -34,6 +34,24 @@ def schedule(raw: list[dict[str, list[Any]] | None]) -> OasisSchedule:
     return OasisSchedule.model_validate({"jobs": jobs})
 
 
+def simple_job(**changes: Any) -> OasisJob:
+    """Return a job that is worth 1 and takes one worker and one PS for a slot, but for changes."""
+    fields = {
+        "arrival": 0,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": 1.0,
+        "gradient_mb": 0.0,
+        "worker_bandwidth": 1.0,
+        "ps_bandwidth": 1.0,
+        "worker_demand": (1.0,),
+        "ps_demand": (1.0,),
+        "utility": {"kind": "constant", "value": 1.0},
+    }
+    return OasisJob.model_validate(fields | changes)
+
+
 @cache
 def random_instance(seed: int) -> OasisInstance:
     """Draw 2 to 4 jobs, 3 to 5 slots, 1 to 3 machines a side and 1 to 2 resources."""
