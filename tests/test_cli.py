@@ -10,7 +10,6 @@ import signal
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from independent.oasis import FILES, load, schedule
@@ -285,33 +284,19 @@ def test_verify_checks_value_and_bound_again(call, folder):
     assert "bound" in out
 
 
-def _worse(content):
-    content["optimum"]["value"] *= 1.5
-
-
-def _tighter(content):
-    content["optimum"]["bound"] *= 0.5
-
-
-def _other_instance(content):
-    content["instance"]["jobs"][0]["utility"]["scale"] += 1
-
-
-def _emptied(content):
-    content["optimum"]["schedule"]["jobs"] = [None] * len(content["instance"]["jobs"])
-
-
-def _other_header(content):
-    content["instance_sha256"] = "0" * 64
-
-
-DAMAGES = [_worse, _tighter, _other_instance, _emptied, _other_header]
+DAMAGES = {
+    "value": lambda c: c["optimum"].update(value=c["optimum"]["value"] * 1.5),
+    "bound": lambda c: c["optimum"].update(bound=c["optimum"]["bound"] * 0.5),
+    "instance": lambda c: c["instance"]["jobs"][0].update(arrival=1),
+    "schedule": lambda c: c["optimum"]["schedule"].update(jobs=[None] * 6),
+    "digest": lambda c: c.update(instance_sha256="0" * 64),
+}
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_verify_rejects_a_tampered_result(call, folder, tmp_path, damage):
     content = json.loads((folder / "result.json").read_text())
-    damage(content)
+    DAMAGES[damage](content)
     (tmp_path / "tampered.json").write_text(json.dumps(content))
     status, out, _ = call("verify", tmp_path / "tampered.json")
     assert status == 1
@@ -574,27 +559,6 @@ def test_ctrl_c_prints_the_best_so_far(call, tmp_path):
     assert "oasis: " in out
     assert target.exists()
     assert call("verify", target)[0] == 0
-
-
-def test_a_bug_in_a_policy_shows_its_own_lines(folder: Path, tmp_path):
-    (tmp_path / "buggy.py").write_text(
-        POLICY.replace(
-            'name = "mine"', 'name = "mine"\n\n    def step(self, event):\n        1 / 0'
-        )
-    )
-    process = subprocess.run(
-        [sys.executable, "-m", "optsched", "run", folder / "small.json", "-p", "buggy:Mine", "-q"],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        timeout=LONG,
-        check=False,
-    )
-    assert process.returncode == 1
-    assert process.stderr.splitlines() == [
-        "optsched: policy mine: event 0: ZeroDivisionError: division by zero",
-        "  buggy.py, line 11, step: 1 / 0",
-    ]
 
 
 TAKE_A_FAMILY = ("generate", "trace", "show", "solve", "run", "ratio", "export")

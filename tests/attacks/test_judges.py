@@ -6,6 +6,7 @@ import copy
 from itertools import product
 
 import pytest
+from independent import dmlrs, oasis
 from independent.cases import AXES, case
 from pydantic import ValidationError
 
@@ -127,28 +128,12 @@ ENTRIES = [()] + [((t, h, n),) for t, h, n in product(SLOTS, (0, 1), (1, 2**62))
 
 def one_job(family, utility):
     """Return a job that arrives in slot 2."""
-    fields = {
-        "arrival": 2,
-        "epochs": 1,
-        "chunks": 1,
-        "batches_per_chunk": 1,
-        "batch_time": 1.0,
-        "gradient_mb": 0.0,
-        "ps_bandwidth": 1.0,
-        "worker_demand": [1.0],
-        "ps_demand": [0.0],
-        "utility": utility,
-    }
-    machines = [{"capacity": [1.0]}]
-    if family == "dmlrs":
-        fields |= {"inner_bandwidth": 1.0, "outer_bandwidth": 1.0}
-        platform = {"machines": machines}
-        kind = DmlrsInstance
-    else:
-        fields |= {"worker_bandwidth": 1.0}
-        platform = {"worker_machines": machines, "ps_machines": machines}
-        kind = OasisInstance
-    return kind.model_validate({"horizon": 4, "resources": ["gpu"], "jobs": [fields], **platform})
+    make = dmlrs.simple_job if family == "dmlrs" else oasis.simple_job
+    job = make(arrival=2, ps_demand=(0.0,), utility=utility)
+    sides = ("machines",) if family == "dmlrs" else ("worker_machines", "ps_machines")
+    platform = dict.fromkeys(sides, ({"capacity": (1.0,)},))
+    kind = DmlrsInstance if family == "dmlrs" else OasisInstance
+    return kind(horizon=4, resources=("gpu",), jobs=(job,), **platform)
 
 
 UTILITIES = (
