@@ -13,9 +13,10 @@ from sweeps import sweep
 from optsched.core import solve
 from optsched.results.result import recheck, save_result
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(NODE is None, reason="there is no Node"),
+]
 
 QUICK, LONG = 15, 120  # damaged files of every result
 

@@ -29,16 +29,6 @@ OWN_HEAD = "submit_seconds,run_seconds,tasks"
 OWN = "submit_seconds,run_seconds,tasks,gpu,cpu,memory_gb,user\n5,60,2,0.5,4,,ann\n2,30,1,,,8,\n"
 
 
-@pytest.fixture
-def write(tmp_path):
-    def _write(text, name="jobs.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return _write
-
-
 def test_philly_is_put_in_order_and_equal_times_keep_theirs(write):
     jobs = read_jobs(write(PHILLY))
     assert jobs["name"].tolist() == ["line 3", "line 2", "line 4"]
