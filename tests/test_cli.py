@@ -14,6 +14,7 @@ import sys
 import pytest
 from independent.oasis import FILES, load, schedule
 from patience import LONG
+from terminal import refused
 from typer.testing import CliRunner
 
 from optsched import problem, solvers
@@ -60,16 +61,6 @@ def folder(tmp_path_factory):
             main([str(a) for a in command])
         assert not left.value.code
     return path
-
-
-def refused(outcome, *words):
-    """Assert that a call ended with one line that says all of ``words``."""
-    status, out, err = outcome
-    assert status == 2, (out, err)
-    assert err.startswith("optsched: ")
-    assert err.count("\n") == 1, err
-    for word in words:
-        assert word in err, err
 
 
 # --- commands ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import pytest
 from independent.cases import MAIN, case
 from independent.oasis import FILES, load, optimum, random_instance, schedule
 from patience import LONG
+from terminal import refused
 
 from optsched import InputError, compare, save_instance, simulate, solve
 from optsched.core.optimum import known
@@ -52,13 +53,6 @@ def damaged(path, change):
     change(content)
     path.write_text(json.dumps(content))
     return path
-
-
-def refused(outcome, *words):
-    status, out, err = outcome
-    assert (status, out) == (2, "")
-    assert err.count("\n") == 1, err
-    assert all(word in err for word in words), err
 
 
 @pytest.mark.parametrize("family", MAIN)
