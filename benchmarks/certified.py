@@ -25,10 +25,11 @@ from render import number, percent
 from optsched.core import Optimum, solve
 from optsched.problem import Instance, Level, Status, get_family
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "helpers"))
 
-import completion_brute
 import completion_programs
+from independent import completion
 
 FIRST = 200_000  # seeds below it are those of tests and of other benchmarks
 BATCH = 50  # tiny instances of a row
@@ -109,7 +110,7 @@ FAMILIES = {
             "15 jobs, fresh": Closing(_fresh(10), 120.0, _mid(15, 30, (6, 7, 8)), 0.7, 0.9),
             **_small("completion"),
         },
-        Tiny(completion_brute.tiny, completion_brute.optimum, _completion_worse),
+        Tiny(completion.tiny, completion.optimum, _completion_worse),
     ),
     "oasis": Certified(_small("oasis")),
     "dmlrs": Certified({"10 jobs": Closing(range(40), 20.0, _ten, 0.975, 1.0), **_small("dmlrs")}),

@@ -25,9 +25,9 @@ import optsched
 from optsched.core import Optimum
 from optsched.problem import InputError, agree, get_family
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from soundness_cases import AXES, Case, case
+from independent.cases import AXES, Case, case
 
 HIGHS, CP_SAT = "compact", "cpsat"  # methods
 SETTINGS: dict[str, tuple[str, Any]] = {  # name -> method and setting

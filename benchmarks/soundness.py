@@ -4,7 +4,7 @@ Random tiny instances of every family, each in several units of its values, amou
 rates, and with odd jobs that earn far more or less than the others, solved by `auto` and by another
 method in turn, saved, and checked again. What is right is known without any solver of the package:
 by trying everything (oasis, dmlrs, completion), or by linear programs over tangents (bipartite,
-bot); see tests/helpers/soundness_cases.py.
+bot); see tests/independent/cases.py.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from optsched.engine.progress import CLOSED
 from optsched.problem import InputError, Level, Status, agree, get_family
 from optsched.results.result import SAME, recheck, save_result
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from soundness_cases import AXES, MAIN, Case, case
+from independent.cases import AXES, MAIN, Case, case
 
 SIDE = 5  # one of so many instances is also scaled in other units
 BATCH = 50  # instances of a row

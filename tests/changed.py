@@ -45,7 +45,8 @@ def concerned(path: PurePosixPath, tests: dict[str, set[str]]) -> set[str]:
     if str(path) in tests:
         return {str(path)}
     if path.parts[0] != "optsched":
-        return {test for test, names in tests.items() if path.stem in names}
+        names = {path.stem, f"{path.parent.name}.{path.stem}"}  # a helper, or part of a package
+        return {test for test, imports in tests.items() if names & imports}
     module = ".".join(path.with_suffix("").parts).removesuffix(".__init__")
     package = module.rpartition(".")[0]
     found = {

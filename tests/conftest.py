@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import gc
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from patience import LONG
 
 # two processes of tests share two cores: threads of theirs would wait for one another
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -79,3 +82,18 @@ def call(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, st
         return status, said.out, said.err
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Start Chromium, where it and Playwright are there."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="no extra `browser`")
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("there is no Chromium")
+    with playwright.sync_playwright() as made:
+        opened = made.chromium.launch(
+            executable_path=program, args=["--no-sandbox"], timeout=1000 * LONG
+        )
+        yield opened
+        opened.close()

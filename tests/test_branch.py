@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import combinations, count
 
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance, simple_job
 
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice
 from optsched.families.oasis.certificate.format import check
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.certify import certify_tree
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.families.oasis.sources.presets import generate
@@ -37,6 +37,25 @@ def tree_of(inst, best, stop=lambda: False):
     return search, problem, reported
 
 
+def alone(inst, stop):
+    """Return a search that is told of no schedule, and the best value that it has found."""
+    problem, found = UnitTree(inst), {"value": 0.0}
+
+    def look(relaxation):
+        schedule = problem.schedule(relaxation)
+        if schedule is not None:
+            found["value"] = max(found["value"], verify(inst, schedule).value)
+
+    search = BranchAndPrice(
+        problem,
+        target=lambda: found["value"] * (1 + GAP),
+        stop=stop,
+        proved=lambda _: None,
+        relaxed=look,
+    )
+    return search, found
+
+
 def never_fits_together():
     """Return 6 jobs of one worker in the only slot; 3 machines; 5 jobs are the most.
 
@@ -50,20 +69,9 @@ def never_fits_together():
     def demand(i):
         return (*(float(i in pair) for pair in pairs), *(float(i in kind) for kind in kinds))
 
+    utility = {"kind": "constant", "value": 10}
     jobs = [
-        OasisJob(
-            arrival=0,
-            epochs=1,
-            chunks=1,
-            batches_per_chunk=1,
-            batch_time=1,
-            gradient_mb=0,
-            worker_bandwidth=1,
-            ps_bandwidth=1,
-            worker_demand=demand(i),
-            ps_demand=(0.0,) * 11,
-            utility={"kind": "constant", "value": 10},
-        )
+        simple_job(worker_demand=demand(i), ps_demand=(0.0,) * 11, utility=utility)
         for i in range(6)
     ]
     machine = MachineClass(count=3, capacity=(1.0,) * 9 + (2.0,) * 2)
@@ -103,21 +111,7 @@ def test_without_a_target_it_finds_the_optimum_by_itself():
     """A leaf whose schedule is whole cannot be split: its bound is the value of that schedule."""
     for seed in BRANCHING:
         inst = random_instance(seed)
-        found = {"value": 0.0}
-        problem = UnitTree(inst)
-
-        def look(relaxation, inst=inst, found=found, problem=problem):
-            schedule = problem.schedule(relaxation)
-            if schedule is not None:
-                found["value"] = max(found["value"], verify(inst, schedule).value)
-
-        search = BranchAndPrice(
-            problem,
-            target=lambda found=found: found["value"] * (1 + GAP),
-            stop=lambda: False,
-            proved=lambda _: None,
-            relaxed=look,
-        )
+        search, found = alone(inst, stop=lambda: False)
         search.run()
         assert found["value"] == pytest.approx(optimum(inst), rel=1e-6), seed
         assert search.tree.bound() == pytest.approx(found["value"], rel=1e-6), seed
@@ -138,26 +132,13 @@ def test_bound_and_certificate_hold_wherever_it_is_stopped(most):
 @pytest.mark.parametrize("most", range(40))
 def test_it_goes_on_wherever_it_was_stopped(most):
     """The clock may have ended anything: what was cut short is taken up again, and closes."""
-    inst = random_instance(BRANCHING[0])
-    found, steps = {"value": 0.0}, {"left": most}
-    problem = UnitTree(inst)
-
-    def look(relaxation):
-        schedule = problem.schedule(relaxation)
-        if schedule is not None:
-            found["value"] = max(found["value"], verify(inst, schedule).value)
+    inst, steps = random_instance(BRANCHING[0]), {"left": most}
 
     def stop():
         steps["left"] -= 1
         return steps["left"] < 0
 
-    search = BranchAndPrice(
-        problem,
-        target=lambda: found["value"] * (1 + GAP),
-        stop=stop,
-        proved=lambda _: None,
-        relaxed=look,
-    )
+    search, _ = alone(inst, stop)
     search.run()
     steps["left"] = 10**9
     assert search.run()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import cvxpy as cp
 import pytest
-from cones import optimum
-from oasis_reference import FILES, load
+from independent.conic import optimum
+from independent.oasis import FILES, load
 
 from optsched.problem import InputError
 from optsched.results.cbf import cbf_text

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from oasis_brute import random_instance
+from independent.oasis import random_instance
 from pages import Page
 from patience import LONG
 

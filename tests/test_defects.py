@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from oasis_brute import random_instance
+from independent.oasis import random_instance
 from patience import LONG
 from typer.testing import CliRunner
 

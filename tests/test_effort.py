@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import os
@@ -12,12 +11,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
-from pathlib import Path
 
 import efforts
 import numpy as np
 import pytest
-from oasis_brute import random_instance
+from independent.oasis import random_instance
 from patience import LONG, until
 from sweeps import sweep
 
@@ -29,16 +27,6 @@ from optsched.families.oasis import FAMILY
 from optsched.process import blas, effort
 
 pytestmark = pytest.mark.slow
-
-PACKAGE = Path(optsched.__file__).parent
-CLOCKS = {  # who may ask the clock, of those that search
-    "engine/budget",  # the one place that tells seconds from effort
-    "engine/reserve",  # what comes after a search takes longer on a busy machine
-    "scheduling/declared",  # whether a solver still has time to read what took so long to write
-    "solvers/convex",  # what a time limit leaves for a second attempt
-    "solvers/linear",  # how long it took, and what a time limit leaves after handing over
-}
-
 
 # --- counting ---
 
@@ -309,27 +297,3 @@ def test_an_optimum_says_what_it_took():
 def test_an_effort_is_a_number(wrong):
     with pytest.raises(InputError, match="expected a number of units >= 0"):
         solve(random_instance(0), effort=wrong)
-
-
-# --- the source ---
-
-
-def searching() -> Iterator[Path]:
-    """Yield the modules that search."""
-    for room in ("engine", "solvers", "scheduling", *PACKAGE.glob("families/*/optimum")):
-        yield from sorted((PACKAGE / room).rglob("*.py"))
-
-
-def imported(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from (name.name for name in node.names)
-
-
-def test_who_searches_does_not_ask_the_clock():
-    asking = {
-        path.relative_to(PACKAGE).with_suffix("").as_posix()
-        for path in searching()
-        if {"clock", "time", "datetime"} & set(imported(path))
-    }
-    assert asking == CLOCKS

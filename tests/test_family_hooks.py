@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 from typer.testing import CliRunner
 
 from optsched import problem

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 
 from optsched.files.disk import writable, write_whole
 from optsched.files.envelope import load_instance, plain, read_json, save_instance, write_json

@@ -28,6 +28,13 @@ JUDGES = {"proofs", "families/*/verify", "families/*/certificate"}
 GRID = {"proofs/grid", "proofs/limits"}  # others may write prices on a grid
 DECLARED = {"model": "instance", "feasibility": "verify", "certificate": "certificate"}
 SOLVERS = {"highspy", "ortools", "clarabel"}
+CLOCKS = {  # who may ask the clock, of those that search
+    "engine/budget",  # the one place that tells seconds from effort
+    "engine/reserve",  # what comes after a search takes longer on a busy machine
+    "scheduling/declared",  # whether a solver still has time to read what took so long to write
+    "solvers/convex",  # what a time limit leaves for a second attempt
+    "solvers/linear",  # how long it took, and what a time limit leaves after handing over
+}
 
 
 def modules() -> dict[str, Path]:
@@ -141,6 +148,32 @@ def test_solvers_are_reached_in_one_place():
         and (found := {x.split(".")[0] for x in imported(MODULES[name])} & SOLVERS)
     ]
     assert not wrong, "expected optsched.solvers"
+
+
+def test_who_searches_does_not_ask_the_clock():
+    asking = {
+        name
+        for name, path in MODULES.items()
+        if room(name) in {"engine", "solvers", "scheduling"} or "optimum" in name.split("/")[2:3]
+        if {"clock", "time", "datetime"} & {x.split(".")[-1] for x in imported(path)}
+    }
+    assert asking == CLOCKS
+
+
+def test_what_tests_compare_with_is_independent():
+    data = {"problem", "numbers", "families/*/instance"}
+    formats = {"oasis_certificate": "families/oasis/certificate/format"}
+    sources = sorted((Path(__file__).parent / "independent").glob("*.py"))
+    assert sources
+    wrong = [
+        f"{path.name} imports {name}"
+        for path in sources
+        for name in imported(path)
+        if name.split(".")[0] == "optsched"
+        and room(part := "/".join(name.split(".")[1:])) not in data
+        and part != formats.get(path.stem)
+    ]
+    assert not wrong, "expected classes of instances only"
 
 
 def test_the_rules_see_what_they_forbid():

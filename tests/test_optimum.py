@@ -7,8 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 import pytest
-from oasis_brute import optimum, random_instance
-from oasis_reference import FILES, load, schedule
+from independent.oasis import FILES, load, optimum, random_instance, schedule
 from patience import LONG, until
 
 from optsched import InputError, Optimum, Run, simulate, solve

@@ -5,9 +5,9 @@ from __future__ import annotations
 import matplotlib.image
 import numpy as np
 import pytest
+from forging import written as optimum
+from independent.oasis import FILES, load, schedule
 from legible import faults, words
-from oasis_reference import FILES, load, schedule
-from optima import optimum
 
 from optsched.cli import plots
 from optsched.core import Ratio, compare

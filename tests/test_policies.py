@@ -409,26 +409,6 @@ def test_a_statistic_hands_on_data_and_no_objects(oasis):
 # --- what goes wrong ---
 
 
-def test_an_error_of_a_policy_shows_its_own_lines(oasis):
-    class Divides(Blind):
-        name = "divides"
-
-        def step(self, event):
-            return self.share(event)
-
-        def share(self, event):
-            return 1 / len(()) + event.slot
-
-    with pytest.raises(PolicyError) as caught:
-        simulate(oasis, Divides())
-    said = str(caught.value).splitlines()
-    assert said[0] == "policy divides: event 0: ZeroDivisionError: division by zero"
-    assert [line.split(": ", 1)[1] for line in said[1:]] == [
-        "return self.share(event)",
-        "return 1 / len(()) + event.slot",
-    ]
-
-
 @pytest.mark.parametrize(
     ("family", "answer", "message"),
     [
@@ -452,14 +432,3 @@ def test_a_decision_that_is_none_is_named(family, answer, message):
 
     with pytest.raises(PolicyError, match=message):
         simulate(inst, Babbles())
-
-
-def test_a_decision_that_breaks_the_model_names_policy_and_equation(oasis):
-    class Greedy(Blind):
-        name = "greedy"
-
-        def step(self, event):
-            return {i: Placement({0: 10**6}, {0: 1}) for i in event.jobs}
-
-    with pytest.raises(PolicyError, match=r"policy greedy broke the model: rejected.*\n +\(\d"):
-        simulate(oasis, Greedy())

@@ -56,13 +56,3 @@ def test_policy_example_is_a_policy():
     mine, fifo = simulate(instance, names["MyPolicy"]()), simulate(instance, "fifo")
     assert mine.policy == "mine"
     assert mine.value == pytest.approx(fifo.value)
-
-
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", "docs/index.md", "docs/ratios.md"]
-)
-def test_links_lead_somewhere(page):
-    path = Path(__file__).parents[1] / page
-    links = re.findall(r"\]\((?!http)([^)#]+)\)", path.read_text(encoding="utf-8"))
-    for link in links:
-        assert (path.parent / link).exists(), link

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from completion_brute import tiny
+from independent.completion import tiny
 from patience import LONG
 
 from optsched.engine.progress import Progress

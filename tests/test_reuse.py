@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from terminal import refused
 
 from optsched.core import compare
 from optsched.files.envelope import load_instance
@@ -54,13 +55,6 @@ def test_further_references_come_from_the_file_too(folder):
     report = compare(instance, ["drf"], optimum=optimum, references=references)
     assert report.references == references
     assert report.optimum.value == optimum.value
-
-
-def refused(outcome, *words):
-    status, out, err = outcome
-    assert (status, out) == (2, "")
-    assert err.count("\n") == 1, err
-    assert all(word in err for word in words), err
 
 
 def test_the_optimum_of_another_instance_is_refused(call, folder):

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 
 from optsched.engine.progress import Progress
 from optsched.engine.search import COOLING, construct, improve

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from oasis_brute import optimum, random_instance
-from oasis_reference import FILES, load, schedule
+from independent.cases import MAIN, case
+from independent.oasis import FILES, load, optimum, random_instance, schedule
 from patience import LONG
-from soundness_cases import MAIN, case
+from terminal import refused
 
 from optsched import InputError, compare, save_instance, simulate, solve
 from optsched.core.optimum import known
@@ -53,13 +53,6 @@ def damaged(path, change):
     change(content)
     path.write_text(json.dumps(content))
     return path
-
-
-def refused(outcome, *words):
-    status, out, err = outcome
-    assert (status, out) == (2, "")
-    assert err.count("\n") == 1, err
-    assert all(word in err for word in words), err
 
 
 @pytest.mark.parametrize("family", MAIN)

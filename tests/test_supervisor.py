@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 from sweeps import sweep
 
 import optsched

@@ -9,7 +9,7 @@ import threading
 import time
 
 import pytest
-from oasis_brute import random_instance
+from independent.oasis import random_instance
 from patience import LONG
 
 from optsched import get_family, solve

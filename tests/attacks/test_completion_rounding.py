@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import pytest
 from forging import proved_rightly, solved_rightly
+from independent.completion import simple_job
 
 from optsched.families.completion.certificate.format import CompletionCertificate, Leaf
 from optsched.families.completion.instance import (
     CompletionInstance,
-    CompletionJob,
     CompletionSchedule,
     Piece,
     PsType,
@@ -34,12 +34,9 @@ def build(batch_time, update=0.0, *, batches=1, gradient=0.0, width=1.0, ring=Tr
         worker_types=(WorkerType(demand=(1.0,), bandwidth=width),),
         ps_types=() if ring else (PsType(demand=(0.0,), bandwidth=100.0),),
         jobs=(
-            CompletionJob(
-                arrival=0,
-                weight=1.0,
+            simple_job(
                 epochs=batches,
                 chunks=chunks,
-                batches_per_chunk=1,
                 batch_time=(batch_time,),
                 update_time=(update,),
                 gradient_mb=gradient,

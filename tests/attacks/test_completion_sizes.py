@@ -7,13 +7,13 @@ from itertools import product
 
 import pytest
 from forging import forged, made, proved_rightly, refused_or_right, second_look, solved_rightly
+from independent.completion import simple_job
 from numpy.random import default_rng
 from sweeps import sweep
 
 from optsched.families.completion.certificate.format import CompletionCertificate, Leaf, Split
 from optsched.families.completion.instance import (
     CompletionInstance,
-    CompletionJob,
     CompletionSchedule,
     Piece,
     PsType,
@@ -25,17 +25,8 @@ PRICES = (1, 2**20, 2**40, 2**52, 2**59, 2**61, 2**62 - 1, 2**62, 2**63 - 1)
 
 
 def job(weight, worker_slots, chunks=1, **changes):
-    fields = {
-        "arrival": 0,
-        "weight": weight,
-        "epochs": 1,
-        "chunks": chunks,
-        "batches_per_chunk": 1,
-        "batch_time": (worker_slots / chunks,),
-        "update_time": (0.0,),
-        "gradient_mb": 0.0,
-    }
-    return CompletionJob(**(fields | changes))
+    each = (worker_slots / chunks,)
+    return simple_job(weight=weight, chunks=chunks, batch_time=each, **changes)
 
 
 def build(jobs, *, demand=1.0, capacity=1.0, ps=None, horizon=10, count=1, resources=1):

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 from forging import look, refused_or_right, worse
-from soundness_cases import AXES, case
+from independent.cases import AXES, case
 
 from optsched import simulate, solve
 from optsched.pages.page import report

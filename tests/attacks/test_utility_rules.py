@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import dmlrs_brute
-import oasis_brute
 import pytest
 from forging import forged, refused_or_right, second_look
+from independent import dmlrs, oasis
 from sweeps import sweep
 
 from optsched import solve
 from optsched.problem import get_family
 
 DRAWN = {
-    "oasis": (oasis_brute.random_instance, oasis_brute.optimum),
-    "dmlrs": (dmlrs_brute.tiny, dmlrs_brute.optimum),
+    "oasis": (oasis.random_instance, oasis.optimum),
+    "dmlrs": (dmlrs.tiny, dmlrs.optimum),
 }
 
 

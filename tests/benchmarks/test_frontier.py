@@ -6,7 +6,7 @@ import json
 
 import frontier
 import pytest
-from oasis_brute import random_instance
+from independent.oasis import random_instance
 from patience import LONG
 
 from optsched.core import solve

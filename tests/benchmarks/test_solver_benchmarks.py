@@ -5,7 +5,7 @@ from __future__ import annotations
 import masters
 import presolve
 import pytest
-from soundness_cases import Truth
+from independent.cases import Truth
 
 
 def test_presolve_changes_no_answer(tmp_path):

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import soundness
-from soundness_cases import AXES, Truth, case
+from independent.cases import AXES, Truth, case
 
 from optsched import solve
 from optsched.problem import Level

@@ -6,16 +6,17 @@ import json
 
 import pytest
 from damages import NAMES, damaged
+from independent.cases import case
 from second_checker import NODE, RESULTS, answers, differences, solved
-from soundness_cases import case
 from sweeps import sweep
 
 from optsched.core import solve
 from optsched.results.result import recheck, save_result
 
-pytestmark = pytest.mark.slow
-
-pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(NODE is None, reason="there is no Node"),
+]
 
 QUICK, LONG = 15, 120  # damaged files of every result
 

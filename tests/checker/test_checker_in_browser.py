@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
+from browsing import fits_every_width, opened
 from second_checker import RESULTS, solved
 
 from optsched.pages.checker import save_checker
 from optsched.results.result import recheck
 
 pytestmark = pytest.mark.slow
-
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
-PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-if PROGRAM is None:
-    pytest.skip("there is no Chromium", allow_module_level=True)
-
-WIDTHS = (360, 768, 1280)
 
 
 @pytest.fixture(scope="module")
@@ -34,21 +27,14 @@ def files(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=["light", "dark"])
-def tab(request, files, tmp_path_factory):
+def tab(request, browser, files, tmp_path_factory):
     """Return a page on which the files are open; what it asks for or complains of fails."""
     address = save_checker(tmp_path_factory.mktemp("page") / "checker.html").as_uri()
-    noted = []
-    with playwright.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        page = browser.new_page(color_scheme=request.param)
-        page.on("request", lambda r: noted.append(r.url))
-        page.on("console", lambda message: noted.append(message.text))
-        page.on("pageerror", lambda error: noted.append(str(error)))
+    with opened(browser, color_scheme=request.param) as (page, noted):
         page.goto(address)
         page.set_input_files("#files", files)
         page.locator("html[data-checked]").wait_for()
         yield page
-        browser.close()
     assert noted[0] == address
     assert all(url.startswith("blob:null/") for url in noted[1:])  # its own worker
 
@@ -70,6 +56,4 @@ def test_schedules_are_drawn(tab, files):
 
 
 def test_no_width_scrolls_sideways(tab):
-    for width in WIDTHS:
-        tab.set_viewport_size({"width": width, "height": 800})
-        assert tab.evaluate("document.documentElement.scrollWidth") == width
+    fits_every_width(tab)

@@ -8,13 +8,14 @@ from itertools import product
 from typing import Any
 
 import pytest
-from dmlrs_brute import tiny
+from forging import written
+from independent.dmlrs import tiny
 from second_checker import LINK, NODE, answers, differences
 from sweeps import sweep
 
-from optsched.families.dmlrs.instance import DmlrsInstance
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsSchedule
 from optsched.families.dmlrs.sources.presets import generate
-from optsched.files.envelope import save_instance
+from optsched.results.result import save_result
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 
@@ -93,25 +94,6 @@ def drawn_prices(inst: DmlrsInstance, draw: random.Random, bits: int) -> dict[st
     }
 
 
-def result(inst: DmlrsInstance, certificate: dict[str, Any]) -> dict[str, Any]:
-    """Return the content of a result that claims no number but that nobody is admitted."""
-    return {
-        "family": "dmlrs",
-        "sense": "max",
-        "instance_sha256": inst.digest(),
-        "method": "drawn",
-        "status": "feasible",
-        "value": 0.0,
-        "bound": None,
-        "gap": None,
-        "value_level": None,
-        "bound_level": None,
-        "schedule": {"jobs": [None] * len(inst.jobs)},
-        "certificate": certificate,
-        "seconds": 0.0,
-    }
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("number", sweep([60, 1500], quick=1))
 def test_any_tree_at_any_prices(number, tmp_path):
@@ -119,11 +101,11 @@ def test_any_tree_at_any_prices(number, tmp_path):
     for k in range(number):
         inst = drawn_instance(draw)
         files.append(tmp_path / f"{k}.json")
-        save_instance(inst, files[-1])
+        nobody = DmlrsSchedule(jobs=(None,) * len(inst.jobs))
+        said = {"status": "feasible", "value": 0.0, "schedule": nobody}
+        save_result(files[-1], inst, written(inst, **said))
         content = json.loads(files[-1].read_text())
-        certificate = drawn_certificate(inst, draw)
-        content |= {"kind": "result", "optimum": result(inst, certificate)}
-        content["instance_sha256"] = inst.digest()
+        content["optimum"]["certificate"] = drawn_certificate(inst, draw)
         files[-1].write_text(json.dumps(content))
     found = answers(files, tmp_path)
     assert differences(files, found) == []

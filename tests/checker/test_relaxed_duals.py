@@ -18,8 +18,6 @@ from optsched.families.dmlrs.certificate.declared import Row
 from optsched.problem import Instance
 from optsched.results.result import recheck, save_result
 
-pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
-
 CASES = {
     "oasis": ("oasis", {}),
     "oasis-scarce": ("oasis", SCARCE),
@@ -92,4 +90,5 @@ def test_any_duals_of_the_relaxation(case, number, tmp_path):
             }  # fmt: skip
             files[-1].write_text(json.dumps(content))
     assert [part for path in files for part in recheck(path) if not part.accepted] == []
-    assert differences(files, answers(files, tmp_path)) == []
+    if NODE is not None:
+        assert differences(files, answers(files, tmp_path)) == []

@@ -6,8 +6,8 @@ import math
 
 import pytest
 from completion_programs import accepts, changed
+from independent.cases import MAIN, case
 from patience import LONG
-from soundness_cases import MAIN, case
 from sweeps import sweep
 
 from optsched.core import solve

@@ -1,7 +1,7 @@
 """All methods, both programs and brute force agree on tiny random instances."""
 
 import pytest
-from dmlrs_brute import optimum, tiny
+from independent.dmlrs import optimum, tiny
 from sweeps import sweep
 
 from optsched.core import solve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 from sweeps import sweep
 
 from optsched.core import simulate, solve

@@ -10,8 +10,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from declared_random import draw, enumerated
-from declared_reference import FILES, load
+from independent.declared import FILES, draw, enumerated, load
 from pydantic import ValidationError
 
 from optsched.core import solve

@@ -8,7 +8,7 @@ import re
 from fractions import Fraction
 
 import pytest
-from declared_reference import FILES, load
+from independent.declared import FILES, load
 
 from optsched.core import compare, simulate
 from optsched.declared.events import WIRE, FunctionPolicy, events, public

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from declared_random import draw, enumerated
+from independent.declared import draw, enumerated
 
 from optsched.core import solve
 from optsched.declared.certificate import check

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from declared_reference import ALL, FILES, MORE, load
+from independent.declared import ALL, FILES, MORE, load
 
 from optsched.core import relax, simulate, solve
 from optsched.declared.certificate import check

@@ -19,7 +19,7 @@ def blocks(page):
     return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "../README.md", "../CONTRIBUTING.md"])
 def test_links_lead_somewhere(page):
     text = (DOCS / page).read_text(encoding="utf-8")
     for link in re.findall(r"\]\((?!http)([^)#]+)(?:#[^)]*)?\)", text):

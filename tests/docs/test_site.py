@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -11,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+from browsing import barriers, fits_every_width, opened
 from patience import LONG
 
 pytest.importorskip("furo", reason="the extra `docs` is missing")
@@ -23,8 +23,6 @@ KINDS = (
     "reference/output.html",
 )
 LARGE = ("oasis.html", "papers.html", "reference/python.html")  # contrast: a second per 1000 words
-WIDTHS = (360, 768, 1280)
-SERIOUS = ("serious", "critical")
 
 
 @pytest.fixture(scope="session")  # families' pages are shown among the tests of the family
@@ -73,37 +71,13 @@ def test_every_link_within_the_site_leads_to_a_place(site):
     assert not [link for link in lost if not link.endswith(("#", "#top"))]
 
 
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="no extra `browser`")
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("there is no Chromium")
-    with playwright.sync_playwright() as made:
-        opened = made.chromium.launch(
-            executable_path=program, args=["--no-sandbox"], timeout=1000 * LONG
-        )
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
 def tab(browser):
     """Return a tab; what it asks others for or complains of fails the test."""
-    noted = []
-    made = browser.new_page()
-    made.set_default_timeout(1000 * LONG)
-    made.on("request", lambda r: noted.append(r.url) if not _own(r.url) else None)
-    made.on("requestfailed", lambda r: noted.append(r.url))
-    made.on("console", lambda message: noted.append(message.text))
-    made.on("pageerror", lambda error: noted.append(str(error)))
-    yield made
-    made.close()
-    assert noted == []
-
-
-def _own(url):
-    return url.startswith(("file:", "data:"))
+    with opened(browser) as (made, noted):
+        made.set_default_timeout(1000 * LONG)
+        yield made
+    assert [what for what in noted if not what.startswith("file:")] == []
 
 
 @pytest.mark.exhaustive
@@ -113,9 +87,7 @@ def test_a_page_opens_from_a_disk_and_no_width_scrolls_sideways(site, tab, name)
     assert tab.locator("h1").count() >= 1
     broken = "[...document.images].filter((i) => i.complete && !i.naturalWidth).length"
     assert tab.evaluate(broken) == 0
-    for width in WIDTHS:
-        tab.set_viewport_size({"width": width, "height": 800})
-        assert tab.evaluate("document.documentElement.scrollWidth") == width
+    fits_every_width(tab)
 
 
 @pytest.mark.exhaustive
@@ -124,12 +96,10 @@ def test_a_page_opens_from_a_disk_and_no_width_scrolls_sideways(site, tab, name)
     [*(("light", name) for name in (*KINDS, *LARGE)), *(("dark", name) for name in KINDS[:2])],
 )
 def test_axe_finds_nothing_serious(site, tab, scheme, name):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     tab.emulate_media(color_scheme=scheme)
     tab.goto((site / name).as_uri())
     rules = {"color-contrast": {"enabled": name not in LARGE}}
-    flaws = axe.run(tab, options={"preload": False, "rules": rules}).response["violations"]
-    assert [f for f in flaws if f["impact"] in SERIOUS] == []
+    assert barriers(tab, preload=False, rules=rules) == []
 
 
 @pytest.mark.exhaustive

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from independent.completion import simple_job
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
@@ -90,16 +91,7 @@ def tight(seed: int) -> CompletionInstance:
 
 def job(arrival: int, weight: float, chunks: int, times: list[float]) -> CompletionJob:
     """Return a job that takes one slot of ``times`` for every chunk."""
-    return CompletionJob(
-        arrival=arrival,
-        weight=weight,
-        epochs=1,
-        chunks=chunks,
-        batches_per_chunk=1,
-        batch_time=tuple(times),
-        update_time=(0.0,),
-        gradient_mb=0.0,
-    )
+    return simple_job(arrival=arrival, weight=weight, chunks=chunks, batch_time=tuple(times))
 
 
 def ring_or_ps(

@@ -36,25 +36,27 @@ def forged(
     **changes: Any,
 ) -> Optimum:
     """Return a result that says that it is optimal and certified; ``changes`` as said."""
+    said = {"value": value, "bound": value if bound is None else bound, "schedule": schedule}
+    said |= {"status": Status.OPTIMAL, "gap": 0.0, "certified_gap": 0.0, "certificate": certificate}
+    said |= {"value_level": Level.CERTIFIED, "bound_level": Level.CERTIFIED}
+    return written(instance, **said | {"certified_bound": said["bound"]} | changes)
+
+
+def written(instance: Instance, **known: Any) -> Optimum:
+    """Return a result of which nothing is known but what is given."""
     family = family_of(instance)
+    nothing = dict.fromkeys(("value", "bound", "value_level", "bound_level"))
     content: dict[str, Any] = {
         "family": family.name,
         "sense": family.sense,
         "instance_sha256": instance.digest(),
-        "method": "auto",
-        "status": Status.OPTIMAL,
-        "value": value,
-        "bound": value if bound is None else bound,
-        "gap": 0.0,
-        "value_level": Level.CERTIFIED,
-        "bound_level": Level.CERTIFIED,
-        "certified_bound": value if bound is None else bound,
-        "certified_gap": 0.0,
-        "schedule": schedule,
-        "certificate": certificate,
+        "method": "by hand",
+        "status": Status.NO_SCHEDULE,
+        "schedule": None,
+        "certificate": None,
         "seconds": 1.0,
     }
-    return Optimum(**(content | changes))
+    return Optimum(**(content | nothing | known))
 
 
 def made(make: Callable[[], Made]) -> Made | None:

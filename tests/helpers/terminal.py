@@ -23,6 +23,15 @@ class Ended:
     err: str
 
 
+def refused(outcome: tuple[int, str, str], *words: str) -> None:
+    """Assert that a call ended with one line that says all of ``words``."""
+    status, out, err = outcome
+    assert (status, out) == (2, ""), err
+    assert err.startswith("optsched: ")
+    assert err.count("\n") == 1, err
+    assert all(word in err for word in words), err
+
+
 def piped(*args: object, folder: Path | None = None, **more: str) -> Ended:
     """Run a command whose output goes into pipes; ``more`` is added to its environment."""
     done = subprocess.run(

@@ -3,8 +3,8 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from bipartite_planes import tiny
-from soundness_cases import FIELDS, scaled
+from independent.bipartite import tiny
+from independent.cases import FIELDS, scaled
 from sweeps import sweep
 
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port

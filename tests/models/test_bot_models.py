@@ -3,7 +3,7 @@ from __future__ import annotations
 import cvxpy as cp
 import numpy as np
 import pytest
-from cones import optimum
+from independent.conic import optimum
 
 import optsched
 from optsched.families.bot.gaps import distance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyomo.environ as pyo
 import pytest
-from completion_reference import FILES, load
+from independent.completion import FILES, load
 
 from optsched.families.completion.instance import (
     CompletionInstance,

@@ -2,8 +2,7 @@
 
 import pyomo.environ as pyo
 import pytest
-from dmlrs_brute import optimum, tiny
-from dmlrs_reference import FILES, load
+from independent.dmlrs import FILES, load, optimum, tiny
 from sweeps import sweep
 
 from optsched.families.dmlrs.instance import DmlrsInstance

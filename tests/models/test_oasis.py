@@ -6,9 +6,9 @@ import highspy
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load, simple_job
 
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from optsched.families.oasis.instance import OasisInstance
 from optsched.models.oasis import bandwidths, measured, oasis_ilp
 from optsched.numbers.resources import MachineClass
 from optsched.solvers import highs, solve_pyomo
@@ -18,20 +18,9 @@ CONSTRAINTS = (pyo.Constraint, pyo.Objective)
 
 def job(**changes):
     """Return a job of two worker-slots; one worker takes one GPU and one PS one CPU."""
-    fields = {
-        "arrival": 0,
-        "epochs": 1,
-        "chunks": 2,
-        "batches_per_chunk": 1,
-        "batch_time": 1.0,
-        "gradient_mb": 0.0,
-        "worker_bandwidth": 1.0,
-        "ps_bandwidth": 2.0,
-        "worker_demand": (1.0, 0.0),
-        "ps_demand": (0.0, 1.0),
-        "utility": {"kind": "inverse", "scale": 10.0},
-    }
-    return OasisJob(**fields | changes)
+    demands = {"worker_demand": (1.0, 0.0), "ps_demand": (0.0, 1.0), "ps_bandwidth": 2.0}
+    utility = {"kind": "inverse", "scale": 10.0}
+    return simple_job(**{"chunks": 2, "utility": utility} | demands | changes)
 
 
 def instance(*jobs, gpu=2.0, cpu=1.0, horizon=3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from altered import LINK, drawn
 from sweeps import sweep
 
 import optsched
@@ -12,7 +13,6 @@ from optsched.problem import InputError
 from optsched.results.export import Format, write_program
 from optsched.solvers import solve_pyomo
 
-LINK = {"locality": "link"}  # of the instance, not of its generator
 CASES = {
     "oasis": ("oasis", {"jobs": 4}),
     "dmlrs": ("dmlrs", {"jobs": 4}),
@@ -22,19 +22,11 @@ CASES = {
 }
 
 
-def drawn(case, seed):
-    name, options = CASES[case]
-    given = {k: v for k, v in options.items() if k not in LINK}
-    instance = optsched.get_family(name).generate("small", seed=seed, **given)
-    if given == options:
-        return instance
-    return type(instance).model_validate({**instance.model_dump(), **LINK})
-
-
 @pytest.mark.parametrize("seed", sweep(range(30), quick=1))
 @pytest.mark.parametrize("case", CASES)
 def test_printed_and_tightened_programs_have_one_optimum(case, seed):
-    instance = drawn(case, seed)
+    name, options = CASES[case]
+    instance = drawn(name, "small", seed, options)
     family = optsched.get_family(instance.family)
     tight, printed = (
         solve_pyomo(family.program(instance, printed=form)).objective for form in (False, True)
@@ -53,7 +45,7 @@ def test_printed_and_tightened_programs_have_one_optimum(case, seed):
 
 def test_a_relaxation_that_presolve_calls_infeasible_is_solved():
     """HiGHS 1.13 did so, although the integer program has a solution of the same value."""
-    instance = drawn("completion-ring", 2)
+    instance = drawn("completion", "small", 2, CASES["completion-ring"][1])
     family = optsched.get_family("completion")
     assert solve_pyomo(family.program(instance, relaxed=True)).objective == pytest.approx(96)
     assert optsched.relax(instance).bound == pytest.approx(96)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
-
 import pytest
+from browsing import barriers, fits_every_width, opened
 from stores import made_up
 
 import optsched
@@ -12,13 +11,6 @@ from optsched.results.result import save_result
 
 pytestmark = pytest.mark.slow
 
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra `browser` is missing")
-PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser")
-if PROGRAM is None:
-    pytest.skip("there is no Chromium", allow_module_level=True)
-
-WIDTHS = (360, 768, 1280)
-SERIOUS = ("serious", "critical")
 A4 = (595, 842)  # points
 
 
@@ -36,33 +28,18 @@ def files(tmp_path_factory):
     }
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as made:
-        opened = made.chromium.launch(executable_path=PROGRAM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture(params=["campaign", "result"])
 def page(request, browser, files):
     """Return an open page; what it asks for or complains of fails the test."""
-    noted = []
-    tab = browser.new_page()
-    tab.on("request", lambda r: noted.append(r.url) if not r.url.startswith("data:") else None)
-    tab.on("console", lambda message: noted.append(message.text))
-    tab.on("pageerror", lambda error: noted.append(str(error)))
-    tab.goto(files[request.param].as_uri())
-    tab.locator("html[data-ready]").wait_for()
-    yield tab
-    tab.close()
+    with opened(browser) as (tab, noted):
+        tab.goto(files[request.param].as_uri())
+        tab.locator("html[data-ready]").wait_for()
+        yield tab
     assert noted == [files[request.param].as_uri()]
 
 
 def test_no_width_scrolls_sideways(page):
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate("document.documentElement.scrollWidth") == width
+    fits_every_width(page)
 
 
 def test_words_fit_into_their_boxes(page):
@@ -149,7 +126,5 @@ def _boxes(printed):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(page, scheme):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page.emulate_media(color_scheme=scheme)
-    found = axe.Axe().run(page).response["violations"]
-    assert [f"{v['id']}: {v['nodes'][0]['html']}" for v in found if v["impact"] in SERIOUS] == []
+    assert barriers(page) == []

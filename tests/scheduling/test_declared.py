@@ -7,7 +7,7 @@ import sys
 from threading import Event
 
 import pytest
-from completion_brute import tiny
+from independent.completion import tiny
 from patience import LONG
 
 from optsched.engine.progress import Progress

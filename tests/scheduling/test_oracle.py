@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.oasis import FILES, load
 from knowing import prior_of
-from oasis_reference import FILES, load
 
 from optsched.families.oasis.policies.paper import Oasis
 from optsched.numbers.streams import Streams

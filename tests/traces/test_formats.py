@@ -1,6 +1,5 @@
 """Published lists of jobs and machines: small pieces made here, read by the families."""
 
-import gzip
 import json
 
 import pytest
@@ -10,7 +9,6 @@ from optsched.families.completion.sources.traces import open_trace as completion
 from optsched.families.dmlrs.sources.traces import open_trace as dmlrs
 from optsched.families.oasis.sources.traces import open_trace as oasis
 from optsched.problem import InputError, Window
-from optsched.process import talk
 from optsched.traces import read_jobs, read_machines
 from optsched.traces.pods import read_arrivals
 
@@ -55,24 +53,6 @@ m2,P100,64,512,2
 """
 SPOT = "gpu_model,gpu_capacity_num,cpu_num,node_name\nA10,1,128,0\nA10,1,128,1\nH800,8,192,2\n"
 CLUSTER = "num_switch,num_node_p_switch,num_gpu_p_node,num_cpu_p_node,mem_p_node\n2,16,4,128,254\n"
-
-
-@pytest.fixture
-def write(tmp_path):
-    def _write(text, name="list.csv"):
-        path = tmp_path / name
-        data = text.encode()
-        path.write_bytes(gzip.compress(data, mtime=0) if name.endswith(".gz") else data)
-        return path
-
-    return _write
-
-
-@pytest.fixture
-def remarks(monkeypatch):
-    told = []
-    monkeypatch.setattr(talk, "remark", told.append)
-    return told
 
 
 def profile(write):

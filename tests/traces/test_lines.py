@@ -13,16 +13,6 @@ from optsched.traces import lines, read_jobs
 GOOD = b"submit_seconds,run_seconds,tasks\n0,10,1\n5,20,2\n"
 
 
-@pytest.fixture
-def write(tmp_path):
-    def _write(content, name="jobs.csv"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return _write
-
-
 def refused(path, message):
     with pytest.raises(InputError) as caught:
         read_jobs(path)

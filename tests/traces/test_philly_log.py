@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -48,16 +47,6 @@ LOG = [
     ),
     job("clock", f"{DAY} 03:00:00", attempt(f"{DAY} 02:59:00", f"{DAY} 02:20:00", 1)),
 ]
-
-
-@pytest.fixture
-def write(tmp_path):
-    def _write(content, name="cluster_job_log"):
-        path = tmp_path / name
-        path.write_text(content if isinstance(content, str) else json.dumps(content, indent=1))
-        return path
-
-    return _write
 
 
 def test_a_job_is_all_its_attempts(write, capsys):

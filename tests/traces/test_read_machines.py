@@ -18,16 +18,6 @@ big,1,8,96,512,25
 """
 
 
-@pytest.fixture
-def write(tmp_path):
-    def _write(text, name="machines.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return _write
-
-
 def test_equal_nodes_become_one_class(write):
     machines = read_machines(write(NODES))
     assert machines["count"].tolist() == [2, 1, 1]

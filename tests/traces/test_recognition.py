@@ -82,23 +82,6 @@ BATSIM = {
 }
 
 
-@pytest.fixture
-def write(tmp_path):
-    def _write(text, name="list.csv"):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return path
-
-    return _write
-
-
-@pytest.fixture
-def remarks(monkeypatch):
-    told = []
-    monkeypatch.setattr(talk, "remark", told.append)
-    return told
-
-
 def test_instances_of_the_simulator_of_2020_are_tasks(write, remarks):
     jobs = read_jobs(write(PAI))
     assert jobs.attrs["format"] == "Alibaba GPU v2020 simulator jobs"

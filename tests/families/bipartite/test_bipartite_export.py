@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from bipartite_reference import FILES, load
-from cones import optimum
+from independent.bipartite import FILES, load
+from independent.conic import optimum
 
 from optsched.core import solve
 from optsched.families.bipartite.sources.presets import generate

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from bipartite_reference import FILES, load
+from independent.bipartite import FILES, load
 
 from optsched.core import solve
 from optsched.families.bipartite.instance import BipartiteInstance

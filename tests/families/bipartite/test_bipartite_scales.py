@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from bipartite_exact import separable_optimum
+from independent.bipartite import separable_optimum
 from pydantic import ValidationError
 
 from optsched.core import simulate, solve

@@ -5,9 +5,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bot_reference import FILES, load, utility
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.bot import FILES, load, utility
 
 from optsched.families.bot.certificate.bound import log_mean, worth
 from optsched.families.bot.certificate.enclosure import exp_above, exp_below, ln, log_sum

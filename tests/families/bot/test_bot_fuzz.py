@@ -12,7 +12,7 @@ import random
 
 import numpy as np
 import pytest
-from bot_platforms import wild
+from independent.bot import wild
 from pydantic import ValidationError
 
 from optsched.core import solve

@@ -8,8 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from bot_platforms import best, one_node, scaled, wild
-from bot_reference import FILES, load
+from independent.bot import FILES, best, load, one_node, scaled, wild
 from sweeps import sweep
 
 import optsched

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bot_reference import FILES, load, utility
+from independent.bot import FILES, load, utility
 
 import optsched
 from optsched.families.bot.policies import negotiation as negotiation_module

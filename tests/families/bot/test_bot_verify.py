@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from bot_reference import FILES, load, schedule
+from independent.bot import FILES, load, schedule
 
 from optsched.families.bot.instance import Application, BotInstance, BotSchedule, Link
 from optsched.families.bot.verify import verify

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from completion_brute import optimum, tiny
+from independent.completion import optimum, tiny
 from sweeps import sweep
 
 from optsched.core import solve

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from completion_brute import optimum, tiny
-from completion_reference import FILES, load
+from independent.completion import FILES, load, optimum, tiny
 
 from optsched.core import solve
 from optsched.families.completion.certificate.format import (

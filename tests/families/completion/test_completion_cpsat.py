@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from completion_brute import optimum, tiny
+from independent.completion import optimum, tiny
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY

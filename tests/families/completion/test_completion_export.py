@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from completion_brute import tiny
+from independent.completion import tiny
 
 from optsched.core import solve
 from optsched.results.export import Format, write_program

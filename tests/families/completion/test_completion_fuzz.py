@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from completion_brute import optimum, tiny
-from completion_exclusive import exclusive, in_order, least
+from independent.completion import exclusive, in_order, least, optimum, tiny
 from pydantic import ValidationError
 from sweeps import sweep
 

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from completion_brute import optimum, tiny
-from completion_exclusive import exclusive, in_order, least
+from independent.completion import exclusive, in_order, least, optimum, tiny
 from pydantic import ValidationError
 
 from optsched.families.completion.certificate.bound import MOST_CELLS, Evaluation

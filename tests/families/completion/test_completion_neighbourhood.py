@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from completion_brute import tiny
 from completion_states import SLOTS, arrays, by_slot, filled, recomputed, same
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from independent.completion import tiny
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY

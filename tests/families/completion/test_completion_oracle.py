@@ -6,8 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from completion_brute import runs, tiny, unit
-from completion_reference import FILES, load
+from independent.completion import FILES, load, runs, tiny, unit
 
 from optsched.families.completion.modes import Cluster
 from optsched.families.completion.oracle.schedule import best_schedule, placement

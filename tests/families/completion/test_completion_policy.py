@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from completion_reference import FILES, load, schedule
+from independent.completion import FILES, load, schedule
 from knowing import prior_of
 
 from optsched.core import simulate

@@ -8,8 +8,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from completion_brute import optimum, tiny
 from completion_programs import accepts, changed, forced, job, proof, ring_or_ps, steps, tight
+from independent.completion import optimum, tiny
 
 from optsched.core import solve
 from optsched.engine.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from completion_reference import FILES, load
+from independent.completion import FILES, load
 
 from optsched.core.inputs import _sample
 from optsched.families.completion.facts import describe, offered_load, warnings

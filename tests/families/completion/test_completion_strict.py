@@ -7,8 +7,7 @@ from functools import cache
 from itertools import pairwise
 
 import pytest
-from completion_brute import optimum, tiny
-from completion_exclusive import exclusive, least
+from independent.completion import exclusive, least, optimum, tiny
 
 from optsched.core import simulate, solve
 from optsched.engine.progress import Progress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from completion_reference import FILES, load, piece, schedule
+from independent.completion import FILES, load, piece, schedule
 from pydantic import ValidationError
 
 from optsched.families.completion.instance import CompletionSchedule

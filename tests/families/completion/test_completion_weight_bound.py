@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from completion_brute import most_weight as by_trying_everything
-from completion_brute import tiny
+from independent.completion import most_weight as by_trying_everything
+from independent.completion import tiny
 
 from optsched.families.completion.instance import CompletionSchedule
 from optsched.families.completion.modes import Cluster

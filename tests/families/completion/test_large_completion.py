@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from completion_brute import optimum, runs, tiny, unit
+from independent.completion import optimum, runs, tiny, unit
 
 from optsched import solve
 from optsched.core.optimum import Level

@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from dmlrs_brute import optimum, tiny
-from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.dmlrs import FILES, load, optimum, tiny
 
 from optsched.core import solve
 from optsched.families.dmlrs.certificate import format as format_of_certificates

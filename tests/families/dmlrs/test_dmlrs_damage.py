@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from dmlrs_brute import optimum, tiny
+from independent.dmlrs import optimum, tiny
 from pydantic import ValidationError
 
 from optsched.core import solve

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from dmlrs_brute import optimum, tiny
-from dmlrs_edges import on_the_edge
+from independent.dmlrs import on_the_edge, optimum, tiny
 
 from optsched.core import solve
 from optsched.families.dmlrs.sources.presets import generate

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import pytest
-from dmlrs_reference import FILES, load
+from independent.dmlrs import FILES, load
 from pydantic import ValidationError
 
 from optsched.families.dmlrs.instance import (

@@ -5,9 +5,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dmlrs_brute import optimum, tiny
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.dmlrs import optimum, tiny
 from pydantic import ValidationError
 
 from optsched.families.dmlrs.certificate import limits as certificate_limits

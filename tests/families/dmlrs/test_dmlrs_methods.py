@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from dmlrs_brute import optimum, tiny
-from dmlrs_reference import FILES, load
+from independent.dmlrs import FILES, load, optimum, tiny
 from patience import LONG, until
 from sweeps import sweep
 

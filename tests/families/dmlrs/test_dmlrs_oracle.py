@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from dmlrs_brute import placements, tiny
-from dmlrs_reference import FILES, load
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.dmlrs import FILES, load, placements, tiny
 
 from optsched.families.dmlrs.certificate.kernels import rank as whole_rank
 from optsched.families.dmlrs.instance import (

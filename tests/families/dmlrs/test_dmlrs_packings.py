@@ -4,9 +4,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dmlrs_brute import optimum, tiny
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.dmlrs import optimum, tiny
 
 from optsched.core import solve
 from optsched.engine.branch import BranchAndPrice

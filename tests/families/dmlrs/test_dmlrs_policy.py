@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dmlrs_reference import FILES, load
+from independent.dmlrs import FILES, load
 from knowing import prior_of
 
 from optsched.core import simulate

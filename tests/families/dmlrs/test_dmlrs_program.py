@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from dmlrs_brute import fits, load, optimum, placements, tiny
+from independent.dmlrs import fits, optimum, placements, tiny, usage
 from sweeps import sweep
 
 from optsched.core import solve
@@ -80,7 +80,7 @@ def test_whatever_runs_in_a_slot_is_in_some_vector(seed):
         for (workers, ps), _ in placements(inst, job) if inst.earliest[i] is not None else ():
             alone = sum(w + s > 0 for w, s in zip(workers, ps, strict=True)) == 1
             rate = needs.inner if alone else needs.outer
-            mine.append((load(job, (workers, ps)), min(needs.work, sum(workers) * rate)))
+            mine.append((usage(job, (workers, ps)), min(needs.work, sum(workers) * rate)))
         ways.append(mine)
     empty = tuple((0,) * len(inst.resources) for _ in inst.capacity)
     for together in product(*ways):

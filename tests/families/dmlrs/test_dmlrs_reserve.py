@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dmlrs_brute import tiny
+from independent.dmlrs import tiny
 from patience import LONG
 
 from optsched.engine.progress import Progress

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from dmlrs_brute import optimum, tiny
+from independent.cases import FIELDS, case, scaled
+from independent.dmlrs import optimum, tiny
 from small_soundness import failures
-from soundness_cases import FIELDS, case, scaled
 
 from optsched.core import solve
 from optsched.families.dmlrs.certificate.format import DmlrsCertificate, check

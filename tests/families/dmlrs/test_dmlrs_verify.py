@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from dmlrs_reference import FILES, load, schedule
+from independent.dmlrs import FILES, load, schedule
 
 from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, JobSchedule
 from optsched.families.dmlrs.verify import verify

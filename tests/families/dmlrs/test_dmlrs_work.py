@@ -2,10 +2,9 @@
 
 import numpy as np
 import pytest
-from dmlrs_brute import EPS, optimum, tiny
-from dmlrs_edges import on_the_edge
 from hypothesis import given
 from hypothesis import strategies as st
+from independent.dmlrs import EPS, on_the_edge, optimum, tiny
 from sweeps import sweep
 
 from optsched.core import simulate, solve

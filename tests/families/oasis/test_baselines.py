@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 
 from optsched.core import simulate
 from optsched.families.oasis import FAMILY

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oasis_reference import FILES, load
-from oasis_twin import Twin, tiny_instance
+from independent.oasis import FILES, load
+from independent.oasis_certificate import Twin, tiny_instance
 
 from optsched.families.oasis.certificate.format import (
     CapacityPrices,

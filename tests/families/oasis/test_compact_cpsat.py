@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY

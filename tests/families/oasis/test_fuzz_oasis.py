@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 from pydantic import ValidationError
 
 from optsched import solve

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 from sweeps import sweep
 
 from optsched.core import simulate

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from oasis_brute import optimum, random_instance
-from oasis_twin import tiny_instance
+from independent.oasis import optimum, random_instance
+from independent.oasis_certificate import tiny_instance
 
 from optsched import solve
 from optsched.engine.progress import Progress

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from oasis_twin import Twin, tiny_instance
+from independent.oasis_certificate import Twin, tiny_instance
 from pydantic import ValidationError
 from sweeps import sweep
 

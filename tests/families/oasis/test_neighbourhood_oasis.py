@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oasis_reference import FILES, load, schedule
+from independent.oasis import FILES, load, schedule
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY

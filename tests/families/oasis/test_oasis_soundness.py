@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from independent.cases import case
 from small_soundness import failures
-from soundness_cases import case
 
 from optsched.core import solve
 from optsched.engine.progress import CLOSED

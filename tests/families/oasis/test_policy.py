@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import pytest
+from independent.oasis import FILES, load, schedule
 from knowing import prior_of
-from oasis_reference import FILES, load, schedule
 
 from optsched.core import simulate
 from optsched.families.oasis.instance import OasisInstance, OasisJob

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oasis_reference import FILES, load
+from independent.oasis import FILES, load
 from patience import LONG
 
 from optsched.core import solve

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 
 from optsched import solve
 from optsched.families.oasis import FAMILY

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from oasis_twin import Twin, tiny_instance
+from independent.oasis_certificate import Twin, tiny_instance
 
 from optsched.engine.budget import Budget
 from optsched.engine.colgen import Master, generate_columns

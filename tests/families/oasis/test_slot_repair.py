@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from oasis_reference import FILES, load, schedule
+from independent.oasis import FILES, load, schedule
 from patience import LONG
 
 from optsched.engine.budget import Budget

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 
 from optsched.engine.budget import Budget
 from optsched.families.oasis.certificate.format import check

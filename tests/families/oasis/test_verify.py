@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from oasis_reference import FILES, load, schedule
+from independent.oasis import FILES, load, schedule
 from pydantic import ValidationError
 
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisJob, OasisSchedule

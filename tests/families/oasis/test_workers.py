@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from oasis_brute import optimum, random_instance
+from independent.oasis import optimum, random_instance
 from scipy.optimize import linprog
 
 from optsched.engine.colgen import Master, generate_columns, lagrangian

@@ -1,23 +1,42 @@
-"""Tiny instances of family `bipartite`, and their optimum by cutting planes.
+"""Family `bipartite`: reference files; optima by cutting planes, and in exact decimals.
 
-Written from the definition (4)-(12) and the utilities (60). An optimum is two numbers: what amounts
-up to the capacities and requests reach, and what amounts with the common tolerance cannot exceed.
+Written from the definition (4)-(12) and the utilities (60). An optimum of a tiny instance is two
+numbers: what amounts up to the capacities and requests reach, and what amounts with the common
+tolerance cannot exceed. Where nobody takes anything from anybody, 60 digits of it are known.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Decimal, getcontext
 from functools import cache
+from pathlib import Path
+from typing import Any
 
-from cutting_planes import maximize
 from numpy.random import default_rng
 
+from independent import reference
+from independent.cutting_planes import maximize
 from optsched.families.bipartite.instance import BipartiteInstance, Machine, Port
-from optsched.families.bipartite.instance_utilities import Utility
+from optsched.families.bipartite.instance_utilities import (
+    KINDS,
+    LINEAR,
+    LOG,
+    POLY,
+    RECIPROCAL,
+    Utility,
+)
 
-KINDS = ("linear", "log", "reciprocal", "poly")
+FILES = reference.files("bipartite")
 EPS = 1e-9
+
+getcontext().prec = 60
+
+
+def load(path: Path) -> tuple[BipartiteInstance, dict[str, Any]]:
+    """Return the instance of a reference file and its known answers; decisions by channel."""
+    return reference.load(BipartiteInstance, path)
 
 
 @cache
@@ -137,3 +156,52 @@ def _curve(kind, alpha, n, unit):
     return lambda y: n * alpha * (math.sqrt(y * unit + 1) - 1), (
         lambda y: n * alpha * unit / (2 * math.sqrt(y * unit + 1))
     )
+
+
+def written(x: float) -> Decimal:
+    """Return the decimal that is written for ``x``."""
+    return Decimal(repr(float(x)))
+
+
+def utility(kind, alpha, y):
+    """f(y) of (60)."""
+    alpha, y = Decimal(alpha), Decimal(y)
+    return {
+        LINEAR: lambda: alpha * y,
+        LOG: lambda: alpha * (1 + y).ln(),
+        RECIPROCAL: lambda: y / (alpha * (y + alpha)),
+        POLY: lambda: alpha * y / ((1 + y).sqrt() + 1),
+    }[kind]()
+
+
+def best_amount(kind, alpha, n, u, price):
+    """The maximizer of n f(y) - price y on [0, u]."""
+    alpha, n, u, price = map(Decimal, (alpha, n, u, price))
+    if price <= 0:
+        return u
+    y = {
+        LINEAR: lambda: u if n * alpha > price else Decimal(0),
+        LOG: lambda: n * alpha / price - 1,
+        RECIPROCAL: lambda: (n / price).sqrt() - alpha,
+        POLY: lambda: (n * alpha / (2 * price)) ** 2 - 1,
+    }[kind]()
+    return min(max(y, Decimal(0)), u)
+
+
+def separable_optimum(inst: BipartiteInstance) -> Decimal:
+    """Return the optimum where there is one resource, and every machine serves one job at most.
+
+    Then nobody takes anything from anybody, and the overhead is that of each channel by itself: so
+    the best decision is the same in all slots, and the stationary optimum, too, is this one.
+    """
+    assert len(inst.resources) == 1
+    assert all(len(m.ports) <= 1 for m in inst.machines)
+    jobs = [sum(counts) for counts in zip(*inst.arrivals, strict=True)]
+    total, beta = Decimal(0), written(inst.overhead[0])
+    for machine in inst.machines:
+        for p in machine.ports:
+            kind, alpha = KINDS.index(machine.utility[0].kind), written(machine.utility[0].alpha)
+            u = min(written(machine.capacity[0]), written(inst.ports[p].request[0]))
+            y = best_amount(kind, alpha, 1, u, beta)
+            total += jobs[p] * max(Decimal(0), utility(kind, alpha, y) - beta * y)
+    return total

@@ -1,4 +1,10 @@
-"""Tiny random instances of family `completion`, and their optima by trying everything."""
+"""Family `completion`: reference files; tiny random instances and their optima by brute force.
+
+Written from the definition. The optimum of `exclusive` instances of any magnitude is that of the
+best order of jobs on one server: a job needs the whole server for so many slots. Where it may also
+run on a part of it, for as much longer, all jobs are there from the beginning: then sharing the
+server is never better than taking turns, since whole shares would end no later in the best order.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +12,62 @@ import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import permutations, product
 from operator import gt, le
+from pathlib import Path
+from typing import Any
 
 from numpy.random import default_rng
 
+from independent import reference
 from optsched.families.completion.instance import (
     CompletionInstance,
     CompletionJob,
+    CompletionSchedule,
+    Piece,
     PsType,
     WorkerType,
 )
-from optsched.numbers.resources import MachineClass
+from optsched.numbers.resources import MachineClass, exact
+
+FILES = reference.files("completion")
+
+
+def load(path: Path, **fields: object) -> tuple[CompletionInstance, dict[str, Any]]:
+    """Return the instance of a reference file and its known answers."""
+    return reference.load(CompletionInstance, path, **fields)
+
+
+def schedule(raw: list[Any]) -> CompletionSchedule:
+    """Return a schedule of the reference format; entries of number 0 are left out."""
+    return CompletionSchedule(jobs=tuple((piece(j),) for j in raw))
+
+
+def piece(raw: dict[str, Any]) -> Piece:
+    """Return how one job runs."""
+    return Piece(
+        start=raw["start"],
+        duration=raw["duration"],
+        worker_type=raw["worker_type"],
+        ps_type=raw["ps_type"],
+        workers=tuple((h, n) for h, n in enumerate(raw["workers"]) if n),
+        ps=tuple((h, n) for h, n in enumerate(raw["ps"]) if n),
+    )
+
+
+def simple_job(**changes: Any) -> CompletionJob:
+    """Return a job of weight 1 that takes one worker for a slot, but for changes."""
+    fields = {
+        "arrival": 0,
+        "weight": 1.0,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": (1.0,),
+        "update_time": (0.0,),
+        "gradient_mb": 0.0,
+    }
+    return CompletionJob.model_validate(fields | changes)
 
 
 @cache
@@ -200,3 +250,63 @@ def _add(used: list[list[int]], t: int, d: int, load: Usage, sign: int) -> None:
     for row in used[t : t + d]:
         for k, x in enumerate(load):
             row[k] += sign * x
+
+
+def exclusive(
+    jobs: Sequence[tuple[int, float, int]],
+    *,
+    workers: int = 1,
+    demand: float = 1.0,
+    horizon: int = 50,
+    deadline: bool = False,
+) -> CompletionInstance:
+    """Return jobs of (arrival, weight, duration with all workers) on one server.
+
+    A worker takes ``demand``, and ``workers`` of them all that there is.
+    """
+    assert workers == 1 or not any(arrival for arrival, *_ in jobs)
+    return CompletionInstance(
+        architecture="ring",
+        slot_seconds=10.0,
+        horizon=horizon,
+        enforce_horizon=deadline,
+        resources=("gpu",),
+        servers=(MachineClass(capacity=(workers * demand,)),),
+        worker_types=(WorkerType(demand=(demand,), bandwidth=10.0),),
+        jobs=tuple(
+            simple_job(arrival=arrival, weight=weight, epochs=duration, chunks=workers)
+            for arrival, weight, duration in jobs
+        ),
+    )
+
+
+def least(inst: CompletionInstance) -> Fraction | None:
+    """Return the optimum; None if the deadline is too early."""
+    found = []
+    for order in permutations(range(len(inst.jobs))):
+        end, total = 0, Fraction(0)
+        for j in order:
+            job = inst.jobs[j]
+            end = max(end, job.arrival) + inst.duration(job, 0, 0, True, job.chunks)
+            total += exact(job.weight) * end
+        if inst.deadline is None or end <= inst.deadline:
+            found.append(total)
+    return min(found, default=None)
+
+
+def in_order(inst: CompletionInstance, order: Sequence[int]) -> CompletionSchedule:
+    """Return the schedule in which jobs run in an order, each as soon as it can."""
+    pieces: dict[int, Piece] = {}
+    end = 0
+    for j in order:
+        job = inst.jobs[j]
+        piece = Piece(
+            start=max(end, job.arrival),
+            duration=inst.duration(job, 0, 0, True, job.chunks),
+            worker_type=0,
+            ps_type=None,
+            workers=((0, job.chunks),),
+            ps=(),
+        )
+        pieces[j], end = piece, piece.end
+    return CompletionSchedule(jobs=tuple((pieces[j],) for j in range(len(pieces))))

@@ -1,7 +1,7 @@
-"""Random tiny instances of family `oasis`, and their optimum by trying everything.
+"""Family `oasis`: reference files; tiny random instances and their optimum by brute force.
 
-Written from the definition (1)-(13); shares no code with the package. Numbers are fractions of the
-written decimals, and a slot is packed on single machines by trying every distribution.
+Written from the definition (1)-(13). Numbers are fractions of the written decimals, and a slot is
+packed on single machines by trying every distribution.
 """
 
 from __future__ import annotations
@@ -10,13 +10,46 @@ import math
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from optsched.families.oasis.instance import OasisInstance, OasisJob
+from independent import reference
+from optsched.families.oasis.instance import OasisInstance, OasisJob, OasisSchedule
 from optsched.numbers.resources import MachineClass
 
+FILES = reference.files("oasis")
 UTILITIES = ("sigmoid", "inverse", "constant", "table")
+
+
+def load(path: Path) -> tuple[OasisInstance, dict[str, Any]]:
+    """Return the instance of a reference file and its known answers."""
+    return reference.load(OasisInstance, path)
+
+
+def schedule(raw: list[dict[str, list[Any]] | None]) -> OasisSchedule:
+    """Return a schedule of the reference format; entries of number 0 are left out."""
+    jobs = [j and {side: [e for e in j[side] if e[2]] for side in ("workers", "ps")} for j in raw]
+    return OasisSchedule.model_validate({"jobs": jobs})
+
+
+def simple_job(**changes: Any) -> OasisJob:
+    """Return a job that is worth 1 and takes one worker and one PS for a slot, but for changes."""
+    fields = {
+        "arrival": 0,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": 1.0,
+        "gradient_mb": 0.0,
+        "worker_bandwidth": 1.0,
+        "ps_bandwidth": 1.0,
+        "worker_demand": (1.0,),
+        "ps_demand": (1.0,),
+        "utility": {"kind": "constant", "value": 1.0},
+    }
+    return OasisJob.model_validate(fields | changes)
 
 
 @cache

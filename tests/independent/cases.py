@@ -14,12 +14,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-import bipartite_planes
-import bot_planes
-import completion_brute
-import dmlrs_brute
-import oasis_brute
-
+from independent import bipartite, bot, completion, dmlrs, oasis
 from optsched.problem import Instance
 
 SCALES = (1e-12, 1e-9, 1e-6, 1e-3, 1e3, 1e6, 1e9, 1e12)
@@ -132,11 +127,11 @@ FIELDS = {
 
 
 def _oasis(axis: str, scale: float, seed: int) -> Case:
-    drawn = oasis_brute.random_instance(seed)
+    drawn = oasis.random_instance(seed)
     if axis == "one job":
         odd = _one_job(drawn, scale, seed)
-        return Case(odd, Truth("max", *[oasis_brute.optimum(odd)] * 2), {})
-    best = oasis_brute.optimum(drawn) * (scale if axis == "utilities" else 1.0)
+        return Case(odd, Truth("max", *[oasis.optimum(odd)] * 2), {})
+    best = oasis.optimum(drawn) * (scale if axis == "utilities" else 1.0)
     return Case(scaled(drawn, FIELDS[axis], scale), Truth("max", best, best), {})
 
 
@@ -162,20 +157,20 @@ def _one_job(drawn: Any, scale: float, seed: int) -> Any:
 
 
 def _dmlrs(axis: str, scale: float, seed: int) -> Case:
-    drawn = dmlrs_brute.tiny(seed, "link" if seed % 4 == 0 else "job")
+    drawn = dmlrs.tiny(seed, "link" if seed % 4 == 0 else "job")
     if axis == "one job":
         odd = _one_job(drawn, scale, seed)
-        return Case(odd, Truth("max", *[dmlrs_brute.optimum(odd)] * 2), {})
-    best = dmlrs_brute.optimum(drawn) * (scale if axis == "utilities" else 1.0)
+        return Case(odd, Truth("max", *[dmlrs.optimum(odd)] * 2), {})
+    best = dmlrs.optimum(drawn) * (scale if axis == "utilities" else 1.0)
     return Case(scaled(drawn, FIELDS[axis], scale), Truth("max", best, best), {})
 
 
 def _completion(axis: str, scale: float, seed: int) -> Case:
-    drawn = completion_brute.tiny(seed)
+    drawn = completion.tiny(seed)
     if axis == "one job":
         odd = _one_job(drawn, scale, seed)
-        return Case(odd, Truth("min", *[completion_brute.optimum(odd)] * 2), {})
-    best = completion_brute.optimum(drawn)
+        return Case(odd, Truth("min", *[completion.optimum(odd)] * 2), {})
+    best = completion.optimum(drawn)
     if best is not None:
         best *= scale if axis == "weights" else 1.0
     return Case(scaled(drawn, FIELDS[axis], scale), Truth("min", best, best), {})
@@ -183,15 +178,15 @@ def _completion(axis: str, scale: float, seed: int) -> Case:
 
 def _bipartite(axis: str, scale: float, seed: int) -> Case:
     if axis == "amounts":  # one of three has a machine without anything, for all of its ports
-        drawn = bipartite_planes.tiny(seed, ("linear",))
+        drawn = bipartite.tiny(seed, ("linear",))
         if seed % 3 == 0:
             drawn = _emptied(drawn)
         return _enclosed(drawn, scaled(drawn, FIELDS[axis], scale), scale)
     if scale == 1.0:
-        drawn = bipartite_planes.tiny(seed)
+        drawn = bipartite.tiny(seed)
     else:  # reciprocal utilities are no multiples of each other
         kinds = ("linear", "log", "poly")
-        drawn = bipartite_planes.tiny(2 * seed + (scale > 1), kinds)
+        drawn = bipartite.tiny(2 * seed + (scale > 1), kinds)
     if scale > 100:  # an overhead is at most 1
         drawn = scaled(drawn, "overhead", 0.0)
     return _enclosed(drawn, scaled(drawn, "alpha overhead", scale), scale)
@@ -207,25 +202,25 @@ def _emptied(drawn: Any) -> Any:
 
 def _enclosed(drawn: Any, inst: Any, scale: float) -> Case:
     found = [
-        Truth("max", *(x * scale for x in bipartite_planes.optimum(drawn, one)), accuracy=1e-7)
+        Truth("max", *(x * scale for x in bipartite.optimum(drawn, one)), accuracy=1e-7)
         for one in (False, True)
     ]
     return Case(inst, found[0], {"stationary": found[1]})
 
 
 def _bot(axis: str, scale: float, seed: int) -> Case:
-    drawn = bot_planes.tiny(seed)
+    drawn = bot.tiny(seed)
     inst = scaled(drawn, FIELDS[axis], scale)
     rate = {"weights": 1.0, "rates": scale, "sizes": 1 / scale}[axis]
-    low, high = bot_planes.mean_optimum(drawn)
-    levels = bot_planes.levels(drawn) if drawn.alpha == "inf" else ()
+    low, high = bot.mean_optimum(drawn)
+    levels = bot.levels(drawn) if drawn.alpha == "inf" else ()
     return Case(
         inst,
         Truth(
             "max",
             low * rate,
             high * rate,
-            lambda value: math.inf if value == math.inf else bot_planes.mean_rate(inst, value),
+            lambda value: math.inf if value == math.inf else bot.mean_rate(inst, value),
             accuracy=1e-7,
             levels=tuple(x * rate for x in levels),
         ),

@@ -1,6 +1,7 @@
-"""The optimum and the placements of tiny instances of family `dmlrs`, by trying everything.
+"""Family `dmlrs`: reference files; tiny random instances, their placements and optimum.
 
-Shares nothing with the package but the instance's raw data: fractions, no kernels, no tables.
+Written from the definition, by trying everything: fractions, no kernels, no tables. Some instances
+are on the edge: whole worker-slots just train a job, or just do not.
 """
 
 from __future__ import annotations
@@ -9,16 +10,49 @@ import math
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob
+from independent import reference
+from optsched.families.dmlrs.instance import DmlrsInstance, DmlrsJob, DmlrsSchedule, batch_slots
 from optsched.numbers.resources import MachineClass
 from optsched.numbers.utility import Inverse, Table
 
+FILES = reference.files("dmlrs")
 EPS = Fraction(1, 10**9)
 Placement = tuple[tuple[int, ...], tuple[int, ...]]  # workers, PS by machine
+
+
+def load(file: Path, locality: str = "job") -> tuple[DmlrsInstance, dict[str, Any]]:
+    """Return the instance of a reference file in a reading of locality, and its known answers."""
+    return reference.load(DmlrsInstance, file, locality=locality)
+
+
+def schedule(raw: list[dict[str, list[Any]] | None]) -> DmlrsSchedule:
+    """Return a schedule of a reference file; entries of number 0 are left out."""
+    jobs = [j and {side: [e for e in j[side] if e[2]] for side in ("workers", "ps")} for j in raw]
+    return DmlrsSchedule.model_validate({"jobs": jobs})
+
+
+def simple_job(**changes: Any) -> DmlrsJob:
+    """Return a job that is worth 1 and takes one worker for a slot, but for changes."""
+    fields = {
+        "arrival": 0,
+        "epochs": 1,
+        "chunks": 1,
+        "batches_per_chunk": 1,
+        "batch_time": 1.0,
+        "gradient_mb": 0.0,
+        "inner_bandwidth": 1.0,
+        "outer_bandwidth": 1.0,
+        "ps_bandwidth": 1.0,
+        "worker_demand": (1.0,),
+        "ps_demand": (0.0,),
+        "utility": {"kind": "constant", "value": 1.0},
+    }
+    return DmlrsJob.model_validate(fields | changes)
 
 
 @cache
@@ -90,12 +124,12 @@ def placements(inst: DmlrsInstance, job: DmlrsJob) -> list[tuple[Placement, Frac
                     links = sum((b_in if p == h else b_ex for p in holds), Fraction(0))
                 done += w[h] / (tau + 2 * e / (b_in if near else b_ex))
                 flow += w[h] * links
-            if flow / big_b <= sum(s) + EPS * max(1, sum(s)) and fits(inst, load(job, (w, s))):
+            if flow / big_b <= sum(s) + EPS * max(1, sum(s)) and fits(inst, usage(job, (w, s))):
                 found.append(((w, s), done))
     return found
 
 
-def load(job: DmlrsJob, place: Placement) -> tuple[tuple[float, ...], ...]:
+def usage(job: DmlrsJob, place: Placement) -> tuple[tuple[float, ...], ...]:
     """Return what a placement uses, by machine and resource (whole numbers)."""
     return tuple(
         tuple(w * a + s * b for a, b in zip(job.worker_demand, job.ps_demand, strict=True))
@@ -118,7 +152,7 @@ def optimum(inst: DmlrsInstance) -> float:
     options, work, slack = [], [], []  # in units that make all fractions of a job whole
     for job in inst.jobs:
         batches = job.epochs * job.chunks * job.batches_per_chunk
-        ways = [(load(job, place), done) for place, done in placements(inst, job)]
+        ways = [(usage(job, place), done) for place, done in placements(inst, job)]
         unit = math.lcm(EPS.denominator, *(done.denominator for _, done in ways))
         best = dict.fromkeys((used, int(done * unit)) for used, done in ways)
         options.append([(None, 0), *best])
@@ -161,3 +195,39 @@ def optimum(inst: DmlrsInstance) -> float:
 
 def _plus(a: Any, b: Any) -> Any:
     return tuple(tuple(x + y for x, y in zip(r, q, strict=True)) for r, q in zip(a, b, strict=True))
+
+
+def crossing(inst: DmlrsInstance, inner: int, outer: int) -> float:
+    """Return the time of a mini-batch at which so many worker-slots just train job 0."""
+    job = inst.jobs[0]
+    times = [
+        batch_slots(job, b, inst.slot_seconds) for b in (job.inner_bandwidth, job.outer_bandwidth)
+    ]
+    sent = [x - Fraction(str(job.batch_time)) for x in times]
+    batches = job.epochs * job.chunks * job.batches_per_chunk
+    low, high = 0.0, 1e6
+    while math.nextafter(low, high) < high:
+        mid = (low + high) / 2
+        at = [Fraction(str(mid)) + x for x in sent]
+        done = inner / at[0] + outer / at[1]
+        low, high = (mid, high) if done >= batches * (1 - EPS) else (low, mid)
+    return low
+
+
+@cache
+def on_the_edge(seed: int) -> DmlrsInstance:
+    """Return an instance whose first job is trained, or just not, by whole worker-slots."""
+    rng = np.random.default_rng([20262, seed])
+    inst = tiny(int(rng.integers(10_000)))
+    slots = (inst.horizon - inst.jobs[0].arrival) * inst.jobs[0].chunks
+    inner = int(rng.integers(slots + 1))
+    outer = int(rng.integers(slots + 1 - inner))
+    time = crossing(inst, inner, outer) if inner + outer else 0.1
+    for _ in range(int(rng.integers(3))):
+        time = math.nextafter(time, math.inf)
+    if time < 1e-3:
+        return on_the_edge(seed + 10**6)
+    data = inst.model_dump()
+    data["jobs"] = [dict(job) for job in data["jobs"]]
+    data["jobs"][0]["batch_time"] = time
+    return DmlrsInstance.model_validate(data)
