@@ -23,7 +23,7 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 import optsched
 from optsched.core import Optimum
 from optsched.engine.progress import CLOSED
-from optsched.problem import InputError, Level, Status, agree, get_family
+from optsched.problem import RELAXATION, InputError, Level, Status, agree, get_family
 from optsched.results.result import SAME, recheck, save_result
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
@@ -93,11 +93,10 @@ def measure(cell: Row) -> Row:
 def methods(family: str, here: Case, seed: int) -> list[str]:
     """Return `auto` and the other method whose turn it is."""
     others = [m for m in get_family(family).methods if m not in SLOW]
-    alpha = getattr(here.instance, "alpha", 1)
-    if alpha == "inf":
-        others.remove("interior")
-    if alpha != 1:  # of `bot`: forms of the logarithm
-        others = [m for m in others if m not in ("geometric", "exponential")]
+    if family == "bot":  # of utilities that are neither linear nor max-min, no linear programs
+        mine = {"inf": {"simplex"}, 0: {"interior", "conic", "simplex"}}
+        mine = {RELAXATION, *mine.get(here.instance.alpha, {"interior", "conic"})}
+        others = [m for m in others if m in mine]
     return ["auto", others[seed // 2 % len(others)]]
 
 

@@ -26,7 +26,6 @@ WITHOUT_TECHNIQUE = {  # formats, registries, limits, data structures
     "engine/reserve",
     "families/bot/optimum/interior/tree",
     "families/bot/optimum/reports",
-    "families/bot/optimum/rows",
     "families/completion/optimum/board/joining",
     "families/completion/optimum/board/notes",
     "families/completion/optimum/board/plans",

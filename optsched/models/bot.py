@@ -153,16 +153,6 @@ def level_program(inst: BotInstance, floors: Sequence[float | None]) -> cp.Probl
     return cp.Problem(cp.Maximize(level), [*constraints, eq10e])
 
 
-def shares_of_level(
-    inst: BotInstance, problem: cp.Problem, floors: Sequence[float | None]
-) -> Floats:
-    """Return how much each application limits a level that was solved: shares that add up to 1."""
-    dual = next(c for c in problem.constraints if c.label == "(10e) the level").dual_value
-    open_ = np.array([f is None for f in floors])
-    share = np.where(open_, np.maximum(np.asarray(dual), 0.0) / units(inst), 0.0)
-    return np.asarray(share / share.sum())
-
-
 def units(inst: BotInstance) -> Floats:
     """Return the rates, tasks/s, in which the programs count, shape (K,).
 

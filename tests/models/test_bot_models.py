@@ -121,7 +121,7 @@ def test_what_is_exported_has_the_value_of_solve(alpha):
         app.model_copy(update={"weight": 1.0 + k}) for k, app in enumerate(inst.applications)
     )
     inst = inst.model_copy(update={"applications": heavy})
-    best = optsched.solve(inst, method="simplex")
+    best = optsched.solve(inst)
     assert best.status == "optimal"
     found = utility_of(inst, optimum(cbf_text(bot_program(inst))))  # read back, without CVXPY
     assert distance(inst, None, best.value, None, found) <= 1e-5

@@ -31,9 +31,7 @@ from fractions import Fraction
 from optsched.families.bot.certificate.bound import LARGEST, attained, log_mean
 from optsched.families.bot.certificate.enclosure import ln
 from optsched.families.bot.certificate.format import BotCertificate, Level, levels
-from optsched.families.bot.instance import BotInstance, BotSchedule
-from optsched.families.bot.instance_alone import alone
-from optsched.families.bot.instance_latest import latest
+from optsched.families.bot.instance import BotInstance, BotSchedule, alone, latest
 from optsched.families.bot.verify import totals
 from optsched.numbers.resources import exact
 

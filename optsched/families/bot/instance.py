@@ -17,10 +17,11 @@ back. The routes of one master form a tree: in a platform without cycles there i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, Self
+from functools import cached_property, wraps
+from operator import is_
+from typing import Annotated, Any, ClassVar, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from pydantic import (
@@ -32,14 +33,18 @@ from pydantic import (
     model_validator,
 )
 
-from optsched.families.bot.instance_alone import alone, single
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.numbers.resources import Closed, close, exact
 from optsched.problem import Frozen, Instance, Schedule
+from optsched.process.interrupts import leave_if_abandoned
 
 LARGEST = 1e30  # of any number in the data, 1 / it the least above 0: products of three are floats
 NEAREST = 1e-6  # to 1 of any other alpha: values would no longer tell rates apart
 FARTHEST = 690.0  # logarithm of the largest utility; floats end at 709
+KEPT = 4  # answers of `latest`: a search compares the best it knows with what comes
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def _no_dust(x: float) -> float:
@@ -393,3 +398,69 @@ class BotSchedule(Schedule):
         nodes, apps = np.nonzero(rho.T)
         values = rho.T[nodes, apps]
         return cls(rates=tuple(zip(nodes.tolist(), apps.tolist(), values.tolist(), strict=True)))
+
+
+def widths(inst: BotInstance, k: int) -> Floats:
+    """Return how many tasks/s of application k the arcs of the link into each node carry, (N,)."""
+    leave_if_abandoned()
+    app, way = inst.applications[k], inst.deployments[k]
+    out = np.full(len(inst.speed), math.inf)
+    routed = np.flatnonzero(way.arc >= 0)
+    arc = way.arc[routed]
+    if app.bytes > 0:
+        out[routed] = inst.bandwidth[arc] / app.bytes
+    if app.return_bytes > 0:
+        out[routed] = np.minimum(out[routed], inst.bandwidth[arc ^ 1] / app.return_bytes)
+    return out
+
+
+def by_node(inst: BotInstance, k: int) -> Floats:
+    """Return the rate of application k on each node if no other ran any, 0 without a pair, (N,)."""
+    app, way = inst.applications[k], inst.deployments[k]
+    beyond, reach = way.order[1:], widths(inst, k).tolist()
+    for n, last in zip(beyond.tolist(), way.before[beyond].tolist(), strict=True):
+        if reach[last] < reach[n]:
+            reach[n] = reach[last]
+    return np.where(way.present, np.minimum(reach, np.array(inst.speed) / app.flop), 0.0)
+
+
+def single(inst: BotInstance, k: int) -> tuple[int, float]:
+    """Return the node that runs most of application k if no other node runs any, and its rate."""
+    order = inst.deployments[k].order
+    rates = by_node(inst, k)[order]
+    best = int(rates.argmax())
+    return (int(order[best]), float(rates[best])) if rates[best] > 0 else (-1, 0.0)
+
+
+def alone(inst: BotInstance, k: int) -> float:
+    """Return the rate of application k if it had the platform to itself, up to rounding."""
+    app, way = inst.applications[k], inst.deployments[k]
+    before, present, width = way.before.tolist(), way.present.tolist(), widths(inst, k).tolist()
+    runs = [w / app.flop if p else 0.0 for w, p in zip(inst.speed, present, strict=True)]
+    for n in reversed(way.order.tolist()):
+        runs[n] = min(runs[n], width[n])
+        if before[n] >= 0:
+            runs[before[n]] += runs[n]
+    return runs[int(way.order[0])]
+
+
+def latest(compute: Callable[P, R]) -> Callable[P, R]:
+    """Remember the last few answers of a function of such objects.
+
+    A search asks again and again, whether a gap is closed, of the same schedule and certificate.
+    Objects are the same if they are one: an equal one, made anew, is looked at anew.
+    """
+    known: list[tuple[tuple[Any, ...], R]] = []
+
+    @wraps(compute)
+    def remembered(*given: P.args, **named: P.kwargs) -> R:
+        if named:
+            return compute(*given, **named)
+        for others, found in known.copy():
+            if len(given) == len(others) and all(map(is_, given, others)):
+                return found
+        found = compute(*given, **named)
+        known[:] = [(given, found), *known[: KEPT - 1]]
+        return found
+
+    return remembered

@@ -17,8 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from optsched.families.bot.instance import BotInstance, BotSchedule
-from optsched.families.bot.instance_latest import latest
+from optsched.families.bot.instance import BotInstance, BotSchedule, latest
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.resources import EPS, exact
 from optsched.problem import Verdict, Violation

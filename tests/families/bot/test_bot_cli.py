@@ -48,7 +48,7 @@ def test_show_names_applications_and_draws_the_platform(small, tmp_path):
     assert {p.name for p in (tmp_path / "pictures").iterdir()} == {"platform.png"}
 
 
-@pytest.mark.parametrize("method", ["auto", "interior", "geometric", "exponential"])
+@pytest.mark.parametrize("method", ["auto", "interior", "conic"])
 def test_solve_is_certified_and_can_be_verified(small, tmp_path, method):
     target = tmp_path / "result.json"
     found = json.loads(call("solve", small, "--method", method, "--json", "-o", target))

@@ -141,7 +141,7 @@ def test_damaged_schedules(alpha, size):
 def test_damaged_results(alpha, size, tmp_path):
     inst, rng = instance(alpha, size), random.Random(f"result {alpha} {size}")
     path = tmp_path / "result.json"
-    found = solve(inst, method="simplex")
+    found = solve(inst)
     assert found.status == "optimal"
     save_result(path, inst, found)
     whole = path.read_text()

@@ -153,6 +153,8 @@ TOGETHER = [("speed", "bandwidth"), ("flop", "bytes"), ("speed", "flop"), ("byte
 @pytest.mark.parametrize("method", ["auto", "conic"])
 @pytest.mark.parametrize("alpha", sweep([0.5, 1.0, "inf", 0.0, 2.0, 5.0], 3))
 def test_units_change_neither_status_nor_gap(method, alpha):
+    if alpha == "inf" and method == "conic":
+        method = "simplex"
     inst = generate("small", seed=2, alpha=alpha)
     before = optsched.solve(inst, method=method)
     for names in TOGETHER:
@@ -190,19 +192,19 @@ def test_a_link_of_one_byte_and_total_throughput():
     assert optsched.solve(two).status == "optimal"
 
 
-@pytest.mark.parametrize("method", ["interior", "conic", "simplex"])
-def test_no_time_at_all_leaves_a_bound_and_a_schedule(method):
-    inst = generate("heterogeneous", seed=4, nodes=30)
+@pytest.mark.parametrize(("method", "alpha"), [("interior", 1), ("conic", 1), ("simplex", 0)])
+def test_no_time_at_all_leaves_a_bound_and_a_schedule(method, alpha):
+    inst = generate("heterogeneous", seed=4, nodes=30, alpha=alpha)
     found = optsched.solve(inst, method=method, time_limit=0)
     assert found.bound_level == found.value_level == "certified"
     assert found.value <= found.bound
     assert found.value >= verify(inst, modest(inst)).value
 
 
-def test_the_other_methods_agree_with_simplex():
+def test_the_other_methods_agree_with_the_conic_one():
     for alpha in (0.5, 1.0, 2.0):
         inst = generate("heterogeneous", seed=6, nodes=15, alpha=alpha)
-        one, other = (optsched.solve(inst, method=m) for m in ("simplex", "interior"))
+        one, other = (optsched.solve(inst, method=m) for m in ("conic", "interior"))
         assert one.status == other.status == "optimal"
         assert distance(inst, None, one.value, None, other.bound) <= 1e-6
 

@@ -32,8 +32,7 @@ import numpy as np
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from optsched.families.bot.certificate.bound import float_above, log_mean, worth
-from optsched.families.bot.instance import BotInstance
-from optsched.families.bot.instance_latest import latest
+from optsched.families.bot.instance import BotInstance, latest
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import exact
 from optsched.problem import Frozen

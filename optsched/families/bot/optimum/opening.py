@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check
-from optsched.families.bot.instance import BotInstance, BotSchedule
-from optsched.families.bot.instance_alone import single
+from optsched.families.bot.instance import BotInstance, BotSchedule, single
 
 
 def modest(inst: BotInstance) -> BotSchedule:

@@ -1,16 +1,13 @@
-"""Simplicial decomposition and max-min by levels: optima by linear programs.
+"""Linear programs: optima of linear utilities, and of max-min by levels.
 
 One linear program is enough where the utility is linear; max-min takes one per level (Nace and
-Pióro, 2008). Every other utility is maximized by simplicial decomposition (von Hohenbalken, 1977),
-a refinement of the method of Frank and Wolfe (1956): the gradient at the best mixture of the known
-vertices defines a linear program whose optimum is a new vertex, and Newton's method finds the best
-mixture of all. The dual values of each program are prices, and so a bound. It needs many programs,
-but no cones, and no elimination whose rounding grows with the range of the data: the equations of
-a basis are solved again with iterative refinement (Gleixner et al., 2016).
+Pióro, 2008). The dual values of each program are prices, and so a bound. The equations of a basis
+are solved again with iterative refinement (Gleixner et al., 2016).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +17,11 @@ from scipy.sparse.linalg import splu
 from optsched import solvers
 from optsched.engine.progress import Progress
 from optsched.families.bot.certificate.format import Prices
-from optsched.families.bot.instance import BotInstance
-from optsched.families.bot.instance_alone import alone
+from optsched.families.bot.instance import BotInstance, alone, by_node
 from optsched.families.bot.loads import filled
 from optsched.families.bot.optimum.reports import report, settle
-from optsched.families.bot.optimum.rows import Region, scaled
-from optsched.families.bot.shares import equal_shares
-from optsched.numbers.arrays import Floats
+from optsched.numbers.arrays import Floats, Ints
+from optsched.problem import InputError
 
 SOUND = 1e-9  # by which the solution of a basis may be infeasible
 ACCURACY = 1e-10  # the finest that HiGHS knows, of rows and of costs
@@ -34,10 +29,8 @@ DROPPED = 1e-12  # entries below it, of columns whose largest is 1, count as 0
 SLICE = 0.2  # seconds between two looks at what is left
 LIMITED = "Time limit reached", "Iteration limit reached"
 TIGHT = 1e-4  # an application whose share of the price of a level is above this is settled
-MOST_VERTICES = 60
 ROUGH = 0.01  # a level below this share of its unit is counted anew in a smaller one
 ATTEMPTS = 8  # at the unit of a level
-PATIENCE = 30  # vertices without progress after which rounding rules
 STRATEGIES = (1, 4)  # the dual simplex, and where it gives up the primal one
 
 
@@ -49,13 +42,22 @@ class Vertex(NamedTuple):
 
 
 def simplex(inst: BotInstance, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
-    """Solve linear programs."""
+    """Solve linear programs.
+
+    Raises
+    ------
+    InputError
+        The utility is neither linear nor max-min.
+    """
     if inst.alpha == "inf":
         _level_by_level(inst, progress, threads)
     elif inst.alpha == 0:
         _at_once(inst, progress, threads)
     else:
-        _by_vertices(inst, progress, threads)
+        raise InputError(
+            f"alpha is {inst.alpha}, method simplex is for alpha 0 and inf; "
+            "expected method conic or auto"
+        )
 
 
 def _at_once(inst: BotInstance, progress: Progress, threads: int) -> None:
@@ -64,30 +66,6 @@ def _at_once(inst: BotInstance, progress: Progress, threads: int) -> None:
     if found is not None:
         report(inst, progress, region.rates(found.x))
         settle(inst, progress, [Prices.of(*region.prices(found.duals))])
-
-
-def _by_vertices(inst: BotInstance, progress: Progress, threads: int) -> None:
-    region = Region(inst)
-    known = [filled(inst, equal_shares(inst))]  # (K, N) each
-    weights = np.ones(1)
-    best, since = np.inf, 0
-    while not progress.stop() and since < PATIENCE:
-        rho = filled(inst, np.tensordot(weights, known, 1))
-        report(inst, progress, rho)
-        total = rho.sum(axis=1)
-        slope = logarithmic_slopes(inst, np.log(total)) / total
-        found = _sold(region, slope[region.apps] * region.most, progress, threads)
-        if found is None:
-            return
-        settle(inst, progress, [Prices.of(*region.prices(found.duals))])
-        gap = progress.gap()
-        since = 0 if gap is not None and gap < 0.9 * best else since + 1
-        best = min(best, np.inf if gap is None else gap)
-        keep = np.argsort(-weights)[:MOST_VERTICES]
-        known = [rho, *(known[i] for i in keep if weights[i] > DROPPED), region.rates(found.x)]
-        start = np.full(len(known), 1e-3 / len(known))
-        start[0] += 1 - start.sum()
-        weights = best_mixture(inst, np.array([v.sum(axis=1) for v in known]), start)
 
 
 def _sold(region: Region, worth: Floats, progress: Progress, threads: int) -> Vertex | None:
@@ -259,62 +237,71 @@ def _level_in(
     return Vertex(rho, _raised(region, found.duals[:size], little))
 
 
-BARRIERS = [10.0**-k for k in range(2, 14)]
-STEPS = 30  # of Newton's method per barrier, at most
-SETTLED = 1e-9
+class Region:
+    """Rates x >= 0, one per pair that exists, whose loads are at most 1: rows of a program.
 
-
-def logarithmic_slopes(inst: BotInstance, log_rates: Floats) -> Floats:
-    """Return d ln M / d ln rho_k of the mean rate M (`certificate.bound`); they add up to 1."""
-    terms = np.log(inst.weights) + (1 - float(inst.alpha)) * log_rates
-    terms = np.exp(terms - terms.max())
-    return np.asarray(terms / terms.sum())
-
-
-def best_mixture(inst: BotInstance, totals: Floats, start: Floats) -> Floats:
-    """Return shares of schedules, which add up to 1, whose mixture has the largest mean rate.
-
-    By Newton's method with a barrier, in the shares.
-
-    Parameters
-    ----------
-    inst : BotInstance
-    totals : array of shape (m, K)
-        Rates of all applications in each schedule; those of the first are above 0.
-    start : array of shape (m,)
-        Shares to begin with, all above 0.
+    A pair at x = 1 has the rate that it could have alone, so that it fills what limits it: the
+    largest entry of a column is 1, whatever the sizes of tasks, nodes and links.
     """
-    unit, alpha = totals[0], float(inst.alpha)
-    table, shares = totals / unit, start.copy()
 
-    def log_mean(w: Floats) -> float:
-        rates = np.log(table @ w if w.ndim > 1 else w @ table) + np.log(unit)
-        terms = np.log(inst.weights) + (1 - alpha) * rates
-        if alpha == 1:
-            return float(inst.weights @ rates / inst.weights.sum())
-        top = terms.max()
-        return float((np.log(np.exp(terms - top).sum()) + top) / (1 - alpha))
+    def __init__(self, inst: BotInstance) -> None:
+        self.inst = inst
+        self.apps, self.nodes = np.nonzero(inst.present)
+        alone = np.array([by_node(inst, k) for k in range(len(inst.applications))])
+        self.most = alone[self.apps, self.nodes]  # tasks/s of a pair at x = 1
+        flop = np.array([app.flop for app in inst.applications])
+        share = flop[self.apps] * self.most / np.array(inst.speed)[self.nodes]
+        columns = np.arange(len(self.apps))
+        rows, cols, entries = [self.nodes], [columns], [share]
+        offset = len(inst.speed)
+        for k, (app, way) in enumerate(zip(inst.applications, inst.deployments, strict=True)):
+            for size, turn in ((app.bytes, 0), (app.return_bytes, 1)):
+                if size > 0:
+                    for c in columns[self.apps == k].tolist():
+                        used = _route(way.before, way.arc, int(self.nodes[c])) ^ turn
+                        rows.append(offset + used)
+                        cols.append(np.full(len(used), c))
+                        entries.append(size * self.most[c] / inst.bandwidth[used])
+        shape = (offset + len(inst.bandwidth), len(columns))
+        where = (np.concatenate(rows), np.concatenate(cols))
+        self.matrix: Any = csc_array((np.concatenate(entries), where), shape=shape)
 
-    for barrier in BARRIERS:
-        for _ in range(STEPS):
-            rates = shares @ table
-            slope = logarithmic_slopes(inst, np.log(rates * unit)) / rates
-            bend = np.diag(alpha * slope / rates) + (1 - alpha) * np.outer(slope, slope)
-            own = shares[:, None] * table  # (m, K): relative changes of the shares are unknown
-            left = np.zeros((len(shares) + 1, len(shares) + 1))
-            left[:-1, :-1] = own @ bend @ own.T + barrier * np.eye(len(shares))
-            left[:-1, -1] = left[-1, :-1] = shares
-            right = np.append(own @ slope + barrier, 0.0)
-            change = np.linalg.lstsq(left, right, rcond=None)[0][:-1]
-            longest = min(1.0, 0.95 / max(float(-change.min()), 1e-300))
-            goal = log_mean(shares) + barrier * float(np.log(shares).sum())
-            while longest > SETTLED:
-                moved = shares * (1 + longest * change)
-                moved /= moved.sum()
-                if log_mean(moved) + barrier * float(np.log(moved).sum()) >= goal:
-                    shares = moved
-                    break
-                longest /= 2
-            if longest * float(np.abs(change).max()) <= SETTLED:
-                break
-    return shares
+    def rates(self, x: Floats) -> Floats:
+        """Return rates by node, shape (K, N)."""
+        rho = np.zeros(self.inst.present.shape)
+        rho[self.apps, self.nodes] = np.maximum(x, 0.0) * self.most
+        return rho
+
+    def totals(self, unit: Floats) -> Any:
+        """Return the matrix that turns x into the total of each application, in its unit (K,)."""
+        columns = np.arange(len(self.apps))
+        entries = self.most / unit[self.apps]
+        return csc_array((entries, (self.apps, columns)), shape=(len(unit), len(columns)))
+
+    def cheapest(self, duals: Floats) -> Floats:
+        """Return what a task of each application costs at prices of whole rows, shape (K,)."""
+        first = np.searchsorted(self.apps, np.arange(len(self.inst.applications)))
+        price: Floats = np.minimum.reduceat((self.matrix.T @ duals) / self.most, first)
+        return price
+
+    def prices(self, duals: Floats) -> tuple[Floats, Floats]:
+        """Return prices per flop (N,) and per byte (2 L,) of prices of whole rows."""
+        speed, wide = np.array(self.inst.speed), self.inst.bandwidth
+        node, arc = np.maximum(duals[: len(speed)], 0.0), np.maximum(duals[len(speed) :], 0.0)
+        node = np.where(speed > 0, node / np.where(speed > 0, speed, 1.0), 0.0)
+        return node, np.where(wide > 0, arc / np.where(wide > 0, wide, 1.0), 0.0)
+
+
+def _route(before: Ints, arc: Ints, node: int) -> Ints:
+    """Return the arcs from the master to a node."""
+    used: list[int] = []
+    while before[node] >= 0:
+        used.append(int(arc[node]))
+        node = int(before[node])
+    return np.array(used, np.int64)
+
+
+def scaled(values: Sequence[float] | Floats) -> Floats:
+    """Return numbers divided by the largest."""
+    array = np.asarray(values, float)
+    return np.asarray(array / array.max())
