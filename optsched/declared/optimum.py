@@ -91,6 +91,9 @@ def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None
     InputError
         The model is unbounded.
     """
+    if inst.cones:
+        _conic(inst, progress)
+        return
     tree = _Tree(inst, progress)
     if not tree.root() or not any(c.integer for c in inst.columns) or progress.stop():
         return
@@ -98,8 +101,17 @@ def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None
     tree.grow()
 
 
+def _conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
+    from optsched.declared.conic import conic
+
+    conic(inst, progress, relaxed=relaxed)
+
+
 def tree_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve by the tree alone: no claim of HiGHS on the integer program is needed."""
+    if inst.cones:
+        _conic(inst, progress)
+        return
     tree = _Tree(inst, progress)
     if tree.root():
         tree.grow()
@@ -107,6 +119,9 @@ def tree_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -
 
 def relaxation(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Find the value of the LP relaxation, no solution."""
+    if inst.cones:
+        _conic(inst, progress, relaxed=True)
+        return
     tree = _Tree(inst, progress, relaxed=True)
     tree.root()
     value = tree.linear.value()
@@ -518,7 +533,7 @@ def _written(node: _Node) -> Branch | Leaf:
 def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve a program of bounded integer variables by CP-SAT; others are left alone."""
     program = inst.exact
-    if not all(program.integer) or None in program.lower or None in program.upper:
+    if inst.cones or not all(program.integer) or None in program.lower or None in program.upper:
         return
     model = cp_program()
     bounds = [(int(a or 0), int(b or 0)) for a, b in zip(program.lower, program.upper, strict=True)]
