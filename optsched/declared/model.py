@@ -13,6 +13,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, Self, TypeAlias
@@ -264,8 +265,9 @@ class Exact:
         Bounds of columns; None: infinite.
     sides : list of tuple
         Limits of rows, scaled; None: infinite.
-    step : Fraction or None
-        The objective without its offset is a multiple of this; None: of nothing.
+    step, rounding : Fraction
+        The objective without its offset is a multiple of the step, or within the rounding of one;
+        None: of nothing.
     least_cost : float
         The least cost that is not 0, without its sign.
     """
@@ -287,6 +289,7 @@ class Exact:
         whole = all(self.integer[j] for j, c in enumerate(self.cost) if c)
         unit = math.gcd(*self.cost)
         self.step = Fraction(unit, self.cost_scale) if whole and unit else None
+        self.rounding = Fraction(0)
         self.least_cost = min((abs(c.cost) for c in inst.columns if c.cost), default=1.0)
 
     def _add(self, row: Row) -> None:
@@ -311,6 +314,47 @@ class Exact:
                 None if high is None else math.floor(high * scale / unit) * unit,
             )
         )
+
+    def granular(self, denominator: int) -> None:
+        """Take costs to be multiples of 1 / denominator that were rounded to decimals.
+
+        Raises
+        ------
+        ValueError
+            A variable with a cost is not integer, or has no bounds by which rounding is limited.
+        """
+        near = []
+        total = Fraction(0)
+        for c, low, high, whole in zip(
+            self.cost, self.lower, self.upper, self.integer, strict=True
+        ):
+            if not c:
+                continue
+            cost = Fraction(c, self.cost_scale)
+            meant = math.floor(cost * denominator + Fraction(1, 2))
+            near.append(meant)
+            off = abs(cost - Fraction(meant, denominator))
+            if not whole or (off and (low is None or high is None)):
+                raise ValueError("the objective has no granularity")
+            total += off * max(abs(Fraction(low or 0)), abs(Fraction(high or 0)))
+        self.step, self.rounding = Fraction(math.gcd(*near) or 1, denominator), total
+
+    def copy(self) -> Exact:
+        """Return one to which rows can be added."""
+        made = copy(self)
+        made.rows, made.sides, made.scale = [*self.rows], [*self.sides], [*self.scale]
+        return made
+
+    def cut(self, entries: list[tuple[int, int]], limit: int) -> None:
+        """Add a row, sum of entries <= limit."""
+        self.rows.append(entries)
+        self.sides.append((None, limit))
+        self.scale.append(1)
+
+    def keep(self, kept: Sequence[int]) -> None:
+        """Leave out all rows but some."""
+        self.rows, self.sides = [self.rows[i] for i in kept], [self.sides[i] for i in kept]
+        self.scale = [self.scale[i] for i in kept]
 
     def objective(self, values: Sequence[Scalar]) -> Fraction:
         """Return the objective in the problem's own sense."""
