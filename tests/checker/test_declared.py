@@ -8,16 +8,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from damages import damaged
-from declared_random import draw
-from declared_reference import FILES, load
+from independent.declared import FILES, draw, load
 from second_checker import NODE, answers, differences
 
+from optsched.core import relax, simulate, solve
 from optsched.declared.model import Maximization, Minimization
 from optsched.declared.readers import online
-from optsched.optimum import relax, solve
 from optsched.problem import InputError
 from optsched.results.result import recheck, save_result
-from optsched.simulation import simulate
 
 pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
 

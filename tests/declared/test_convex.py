@@ -11,15 +11,14 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from optsched.core import relax, simulate, solve
 from optsched.declared.certificate import Tree, check, in_dual_cone
 from optsched.declared.events import FunctionPolicy
 from optsched.declared.feasibility import verify
 from optsched.declared.model import Cone, ExactCone, Member, Solution
 from optsched.declared.readers import online
 from optsched.models.bipartite import bipartite_program
-from optsched.optimum import relax, solve
 from optsched.problem import InputError, Level, Status, get_family
-from optsched.simulation import simulate
 
 SLOTS = 6
 

@@ -9,11 +9,10 @@ import re
 import pyomo.environ as pyo
 import pytest
 
-from optsched.core import solve
+from optsched.core import simulate, solve
 from optsched.declared.readers import online
 from optsched.problem import InputError
 from optsched.results.export import Format, write_program
-from optsched.simulation import simulate
 
 
 def model():
