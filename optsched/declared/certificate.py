@@ -7,21 +7,28 @@ Seen as a minimization, any multipliers y give
 where s_i is the lower limit of row i for y_i > 0 and the upper one for y_i < 0. A ray is the same
 with c = 0: where the right-hand side is positive, nothing is feasible, as where the bounds leave a
 variable no value. Limits are those that the
-feasibility check accepts (`Exact`). Infinite bounds of variables are replaced by what one pass over
-the rows implies.
+feasibility check accepts (`Exact`). Infinite bounds of variables are replaced by what two passes
+over the rows and cones imply.
+
+A cone adds -z'f, and -F'z to the reduced costs, for any z in the dual cone. A leaf gives z but for
+one number, which the checker makes as large as the dual cone needs: a second-order cone gives z_2,
+z_3, ..., and z_1 is their norm; an exponential cone gives u <= 0 and v, and the third number is
+-u exp(v / u - 1).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Container, Iterator, Sequence
 from fractions import Fraction
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from optsched.declared.model import Declared, Exact, Scalar
+from optsched.declared.model import Declared, Exact, ExactCone, Scalar
 from optsched.problem import Frozen
+from optsched.proofs.enclosure import FAR, exp_above, root_above
 from optsched.proofs.grid import float_above
 from optsched.proofs.limits import check_size
 from optsched.proofs.tree import check_tree
@@ -29,6 +36,8 @@ from optsched.proofs.tree import check_tree
 Multipliers: TypeAlias = tuple[tuple[int, str], ...]
 Bounds: TypeAlias = "list[Scalar | None]"
 LONGEST = 400  # characters of a multiplier
+CUT_GRID = 2**30  # of the coefficients of a cut whose denominators are larger
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]*[1-9][0-9]*)?")
 
 
 class Branch(Frozen):
@@ -47,12 +56,31 @@ class Leaf(Frozen):
     node: Literal["leaf"] = "leaf"
     ray: bool = False
     multipliers: Multipliers = Field(description="row, exact fraction such as '-7/3'")
+    cones: tuple[tuple[int, tuple[str, ...]], ...] = Field(
+        default=(), description="cone, its multipliers without the one that follows"
+    )
+
+
+class Cut(Frozen):
+    """A row that all integer solutions keep, by mixed-integer rounding of a sum of rows.
+
+    It is numbered after the rows of the model and the cuts before it.
+    """
+
+    multipliers: Multipliers = Field(description="row, exact fraction: of the row in integers")
+    complemented: tuple[int, ...] = Field(
+        default=(), description="columns that are measured from their upper bounds"
+    )
 
 
 class Tree(Frozen):
     """A certificate. Node 0 is the root."""
 
     relaxed: bool = Field(default=False, description="it is about the LP relaxation")
+    cuts: tuple[Cut, ...] = ()
+    denominator: int | None = Field(
+        default=None, ge=1, le=10**9, description="costs are multiples of its inverse, but rounded"
+    )
     nodes: tuple[Annotated[Branch | Leaf, Field(discriminator="node")], ...] = Field(min_length=1)
 
 
@@ -65,7 +93,7 @@ def check(inst: Declared, tree: Tree) -> float:
         It is no tree, branches on a continuous variable, or a leaf proves nothing.
     """
     check_size(tree)
-    program = inst.exact_relaxation if tree.relaxed else inst.exact
+    program = program_of(inst, tree)
 
     def sound(k: int, node: Branch | Leaf) -> None:
         if isinstance(node, Branch) and not (
@@ -76,10 +104,14 @@ def check(inst: Declared, tree: Tree) -> float:
     check_tree(tree.nodes, sound)
     least: Fraction | None = None
     for k, leaf, lower, upper in leaves(program, tree):
-        multipliers = [_entry(k, entry, len(program.rows)) for entry in leaf.multipliers]
+        place = f"node {k}"
+        multipliers = [_entry(place, entry, len(program.rows)) for entry in leaf.multipliers]
         if len(dict(multipliers)) < len(multipliers):
             raise ValueError(f"node {k}: a row is listed twice")
-        bound = evaluate(program, lower, upper, multipliers, ray=leaf.ray)
+        cones = [_tail(k, entry, program) for entry in leaf.cones]
+        if len(dict(cones)) < len(cones):
+            raise ValueError(f"node {k}: a cone is listed twice")
+        bound = evaluate(program, lower, upper, multipliers, ray=leaf.ray, cones=cones)
         if bound is None:
             raise ValueError(f"node {k}: a multiplier or a reduced cost meets an infinite limit")
         if leaf.ray:
@@ -90,6 +122,118 @@ def check(inst: Declared, tree: Tree) -> float:
     if least is None:
         return program.sign * math.inf
     return from_below(program, least)
+
+
+def program_of(inst: Declared, tree: Tree) -> Exact:
+    """Return the program that a certificate is about, with its cuts as rows.
+
+    Raises
+    ------
+    ValueError
+        A cut cannot be derived, or the objective has no granularity.
+    """
+    program = inst.exact_relaxation if tree.relaxed else inst.exact
+    if not tree.cuts and tree.denominator is None:
+        return program
+    lower, upper = implied(program)
+    program = program.copy()
+    if tree.denominator is not None:
+        program.granular(tree.denominator)
+    for number, cut in enumerate(tree.cuts):
+        place = f"cut {number}"
+        multipliers = [_entry(place, entry, len(program.rows)) for entry in cut.multipliers]
+        made = rounded(program, (lower, upper), multipliers, {*cut.complemented})
+        if made is None:
+            raise ValueError(f"{place}: an infinite limit takes part, or nothing is rounded")
+        program.cut(*made)
+    return program
+
+
+def rounded(
+    program: Exact,
+    bounds: tuple[Bounds, Bounds],
+    multipliers: Sequence[tuple[int, Fraction]],
+    complemented: Container[int],
+) -> tuple[list[tuple[int, int]], int] | None:
+    """Return the cut that mixed-integer rounding of a sum of rows gives: entries and upper limit.
+
+    A row a x <= b is the equation a x + s = b. The sum of these, with columns measured from a
+    bound, is an equation of nonnegative variables: sum a_j x_j = b. With f the fractional part of
+    b, and f_j that of a_j, it implies
+
+        sum over integer j of (floor(a_j) + max(0, f_j - f) / (1 - f)) x_j
+            + sum over the others of min(0, a_j) / (1 - f) x_j <= floor(b)
+
+    Nemhauser and Wolsey: A recursive procedure to generate all cuts for 0-1 mixed integer programs.
+    Mathematical Programming 46, 1990. Coefficients are then rounded down to a grid.
+    """
+    total: dict[int, Fraction] = {}
+    right = Fraction(0)
+    slacks = []
+    for i, y in multipliers:
+        low, high = program.sides[i]
+        sign = 1 if (y > 0 and high is not None) or low is None else -1
+        side = high if sign > 0 else low
+        if side is None:
+            return None
+        right += y * side
+        for j, c in program.rows[i]:
+            total[j] = total.get(j, Fraction(0)) + y * c
+        whole = all(program.integer[j] for j, _ in program.rows[i])
+        slacks.append((i, sign, side, sign * y, whole))
+    for j, a in total.items():
+        bound = bounds[j in complemented][j]
+        if bound is None:
+            return None
+        right -= a * bound
+    rest = right - math.floor(right)
+    if not rest:
+        return None
+
+    def new(a: Fraction, integer: bool) -> Fraction:
+        if not integer:
+            return min(Fraction(0), a) / (1 - rest)
+        return math.floor(a) + max(Fraction(0), a - math.floor(a) - rest) / (1 - rest)
+
+    made: dict[int, Fraction] = {}
+    limit = Fraction(math.floor(right))
+    for j, a in total.items():
+        sign = -1 if j in complemented else 1
+        made[j] = sign * new(sign * a, program.integer[j])
+        limit += made[j] * (bounds[j in complemented][j] or 0)
+    for i, sign, side, weight, whole in slacks:
+        factor = sign * new(weight, whole)
+        limit -= factor * side
+        for j, c in program.rows[i]:
+            made[j] -= factor * c
+    return _on_grid(made, limit, bounds, program.integer)
+
+
+def _on_grid(
+    made: dict[int, Fraction],
+    limit: Fraction,
+    bounds: tuple[Bounds, Bounds],
+    integer: Sequence[bool],
+) -> tuple[list[tuple[int, int]], int] | None:
+    """Return a row in integers that a row of fractions implies."""
+    scale = math.lcm(*{a.denominator for a in made.values()})
+    if scale > CUT_GRID:
+        scale = CUT_GRID
+    entries = []
+    limit *= scale
+    for j, a in sorted(made.items()):
+        scaled = math.floor(a * scale)
+        if scaled != a * scale:
+            bound = bounds[0][j]
+            if bound is None:
+                return None
+            limit -= (a * scale - scaled) * bound
+        if scaled:
+            entries.append((j, scaled))
+    unit = math.gcd(*(a for _, a in entries)) or 1
+    if all(integer[j] for j, _ in entries):
+        return [(j, a // unit) for j, a in entries], math.floor(limit / unit)
+    return entries, math.ceil(limit)
 
 
 def empty(lower: Bounds, upper: Bounds) -> bool:
@@ -123,16 +267,30 @@ def leaves(program: Exact, tree: Tree) -> Iterator[tuple[int, Leaf, Bounds, Boun
         yield k, node, low, high
 
 
-def _entry(k: int, entry: tuple[int, str], rows: int) -> tuple[int, Fraction]:
+def _entry(place: str, entry: tuple[int, str], rows: int) -> tuple[int, Fraction]:
     i, text = entry
     if not 0 <= i < rows:
-        raise ValueError(f"node {k}: there is no row {i}, expected 0..{rows - 1}")
-    if len(text) > LONGEST or "e" in text.lower():
-        raise ValueError(f"node {k}, row {i}: {text[:40]!r} is no fraction such as '-7/3'")
-    try:
-        return i, Fraction(text)
-    except (ValueError, ZeroDivisionError) as err:
-        raise ValueError(f"node {k}, row {i}: {text[:40]!r} is no fraction such as '-7/3'") from err
+        raise ValueError(f"{place}: there is no row {i}, expected 0..{rows - 1}")
+    return i, _fraction(f"{place}, row {i}", text)
+
+
+def _tail(k: int, entry: tuple[int, Sequence[str]], program: Exact) -> tuple[int, list[Fraction]]:
+    i, texts = entry
+    if not 0 <= i < len(program.cones):
+        raise ValueError(f"node {k}: there is no cone {i}, expected 0..{len(program.cones) - 1}")
+    if len(texts) != len(program.cones[i].members) - 1:
+        raise ValueError(
+            f"node {k}, cone {i}: has {len(texts)} multipliers, expected "
+            f"{len(program.cones[i].members) - 1}"
+        )
+    return i, [_fraction(f"node {k}, cone {i}", text) for text in texts]
+
+
+def _fraction(place: str, text: str) -> Fraction:
+    match = FRACTION.fullmatch(text)
+    if match is None or len(text) > LONGEST:
+        raise ValueError(f"{place}: {text[:40]!r} is no fraction such as '-7/3'")
+    return Fraction(text)
 
 
 def evaluate(
@@ -142,26 +300,39 @@ def evaluate(
     multipliers: Sequence[tuple[int, Fraction]],
     *,
     ray: bool = False,
+    cones: Sequence[tuple[int, Sequence[Fraction]]] = (),
 ) -> Fraction | None:
     """Return what multipliers prove: a lower bound of the minimized objective, with its offset.
 
-    None: an infinite limit takes part, so that they prove nothing. Empty bounds of a variable
-    need no special care: they make a valid sum larger.
+    None: an infinite limit takes part, or multipliers of a cone are in no dual cone, so that they
+    prove nothing. Empty bounds of a variable need no special care: they make a valid sum larger.
     """
     weights = [(i, y / program.scale[i]) for i, y in multipliers if y]
     unit = math.lcm(*{w.denominator for _, w in weights}, 1)
-    whole = 1 if ray else program.cost_scale
-    scale = math.lcm(unit, whole)
-    reduced = [0] * len(program.cost) if ray else [c * (scale // whole) for c in program.cost]
-    total: Scalar = 0
+    cost_scale = 1 if ray else program.cost_scale
+    scale = math.lcm(unit, cost_scale)
+    reduced: list[Scalar] = [0] * len(program.cost)
+    if not ray:
+        reduced = [c * (scale // cost_scale) for c in program.cost]
+    total: Fraction | int = 0
+    for k, tail in cones:
+        cone = program.cones[k]
+        dual = in_dual_cone(cone, tail)
+        if dual is None:
+            return None
+        total -= 2 * scale * cone.slack * dual[cone.head]
+        for z, (constant, entries) in zip(dual, cone.members, strict=True):
+            total -= scale * z * constant
+            for j, coefficient in entries:
+                reduced[j] -= scale * z * coefficient
     for i, w in weights:
-        y = w.numerator * (scale // w.denominator)
-        side = program.sides[i][0 if y > 0 else 1]
+        factor = w.numerator * (scale // w.denominator)
+        side = program.sides[i][0 if factor > 0 else 1]
         if side is None:
             return None
-        total += y * side
+        total += factor * side
         for j, a in program.rows[i]:
-            reduced[j] -= y * a
+            reduced[j] -= factor * a
     for r, low, high in zip(reduced, lower, upper, strict=True):
         if r:
             bound = low if r > 0 else high
@@ -172,27 +343,48 @@ def evaluate(
     if ray:
         return found
     if program.step is not None:
-        found = math.ceil(found / program.step) * program.step
+        whole = math.ceil((found - program.rounding) / program.step)
+        found = whole * program.step - program.rounding
     return found + program.offset
 
 
+def in_dual_cone(cone: ExactCone, tail: Sequence[Fraction]) -> list[Fraction] | None:
+    """Return the point of the dual cone with these numbers next to its head; None: there is none.
+
+    The head is as small as it may be, but for outward rounding.
+    """
+    if cone.kind == "second-order":
+        return [root_above(sum((z * z for z in tail), Fraction(0))), *tail]
+    u, v = tail
+    if u > 0 or (u == 0 and v < 0) or (u and v / u - 1 > FAR):
+        return None
+    return [u, v, -u * exp_above(v / u - 1) if u else Fraction(0)]
+
+
 def implied(program: Exact) -> tuple[Bounds, Bounds]:
-    """Return the bounds of the variables, infinite ones derived in one pass over the rows."""
+    """Return the bounds of the variables, infinite ones derived in two passes over rows and cones.
+
+    Where there are no cones, one pass is made.
+    """
     lower, upper = [*program.lower], [*program.upper]
     free = {j for j, pair in enumerate(zip(lower, upper, strict=True)) if None in pair}
-    for entries, (least, most) in zip(program.rows, program.sides, strict=True):
-        if not any(j in free for j, _ in entries):
-            continue
-        for side, sign in ((most, 1), (least, -1)):
-            if side is not None:
-                scaled = [(j, sign * a) for j, a in entries]
-                _imply(scaled, sign * side, lower, upper, program.integer)
+    for _ in range(2 if program.cones else 1):
+        for entries, (least, most) in zip(program.rows, program.sides, strict=True):
+            if not any(j in free for j, _ in entries):
+                continue
+            for side, sign in ((most, 1), (least, -1)):
+                if side is not None:
+                    scaled = [(j, sign * a) for j, a in entries]
+                    _imply(scaled, sign * side, lower, upper, program.integer)
+        for cone in program.cones:
+            for terms, limit in cone.limits():
+                _imply(terms, limit, lower, upper, program.integer)
     return lower, upper
 
 
 def _imply(
-    entries: Sequence[tuple[int, int]],
-    side: int,
+    entries: Sequence[tuple[int, Scalar]],
+    side: Scalar,
     lower: Bounds,
     upper: Bounds,
     integer: Sequence[bool],

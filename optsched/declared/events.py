@@ -18,6 +18,8 @@ from pydantic import Field
 from optsched.declared.feasibility import settle, verify
 from optsched.declared.model import (
     Column,
+    Cone,
+    ConeKind,
     Declared,
     Limit,
     Number,
@@ -57,6 +59,16 @@ class NewRow(Frozen):
     upper: Limit = math.inf
 
 
+class NewCone(Frozen):
+    """A cone that becomes known, with the last of its variables."""
+
+    name: str
+    kind: ConeKind
+    members: tuple[tuple[Number, tuple[tuple[str, Number], ...]], ...] = Field(
+        description="constant, and entries: variable, coefficient"
+    )
+
+
 class Event(Frozen):
     """What becomes known at a time, and what is to be decided."""
 
@@ -67,6 +79,7 @@ class Event(Frozen):
         default=(), description="row, column, coefficient: of new columns, or of new rows"
     )
     decide: tuple[str, ...] = Field(default=(), description="variables to be decided now")
+    cones: tuple[NewCone, ...] = ()
 
 
 Decision = dict[str, float]
@@ -93,9 +106,14 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
     decide: dict[float, list[str]] = {}
     for j, column in enumerate(inst.columns):
         columns.setdefault(column.revealed, []).append(j)
-        decide.setdefault(column.decided, []).append(column.name)
+        if not column.auxiliary:
+            decide.setdefault(column.decided, []).append(column.name)
     for i, time in enumerate(inst.times):
         rows.setdefault(time, []).append(i)
+    cones: dict[float, list[NewCone]] = {}
+    for cone in inst.cones:
+        time, new = _new_cone(inst, cone)
+        cones.setdefault(time, []).append(new)
     users: list[list[tuple[int, float]]] = [[] for _ in inst.columns]
     for i, row in enumerate(inst.rows):
         for j, a in row.entries:
@@ -123,7 +141,18 @@ def events(inst: Declared, information: Information = "after") -> Iterator[Event
             ),
             entries=tuple(told),
             decide=tuple(decide.get(time, [])),
+            cones=tuple(cones.get(time, [])),
         )
+
+
+def _new_cone(inst: Declared, cone: Cone) -> tuple[float, NewCone]:
+    """Return when a cone becomes known, and what of it."""
+    used = [inst.columns[j].revealed for m in cone.members for j, _ in m.entries]
+    time = max(used, default=min((c.revealed for c in inst.columns), default=0.0))
+    members = tuple(
+        (m.constant, tuple((inst.columns[j].name, a) for j, a in m.entries)) for m in cone.members
+    )
+    return time, NewCone(name=cone.name, kind=cone.kind, members=members)
 
 
 class Recorder:
@@ -167,8 +196,13 @@ class Recorder:
         return PolicyError(f"{self._who}time {event.time:g}: {what}")
 
     def solution(self) -> Solution:
-        """Return what was decided."""
-        return Solution(values=tuple(0.0 if x is None else x for x in self._values))
+        """Return what was decided, with the auxiliary variables that follow from it."""
+        values = tuple(0.0 if x is None else x for x in self._values)
+        if any(c.auxiliary for c in self._inst.columns):
+            from optsched.declared.conic import complete
+
+            values = complete(self._inst, values)
+        return Solution(values=values)
 
     def finish(self) -> tuple[Solution, Verdict]:
         """Return what was decided, and the verdict on it."""
@@ -199,6 +233,7 @@ class Variable:
     upper: float
     integer: bool
     decided: float
+    auxiliary: bool = False
     coefficients: dict[str, float] = field(default_factory=dict)
     value: float | None = None
 
@@ -238,14 +273,16 @@ class State:
         self.variables: dict[str, Variable] = {}
         self.rows: dict[str, Constraint] = {}
         self.open: dict[str, Variable] = {}  # revealed, not yet decided
+        self.cones: list[NewCone] = []
 
     def add(self, event: Event) -> None:
         """Take in what an event reveals."""
         for c in event.columns:
-            made = Variable(c.name, c.cost, c.lower, c.upper, c.integer, c.decided)
+            made = Variable(c.name, c.cost, c.lower, c.upper, c.integer, c.decided, c.auxiliary)
             self.variables[c.name] = self.open[c.name] = made
         for r in event.rows:
             self.rows[r.name] = Constraint(r.name, r.lower, r.upper)
+        self.cones += event.cones
         for row, column, a in event.entries:
             constraint, variable = self.rows[row], self.variables[column]
             constraint.coefficients[column] = variable.coefficients[row] = a
@@ -282,7 +319,7 @@ class View:
         self._state = state
         self.time, self.memory, self.random = event.time, memory, rng
         self.variables = [state.variables[name] for name in event.decide]
-        self.revealed = [state.variables[c.name] for c in event.columns]
+        self.revealed = [state.variables[c.name] for c in event.columns if not c.auxiliary]
 
     @property
     def sense(self) -> Sense:

@@ -9,6 +9,7 @@ from fractions import Fraction
 from optsched.declared.model import Column, Declared, Scalar, Solution, plain
 from optsched.numbers.resources import exact, slack
 from optsched.problem import InputError, Verdict, Violation
+from optsched.proofs.enclosure import exp_below, root_above
 
 
 def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> Verdict:  # noqa: ARG001
@@ -33,6 +34,7 @@ def verify(inst: Declared, solution: Solution, *, unfinished: bool = False) -> V
         if complaint is not None:
             broken.append(complaint)
     broken += _rows(inst, values)
+    broken += _cones(inst, values)
     reached = None if broken else float(inst.exact.objective(values))
     return Verdict(violations=tuple(broken), value=reached)
 
@@ -85,3 +87,27 @@ def _rows(inst: Declared, values: list[Scalar]) -> Iterator[Violation]:
                     place=f"activity {float(found):.12g}, {side} limit {written:.12g}",
                     amount=float(sign * (found - exact(written))),
                 )
+
+
+def _cones(inst: Declared, values: list[Scalar]) -> Iterator[Violation]:
+    for cone, program in zip(inst.cones, inst.exact.cones, strict=True):
+        numbers = [
+            constant + sum((a * values[j] for j, a in entries), Fraction(0))
+            for constant, entries in program.members
+        ]
+        if cone.kind == "second-order":
+            needed = root_above(sum((x * x for x in numbers[1:]), Fraction(0)))
+        else:
+            x, y, _ = numbers
+            if y < 0 or (y == 0 and x > 0):
+                first = f"second member {float(y):.12g}, expected at least 0"
+                place = first if y < 0 else f"first member {float(x):.12g}, expected at most 0"
+                yield Violation(equation=cone.name, place=place, amount=float(abs(y or x)))
+                continue
+            needed = y * exp_below(x / y) if y else Fraction(0)
+        lacking = needed - numbers[cone.head]
+        if lacking > program.slack:
+            place = (
+                f"value {float(numbers[cone.head]):.12g}, expected at least {float(needed):.12g}"
+            )
+            yield Violation(equation=cone.name, place=place, amount=float(lacking))

@@ -1,6 +1,7 @@
 """A declared problem as data: a linear program whose columns are revealed and decided over time.
 
     sense  c'x + c0      lower <= A x <= upper      lower <= x <= upper      x_j integer for some j
+                         F_k x + f_k in a second-order or an exponential cone, for some k
 
 All numbers mean the decimals that are written. `Exact` holds them as integers, for the feasibility
 check and for the checker of certificates.
@@ -11,10 +12,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar, Self, TypeAlias
+from typing import Annotated, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -41,6 +43,7 @@ def _limit(x: float) -> float:
 Number = Annotated[float, Field(allow_inf_nan=True), AfterValidator(_moderate)]
 Limit = Annotated[Signed, AfterValidator(_limit)]
 Scalar: TypeAlias = "int | Fraction"
+ConeKind: TypeAlias = Literal["second-order", "exponential"]
 
 
 def index_of(name: str) -> tuple[int | float | str, ...]:
@@ -84,6 +87,9 @@ class Column(Frozen):
     integer: bool = False
     revealed: Number = Field(description="time at which it becomes known")
     decided: Number = Field(description="time at which its value becomes irrevocable")
+    auxiliary: bool = Field(
+        default=False, description="it follows from the others, and no policy decides it"
+    )
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -115,6 +121,38 @@ class Row(Frozen):
         return self
 
 
+class Member(Frozen):
+    """One number of a cone: constant + sum of coefficient * variable."""
+
+    constant: Number = 0.0
+    entries: tuple[tuple[int, Number], ...] = Field(default=(), description="column, coefficient")
+
+
+class Cone(Frozen):
+    """A conic constraint, of the members in their order.
+
+    Second-order: the first is at least the norm of the others. Exponential: x, y, z with
+    y exp(x / y) <= z and y > 0, or x <= 0 = y <= z.
+    """
+
+    name: str = Field(min_length=1)
+    kind: ConeKind
+    members: tuple[Member, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _has_three(self) -> Self:
+        if self.kind == "exponential" and len(self.members) != 3:
+            raise ValueError(
+                f"cone {self.name}: has {len(self.members)} members, expected 3: it is exponential"
+            )
+        return self
+
+    @property
+    def head(self) -> int:
+        """The member that may be as large as one likes."""
+        return 0 if self.kind == "second-order" else 2
+
+
 class Solution(Schedule):
     """The values of the variables, in the order of the columns."""
 
@@ -131,25 +169,36 @@ class Declared(Instance):
     offset: Number = 0.0
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    cones: tuple[Cone, ...] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for kind, names in (
             ("variable", Counter(c.name for c in self.columns)),
-            ("constraint", Counter(r.name for r in self.rows)),
+            ("constraint", Counter([r.name for r in self.rows] + [c.name for c in self.cones])),
         ):
             twice = next((name for name, n in names.items() if n > 1), None)
             if twice is not None:
                 raise ValueError(f"{kind} {twice}: the name is used twice, expected once")
-        for row in self.rows:
-            seen = {j for j, _ in row.entries}
-            if len(seen) < len(row.entries):
-                raise ValueError(f"constraint {row.name}: a column is listed twice")
+        named = [(r.name, r.entries) for r in self.rows]
+        for name, entries in [
+            *named,
+            *((c.name, m.entries) for c in self.cones for m in c.members),
+        ]:
+            seen = {j for j, _ in entries}
+            if len(seen) < len(entries):
+                raise ValueError(f"constraint {name}: a column is listed twice")
             if seen and not (min(seen) >= 0 and max(seen) < len(self.columns)):
                 raise ValueError(
-                    f"constraint {row.name}: there is no column {max(seen)}, "
+                    f"constraint {name}: there is no column {max(seen)}, "
                     f"expected 0..{len(self.columns) - 1}"
                 )
+        if self.cones and any(c.integer for c in self.columns):
+            whole = next(c.name for c in self.columns if c.integer)
+            raise ValueError(
+                f"variable {whole}: is integer next to cone {self.cones[0].name}, expected "
+                "continuous variables where there are cones"
+            )
         return self
 
     @cached_property
@@ -216,8 +265,9 @@ class Exact:
         Bounds of columns; None: infinite.
     sides : list of tuple
         Limits of rows, scaled; None: infinite.
-    step : Fraction or None
-        The objective without its offset is a multiple of this; None: of nothing.
+    step, rounding : Fraction
+        The objective without its offset is a multiple of the step, or within the rounding of one;
+        None: of nothing.
     least_cost : float
         The least cost that is not 0, without its sign.
     """
@@ -235,9 +285,11 @@ class Exact:
         self.sides: list[tuple[int | None, int | None]] = []
         for row in inst.rows:
             self._add(row)
+        self.cones = [ExactCone(cone) for cone in inst.cones]
         whole = all(self.integer[j] for j, c in enumerate(self.cost) if c)
         unit = math.gcd(*self.cost)
         self.step = Fraction(unit, self.cost_scale) if whole and unit else None
+        self.rounding = Fraction(0)
         self.least_cost = min((abs(c.cost) for c in inst.columns if c.cost), default=1.0)
 
     def _add(self, row: Row) -> None:
@@ -263,10 +315,85 @@ class Exact:
             )
         )
 
+    def granular(self, denominator: int) -> None:
+        """Take costs to be multiples of 1 / denominator that were rounded to decimals.
+
+        Raises
+        ------
+        ValueError
+            A variable with a cost is not integer, or has no bounds by which rounding is limited.
+        """
+        near = []
+        total = Fraction(0)
+        for c, low, high, whole in zip(
+            self.cost, self.lower, self.upper, self.integer, strict=True
+        ):
+            if not c:
+                continue
+            cost = Fraction(c, self.cost_scale)
+            meant = math.floor(cost * denominator + Fraction(1, 2))
+            near.append(meant)
+            off = abs(cost - Fraction(meant, denominator))
+            if not whole or (off and (low is None or high is None)):
+                raise ValueError("the objective has no granularity")
+            total += off * max(abs(Fraction(low or 0)), abs(Fraction(high or 0)))
+        self.step, self.rounding = Fraction(math.gcd(*near) or 1, denominator), total
+
+    def copy(self) -> Exact:
+        """Return one to which rows can be added."""
+        made = copy(self)
+        made.rows, made.sides, made.scale = [*self.rows], [*self.sides], [*self.scale]
+        return made
+
+    def cut(self, entries: list[tuple[int, int]], limit: int) -> None:
+        """Add a row, sum of entries <= limit."""
+        self.rows.append(entries)
+        self.sides.append((None, limit))
+        self.scale.append(1)
+
+    def keep(self, kept: Sequence[int]) -> None:
+        """Leave out all rows but some."""
+        self.rows, self.sides = [self.rows[i] for i in kept], [self.sides[i] for i in kept]
+        self.scale = [self.scale[i] for i in kept]
+
     def objective(self, values: Sequence[Scalar]) -> Fraction:
         """Return the objective in the problem's own sense."""
         total = sum(c * x for c, x in zip(self.cost, values, strict=True) if c and x)
         return self.sign * (Fraction(total) / self.cost_scale + self.offset)
+
+
+class ExactCone:
+    """A cone in fractions; a head may be short of it by the tolerance ``slack``.
+
+    Attributes
+    ----------
+    members : list of tuple
+        Constant, and entries.
+    """
+
+    def __init__(self, cone: Cone) -> None:
+        self.kind, self.head = cone.kind, cone.head
+        self.members = [
+            (exact(m.constant), [(j, exact(a)) for j, a in m.entries if a]) for m in cone.members
+        ]
+        self.slack = slack(self.members[self.head][0])
+
+    def limits(self) -> Iterator[tuple[list[tuple[int, Fraction]], Fraction]]:
+        """Yield linear constraints, sum of entries <= limit, that hold in the cone."""
+        if self.kind == "second-order":
+            signs = [{0: -1, k: s} for k in range(1, len(self.members)) for s in (1, -1)]
+            signs.append({0: -1})
+        else:  # y exp(x / y) is at least x + y
+            signs = [{0: 1, 1: 1, 2: -1}, {1: -1}, {2: -1}]
+        for sign in signs:
+            total: dict[int, Fraction] = {}
+            limit = 2 * self.slack
+            for k, s in sign.items():
+                constant, entries = self.members[k]
+                limit -= s * constant
+                for j, a in entries:
+                    total[j] = total.get(j, Fraction(0)) + s * a
+            yield [(j, a) for j, a in total.items() if a], limit
 
 
 def bounds_of(

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from optsched.declared.certificate import (
     Bounds,
     Branch,
+    Cut,
     Leaf,
     Tree,
     empty,
@@ -24,10 +25,13 @@ from optsched.declared.certificate import (
     from_below,
     implied,
     leaves,
+    program_of,
+    rounded,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
 from optsched.engine.progress import CLOSED, Progress
 from optsched.numbers.arrays import Floats
+from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError
 from optsched.solvers import (
     cp_bound,
@@ -49,6 +53,14 @@ SIMPLE = 10**6  # largest denominator of the fraction that a dual is taken to me
 GRID = 2**40  # of duals that are taken as they are, relative to the largest
 FRACTIONAL = 1e-6  # from an integer
 TIGHT = 1e-10  # feasibility of a linear program that is to be exact
+PATIENCE = 100  # nodes after which cuts are tried
+STUCK = 1e-3  # relative improvement of five rounds of cuts below which there are no more
+ROUNDS, MOST_CUTS = 40, 60  # of cuts, and of the tableau in each
+MOST_SIZES = 8  # of the coefficients of a row
+BROKEN = 1e-4  # by how much, relative to its norm, a cut must be broken
+FLAT = 1e-6  # multipliers of rows that a cut does without
+NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
+RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most so many
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
 
 
@@ -91,22 +103,37 @@ def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None
     InputError
         The model is unbounded.
     """
+    if inst.cones:
+        _conic(inst, progress)
+        return
     tree = _Tree(inst, progress)
     if not tree.root() or not any(c.integer for c in inst.columns) or progress.stop():
         return
     _integer_program(inst, tree, progress, threads=threads, seed=seed)
-    tree.grow()
+    tree.close()
+
+
+def _conic(inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
+    from optsched.declared.conic import conic
+
+    conic(inst, progress, relaxed=relaxed)
 
 
 def tree_alone(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Solve by the tree alone: no claim of HiGHS on the integer program is needed."""
+    if inst.cones:
+        _conic(inst, progress)
+        return
     tree = _Tree(inst, progress)
     if tree.root():
-        tree.grow()
+        tree.close()
 
 
 def relaxation(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:  # noqa: ARG001
     """Find the value of the LP relaxation, no solution."""
+    if inst.cones:
+        _conic(inst, progress, relaxed=True)
+        return
     tree = _Tree(inst, progress, relaxed=True)
     tree.root()
     value = tree.linear.value()
@@ -141,6 +168,11 @@ def simple(y: float) -> Fraction:
     return Fraction(y).limit_denominator(SIMPLE)
 
 
+def coarse(y: float) -> Fraction:
+    """Return a fraction of a power of two, for sums of rows that are to be cuts."""
+    return Fraction(round(y * 2**24), 2**24)
+
+
 class _Linear:
     """The relaxation in HiGHS, solved again and again with other bounds."""
 
@@ -153,6 +185,7 @@ class _Linear:
             self.h.setOptionValue(name, 1e-9)
         load(self.h, self.arrays.cost / self.scale, *self.arrays[1:-1])
         self._bounds: dict[int, tuple[float, float]] = {}
+        self.units: list[float] = []  # of rows that were added
 
     def solve(self, progress: Progress | None = None) -> tuple[str, Floats | None]:
         """Solve it as it stands; without presolve where that hides why there is no solution."""
@@ -170,6 +203,37 @@ class _Linear:
         if status == "optimal":
             x = np.array(self.h.getSolution().col_value, dtype=float)
         return status, x
+
+    def add(self, rows: Sequence[tuple[list[tuple[int, int]], int]]) -> None:
+        """Add rows, sum of entries <= limit, in units that keep them near 1."""
+        for entries, limit in rows:
+            unit = 2.0 ** max(abs(a) for _, a in entries).bit_length()
+            columns = np.array([j for j, _ in entries], dtype=np.int32)
+            values = np.array([a / unit for _, a in entries])
+            self.h.addRow(-math.inf, limit / unit, len(entries), columns, values)
+            self.units.append(unit)
+
+    def keep(self, kept: Sequence[int]) -> None:
+        """Leave out all rows that were added but some, by their numbers among these."""
+        rows = self.arrays.rows.shape[0]
+        gone = [rows + k for k in range(len(self.units)) if k not in set(kept)]
+        self.h.deleteRows(len(gone), np.array(gone, dtype=np.int32))
+        self.units = [self.units[k] for k in kept]
+
+    def tableau(self, wanted: Sequence[bool], x: Floats) -> Iterator[Floats]:
+        """Yield the rows of the basis inverse of integer variables that are fractional."""
+        known: Any = self.h  # its types know nothing of a basis inverse
+        status, basic = known.getBasicVariables()
+        if not str(status).endswith("kOk"):
+            return
+        order = [
+            (abs(x[j] - math.floor(x[j]) - 0.5), r)
+            for r, j in enumerate(basic)
+            if j >= 0 and wanted[j]
+        ]
+        for off, r in sorted(order)[:MOST_CUTS]:
+            if off < 0.5 - NEARLY_WHOLE:
+                yield np.asarray(known.getBasisInverseRow(r)[1])
 
     def forget_costs(self) -> None:
         """Ask from now on only whether anything is feasible."""
@@ -193,13 +257,21 @@ class _Linear:
         sign = 1.0 if self.inst.sense == "min" else -1.0
         return sign * float(self.arrays.cost @ np.asarray(x)) + self.inst.offset
 
+    def objective(self) -> float:
+        """Return the minimized objective of the program that was solved last."""
+        return float(self.h.getInfo().objective_function_value) * self.scale
+
     def duals(self) -> Floats:
         """Return the duals of the rows, in units of the objective."""
-        return np.asarray(row_duals(self.h) * self.scale)
+        return np.asarray(row_duals(self.h) * self.scale / self._units())
+
+    def _units(self) -> Floats:
+        return np.array([1.0] * self.arrays.rows.shape[0] + self.units)
 
     def ray(self) -> Floats | None:
         """Return a Farkas ray of an infeasible program, of either sign."""
-        return ray(self.h)
+        found = ray(self.h)
+        return None if found is None else found / self._units()
 
     def unbounded(self) -> InputError:
         """Return what to say of an unbounded program."""
@@ -249,10 +321,15 @@ class _Tree:
     def __init__(self, inst: Declared, progress: Progress, *, relaxed: bool = False) -> None:
         self.inst, self.progress, self.relaxed = inst, progress, relaxed
         self.program = inst.exact_relaxation if relaxed else inst.exact
+        self.denominator = _denominator(self.program)
+        if self.denominator is not None:
+            self.program = self.program.copy()
+            self.program.granular(self.denominator)
         self.linear = _Linear(inst)
         self.lower, self.upper = implied(self.program)
         self.nodes = [_Node((), [], None)]
         self.gains = _Gains(), _Gains()
+        self.cuts: list[Cut] = []
         self.sign = self.program.sign
         self._reported = 0
 
@@ -335,8 +412,100 @@ class _Tree:
             x = np.clip(np.array(h.getSolution().col_value, dtype=float), lower, upper)
             self.progress.offer(Solution(values=tuple(x.tolist())))
 
-    def grow(self) -> None:
-        """Split leaves, the worst first, until the gap is closed or the limit reached."""
+    def close(self) -> None:
+        """Split leaves; where that does not close the gap soon, cut and begin again."""
+        self.grow(PATIENCE)
+        if len(self.nodes) >= PATIENCE and not self.progress.stop():
+            self.cut()
+            self.grow()
+
+    def cut(self) -> None:
+        """Add cuts to the root as long as they improve its bound."""
+        self.nodes = [_Node((), [], None)]
+        root = self.nodes[0]
+        self.program = self.program.copy()
+        self.linear.restrict({})
+        last: list[float] = []
+        for _ in range(ROUNDS):
+            status, x = self.linear.solve(self.progress)
+            if status != "optimal" or x is None:
+                break
+            self._prove(root, self._candidates(self.linear.duals()))
+            self.offer(x)
+            self._report()
+            last.append(self.linear.objective())
+            stuck = len(last) > 5 and last[-1] - last[-6] <= abs(last[-1]) * STUCK
+            if stuck or self.progress.stop() or not self._separate(x):
+                break
+        self._tidy(root)
+
+    def _separate(self, x: Floats) -> bool:
+        """Add the cuts of the tableau that the solution breaks; return whether there are any."""
+        made = []
+        near = [
+            high is not None and (low is None or 2 * v > low + high)
+            for v, low, high in zip(x.tolist(), self.lower, self.upper, strict=True)
+        ]
+        bounds = self.lower, self.upper
+        for sums in (self._single(x), self._tableau(x)):
+            for multipliers in sums:
+                columns = {j for i, _ in multipliers for j, _ in self.program.rows[i]}
+                complemented = sorted(j for j in columns if near[j])
+                found = rounded(self.program, bounds, multipliers, {*complemented})
+                if found is None or not found[0]:
+                    continue
+                entries, limit = found
+                norm = math.sqrt(sum(float(a) ** 2 for _, a in entries))
+                if (sum(a * float(x[j]) for j, a in entries) - limit) / norm > BROKEN:
+                    texts = tuple((i, str(y)) for i, y in multipliers)
+                    made.append((Cut(multipliers=texts, complemented=tuple(complemented)), found))
+            if made:
+                break
+        for cut, (entries, limit) in made:
+            self.cuts.append(cut)
+            self.program.cut(entries, limit)
+        self.linear.add([found for _, found in made])
+        return bool(made)
+
+    def _single(self, x: Floats) -> Iterator[Multipliers]:
+        """Yield rows of the model, scaled to a coefficient of 1."""
+        part = np.abs(x - np.rint(x))
+        for i, row in enumerate(self.program.rows[: len(self.inst.rows)]):
+            sizes = {abs(a) for j, a in row if part[j] > FRACTIONAL}
+            for size in sorted(sizes)[:MOST_SIZES]:
+                for sign, side in zip((-1, 1), self.program.sides[i], strict=True):
+                    if side is not None:
+                        yield [(i, Fraction(sign, size))]
+
+    def _tableau(self, x: Floats) -> Iterator[Multipliers]:
+        """Yield sums of rows that make fractional variables basic."""
+        units = [*self.program.scale[: len(self.inst.rows)], *map(int, self.linear.units)]
+        for row in self.linear.tableau(self.program.integer, x):
+            pairs = zip(row.tolist(), units, strict=True)
+            yield [(i, coarse(y) / unit) for i, (y, unit) in enumerate(pairs) if abs(y) > FLAT]
+
+    def _tidy(self, root: _Node) -> None:
+        """Leave out the cuts that the root's proof needs neither itself nor for another cut."""
+        first = len(self.inst.rows)
+        needed = {i for i, _ in root.multipliers}
+        for k in reversed(range(len(self.cuts))):
+            if first + k in needed:
+                needed |= {i for i, _ in self.cuts[k].multipliers}
+        kept = [k for k in range(len(self.cuts)) if first + k in needed]
+        place = {first + k: first + n for n, k in enumerate(kept)}
+        renamed = {i: place.get(i, i) for i in range(first + len(self.cuts))}
+        self.cuts = [
+            cut.model_copy(
+                update={"multipliers": tuple((renamed[i], y) for i, y in cut.multipliers)}
+            )
+            for cut in (self.cuts[k] for k in kept)
+        ]
+        root.multipliers = [(renamed[i], y) for i, y in root.multipliers]
+        self.program.keep([*range(first), *(first + k for k in kept)])
+        self.linear.keep(kept)
+
+    def grow(self, most: float = math.inf) -> None:
+        """Split leaves, the worst first, until the gap is closed or a limit reached."""
         order = count()
         heap: list[tuple[Fraction, int, int]] = []
 
@@ -346,7 +515,7 @@ class _Tree:
             heapq.heappush(heap, (least, next(order), k))
 
         put(0)
-        while heap and not self.progress.stop():
+        while heap and len(self.nodes) < most and not self.progress.stop():
             bound, _, k = heap[0]
             if self._enough(bound):
                 break
@@ -405,27 +574,49 @@ class _Tree:
 
     def _column(self, node: _Node, x: Floats | None) -> tuple[int, int] | None:
         """Return the column to branch on, and where; None: there is nothing to branch on."""
-        best: tuple[float, int, int] | None = None
         limits = self._limits(node)
-        for j, integer in enumerate(self.program.integer):
-            if not integer:
-                continue
-            if x is None:
-                low, high = limits.get(
-                    j, (self.linear.arrays.lower[j], self.linear.arrays.upper[j])
+        if x is None:
+            for j, integer in enumerate(self.program.integer):
+                arrays = self.linear.arrays
+                low, high = limits.get(j, (arrays.lower[j], arrays.upper[j]))
+                wide = (
+                    math.isfinite(low) and math.isfinite(high) and math.ceil(low) < math.floor(high)
                 )
-                if math.isfinite(low) and math.isfinite(high) and math.ceil(low) < math.floor(high):
+                if integer and wide:
                     return j, (math.ceil(low) + math.floor(high)) // 2
-                continue
-            at = math.floor(x[j])
+            return None
+        scored = []
+        for j, integer in enumerate(self.program.integer):
+            at = math.floor(x[j]) if integer else 0
             part = float(x[j]) - at
-            if not FRACTIONAL < part < 1 - FRACTIONAL:
-                continue
-            down, up = self.gains[0].of(j) * part, self.gains[1].of(j) * (1 - part)
-            score = max(down, 1e-9) * max(up, 1e-9)
-            if best is None or score > best[0]:
-                best = (score, j, at)
-        return None if best is None else best[1:]
+            if integer and FRACTIONAL < part < 1 - FRACTIONAL:
+                down, up = self.gains[0].of(j) * part, self.gains[1].of(j) * (1 - part)
+                scored.append((max(down, 1e-9) * max(up, 1e-9), j, at))
+        scored.sort(key=lambda entry: (-entry[0], entry[1]))
+        unknown = [e for e in scored if min(g.times.get(e[1], 0) for g in self.gains) < RELIABLE]
+        if not unknown or len(scored) < 2:
+            return scored[0][1:] if scored else None
+        return self._tried(limits, scored, unknown[:TRIED])
+
+    def _tried(
+        self,
+        limits: dict[int, tuple[float, float]],
+        scored: list[tuple[float, int, int]],
+        unknown: list[tuple[float, int, int]],
+    ) -> tuple[int, int]:
+        """Solve the halves of some columns, and return the best of all to branch on."""
+        here = self.linear.objective()
+        found = [entry for entry in scored if entry not in unknown]
+        for _, j, at in unknown:
+            low, high = limits.get(j, (self.linear.arrays.lower[j], self.linear.arrays.upper[j]))
+            gains = []
+            for bounds in ((low, float(at)), (at + 1.0, high)):
+                self.linear.restrict(limits | {j: bounds})
+                there = self.linear.solve()[1]
+                gain = math.inf if there is None else max(0.0, self.linear.objective() - here)
+                gains.append(min(gain, 1e9))
+            found.append((max(gains[0], 1e-9) * max(gains[1], 1e-9), j, at))
+        return max(found, key=lambda entry: (entry[0], -entry[1]))[1:]
 
     def _limits(self, node: _Node) -> dict[int, tuple[float, float]]:
         found: dict[int, tuple[float, float]] = {}
@@ -505,7 +696,24 @@ class _Tree:
 
     def certificate(self) -> Tree:
         """Return the tree as it is now."""
-        return Tree(relaxed=self.relaxed, nodes=tuple(map(_written, self.nodes)))
+        nodes = tuple(map(_written, self.nodes))
+        more = {"cuts": tuple(self.cuts), "denominator": self.denominator}
+        return Tree(relaxed=self.relaxed, nodes=nodes, **more)
+
+
+def _denominator(program: Exact) -> int | None:
+    """Return of which number's inverse all costs are multiples that were rounded; None: of none."""
+    costs = [Fraction(c, program.cost_scale) for c in program.cost if c]
+    near = [c.limit_denominator(SIMPLE // 1000) for c in costs]
+    found = math.lcm(*(c.denominator for c in near))
+    close = all(abs(a - b) < slack(b) / 1000 for a, b in zip(near, costs, strict=True))
+    if found > SIMPLE or not close or near == costs:
+        return None
+    try:
+        program.copy().granular(found)
+    except ValueError:
+        return None
+    return found
 
 
 def _written(node: _Node) -> Branch | Leaf:
@@ -518,7 +726,7 @@ def _written(node: _Node) -> Branch | Leaf:
 def cp_sat(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:
     """Solve a program of bounded integer variables by CP-SAT; others are left alone."""
     program = inst.exact
-    if not all(program.integer) or None in program.lower or None in program.upper:
+    if inst.cones or not all(program.integer) or None in program.lower or None in program.upper:
         return
     model = cp_program()
     bounds = [(int(a or 0), int(b or 0)) for a, b in zip(program.lower, program.upper, strict=True)]
@@ -582,7 +790,7 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
 
     In a linear program, what one more unit of the limit adds to the objective.
     """
-    program: Exact = inst.exact_relaxation if tree.relaxed else inst.exact
+    program = program_of(inst, tree)
     worst: tuple[Fraction, Leaf] | None = None
     for _, leaf, low, high in leaves(program, tree):
         if not leaf.ray:
@@ -595,5 +803,6 @@ def shadow_prices(inst: Declared, tree: Tree) -> list[dict[str, Any]]:
     told = [
         {"constraint": inst.rows[i].name, "price": program.sign * float(Fraction(y))}
         for i, y in worst[1].multipliers
+        if i < len(inst.rows)  # others are cuts
     ]
     return sorted(told, key=lambda row: -abs(row["price"]))

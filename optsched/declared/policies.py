@@ -63,8 +63,8 @@ class Random(Greedy):
     name = "random"
 
     def cost(self, variable: Variable, event: Event) -> float:  # noqa: ARG002
-        """Draw a cost."""
-        return float(self.random.uniform(-1.0, 1.0))
+        """Draw a cost; what follows from others has none."""
+        return 0.0 if variable.auxiliary else float(self.random.uniform(-1.0, 1.0))
 
 
 class Rolling(Reoptimization):
@@ -77,7 +77,8 @@ class Rolling(Reoptimization):
 
     def considered(self, event: Event) -> list[Variable]:
         """Return what is to be decided soon."""
-        return [x for x in self.state.open.values() if x.decided <= event.time + self.window]
+        until = event.time + self.window
+        return [x for x in self.state.open.values() if x.auxiliary or x.decided <= until]
 
 
 class Lookahead(Reoptimization):
@@ -225,41 +226,60 @@ def solve_open(
     dict or None
         Values by name; None: there are none.
     """
-    from scipy.sparse import csc_array
+    from scipy.sparse import csc_array, csr_array
 
-    from optsched.solvers import solve_mip
+    from optsched.solvers import solve_cones, solve_mip
 
     names = list(dict.fromkeys(row for x in chosen for row in x.coefficients))
     place = {name: i for i, name in enumerate(names)}
+    column = {x.name: j for j, x in enumerate(chosen)}
+    settled = {
+        x.name: _rest(x) if x.value is None else x.value
+        for x in state.variables.values()
+        if x.name not in column
+    }
     activity = [state.rows[name].activity for name in names]
-    taken = {x.name for x in chosen}
     for other in state.open.values():
-        rest = _rest(other)
-        if rest and other.name not in taken:
+        rest = settled.get(other.name)
+        if rest:
             for name, a in other.coefficients.items():
                 if name in place:
                     activity[place[name]] += exact(a) * exact(rest)
     data = [a for x in chosen for a in x.coefficients.values()]
     rows = [place[name] for x in chosen for name in x.coefficients]
     starts = np.cumsum([0, *(len(x.coefficients) for x in chosen)])
+    matrix = csc_array((data, rows, starts), shape=(len(names), len(chosen)))
     known = [(state.rows[name], used) for name, used in zip(names, activity, strict=True)]
-    low = [_minus(row.lower, used, -1) for row, used in known]
-    high = [_minus(row.upper, used, 1) for row, used in known]
+    low = np.array([_minus(row.lower, used, -1) for row, used in known])
+    high = np.array([_minus(row.upper, used, 1) for row, used in known])
     sign = 1 if state.sense == "min" else -1
+    cost = np.array([sign * costs[x.name] for x in chosen])
     fixed = fixed or {}
-    bounds = [(fixed.get(x.name, x.lower), fixed.get(x.name, x.upper)) for x in chosen]
-    found = solve_mip(
-        np.array([sign * costs[x.name] for x in chosen]),
-        csc_array((data, rows, starts), shape=(len(names), len(chosen))),
-        np.array(low),
-        np.array(high),
-        np.array([b[0] for b in bounds]),
-        np.array([b[1] for b in bounds]),
-        np.array([x.integer and not relaxed for x in chosen], dtype=bool),
+    lower, upper = (
+        np.array([fixed.get(x.name, getattr(x, side)) for x in chosen])
+        for side in ("lower", "upper")
     )
-    if found.status not in ("optimal", "feasible") or found.x is None:
+    cones = []
+    for cone in state.cones:
+        f = [c + sum(a * settled.get(name, 0.0) for name, a in part) for c, part in cone.members]
+        inside = [[(column[n], a) for n, a in part if n in column] for _, part in cone.members]
+        if any(inside):
+            starts = np.cumsum([0, *map(len, inside)])
+            numbers, places = [a for p in inside for _, a in p], [j for p in inside for j, _ in p]
+            shape = (len(inside), len(chosen))
+            cones.append(
+                (cone.kind, csr_array((numbers, places, starts), shape=shape), np.array(f))
+            )
+    if cones:
+        convex = solve_cones(cost, matrix.tocsr(), (low, high), (lower, upper), cones)
+        found, status = convex.x, convex.status
+    else:
+        whole = np.array([x.integer and not relaxed for x in chosen], dtype=bool)
+        linear = solve_mip(cost, matrix, low, high, lower, upper, whole)
+        found, status = linear.x, linear.status
+    if status not in ("optimal", "feasible") or found is None:
         return None
-    values = zip(chosen, found.x.tolist(), strict=True)
+    values = zip(chosen, found.tolist(), strict=True)
     return {x.name: min(max(neat(v), x.lower), x.upper) for x, v in values}
 
 

@@ -26,10 +26,11 @@ from optsched.declared.events import (
 from optsched.declared.feasibility import verify
 from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.policies import POLICIES, Posted, rates
+from optsched.declared.readers import refuse_changed
 from optsched.families import later
 from optsched.numbers.streams import Streams
 from optsched.policies.trouble import explain
-from optsched.problem import Family, InputError, PolicyError, Sense
+from optsched.problem import Family, InputError, Method, PolicyError, Sense
 
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
 
@@ -65,6 +66,10 @@ def _empty(inst: Declared) -> Solution | None:
 
 def _program(inst: Declared) -> Any:
     """Return the program as a Pyomo model with the names of variables and constraints."""
+    if inst.cones:
+        raise InputError(
+            f"cone {inst.cones[0].name}: cones cannot be exported, expected a linear model"
+        )
     import pyomo.environ as pyo
 
     model = pyo.ConcreteModel()
@@ -87,6 +92,17 @@ def _program(inst: Declared) -> Any:
     return model
 
 
+def _checked(function: str) -> Method:
+    """Return a method that first looks whether the model is still the one that was declared."""
+    method = later(OPTIMUM, function)
+
+    def solve(inst: Declared, progress: Any, *, threads: int, seed: int) -> None:
+        refuse_changed(inst)
+        method(inst, progress, threads=threads, seed=seed)
+
+    return solve
+
+
 def _family(sense: Sense) -> Family:
     methods = {"auto": "auto", "tree": "tree_alone", "relaxation": "relaxation"}
     methods["cp-sat"] = "cp_sat"
@@ -106,7 +122,7 @@ def _family(sense: Sense) -> Family:
         wire=WIRE,
         assemble=assemble,
         policies=POLICIES | ({"posted": Posted} if sense == "max" else {}),
-        methods={name: later(OPTIMUM, function) for name, function in methods.items()},
+        methods={name: _checked(function) for name, function in methods.items()},
         knowledge={"future": future, "rates": rates},
         program=_program,
         headline=_headline,
@@ -116,6 +132,7 @@ def _family(sense: Sense) -> Family:
         distance=later(OPTIMUM, "distance"),
         shadow_prices=later(OPTIMUM, "shadow_prices"),
         recorder=recorder,
+        playable=refuse_changed,
     )
 
 

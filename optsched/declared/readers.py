@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 import math
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -24,7 +26,7 @@ KNOWN |= {"Expression", "RangeSet", "BuildCheck", "BuildAction"}  # of Pyomo
 
 
 @dataclass
-class _Draft:
+class Draft:
     """What a reader has found."""
 
     sense: Sense
@@ -33,6 +35,9 @@ class _Draft:
     rows: list[dict[str, Any]] = field(default_factory=list)
     keys: list[tuple[tuple[Any, ...], str, tuple[Any, ...]]] = field(default_factory=list)
     """Of every column: itself and its component, the component's name, its index."""
+    cones: list[dict[str, Any]] = field(default_factory=list)
+    follows: dict[int, list[int]] = field(default_factory=dict)
+    """Of every auxiliary column: those from which it follows."""
 
 
 def online(
@@ -44,9 +49,9 @@ def online(
 
     Parameters
     ----------
-    model : Pyomo model, linopy model, or path
-        A linear program, possibly with integer variables; a path leads to an MPS or LP file. The
-        instance is a copy: what is changed in the model later changes nothing in it.
+    model : Pyomo model, linopy model, CVXPY problem, or path
+        A linear program, possibly with integer variables, or a convex one (CVXPY); a path leads to
+        an MPS or LP file. The instance is a copy.
     revealed : mapping or path
         For every variable that is not fixed, the time at which it becomes known, by component or
         name: a number, a
@@ -71,27 +76,20 @@ def online(
     if isinstance(revealed, Path | str):
         revealed, table = _table(Path(revealed))
         decided = [*table.items(), *_pairs(decided or {}, "decided")]
-    if isinstance(model, Path | str):
-        draft = _of_file(Path(model))
-    elif hasattr(model, "component_data_objects"):
-        draft = _of_pyomo(model)
-    elif hasattr(model, "matrices") and hasattr(model, "variables"):
-        draft = _of_linopy(model)
-    else:
-        raise InputError(
-            f"the model is a {type(model).__name__}, expected a Pyomo or linopy model, or the path "
-            "of an MPS or LP file"
-        )
+    draft = _read(model)
     shown, fixed = _Times(revealed, "revealed"), _Times(decided or {}, "decided")
     found = [shown.of(c["name"], *key) for c, key in zip(draft.columns, draft.keys, strict=True)]
     first = min((time for time in found if time is not None), default=0.0)
-    for column, key, seen in zip(draft.columns, draft.keys, found, strict=True):
-        if seen is None and column["lower"] == column["upper"]:
+    for j, (column, key) in enumerate(zip(draft.columns, draft.keys, strict=True)):
+        seen, late = found[j], fixed.of(column["name"], *key)
+        if seen is None and (j in draft.follows or column["lower"] == column["upper"]):
             seen = first  # there is nothing to decide
         if seen is None:
             raise InputError(f"variable {column['name']}: has no time in `revealed`, expected one")
-        late = fixed.of(column["name"], *key)
         column |= {"revealed": seen, "decided": seen if late is None else late}
+    for j, sources in draft.follows.items():
+        for when in ("revealed", "decided") if sources else ():
+            draft.columns[j][when] = max(draft.columns[k][when] for k in sources)
     for times in (shown, fixed):
         times.refuse_unused()
     for row in draft.rows:
@@ -102,14 +100,79 @@ def online(
                 f"{'true' if holds else 'false'}, expected a constraint on variables"
             )
     try:
-        return KINDS[draft.sense].model_validate(
-            {"offset": draft.offset, "columns": draft.columns, "rows": draft.rows}
+        made = KINDS[draft.sense].model_validate(
+            {
+                "offset": draft.offset,
+                "columns": draft.columns,
+                "rows": draft.rows,
+                "cones": draft.cones,
+            }
         )
     except ValidationError as err:
         raise InputError(_located(err, draft)) from err
+    if not isinstance(model, Path | str):
+        of = id(made)
+        _models[of] = weakref.ref(made, lambda _: _models.pop(of, None)), weakref.ref(model)
+    return made
 
 
-def _located(err: ValidationError, draft: _Draft) -> str:
+_models: dict[int, tuple[weakref.ref[Declared], weakref.ref[Any]]] = {}
+
+
+def refuse_changed(inst: Declared) -> None:
+    """Refuse an instance whose model has changed since, as long as the model is still there.
+
+    Raises
+    ------
+    InputError
+        The message names the first component that differs.
+    """
+    mine, model = _models.get(id(inst), (None, None))
+    there = None if mine is None or model is None or mine() is not inst else model()
+    if there is None:
+        return
+    now = _read(there)
+    again = "expected the model as it was declared: call optsched.online again"
+    whole = (now.sense, now.offset + 0.0, len(now.columns), len(now.rows), len(now.cones))
+    if whole != (inst.sense, inst.offset, len(inst.columns), len(inst.rows), len(inst.cones)):
+        raise InputError(f"the model has other variables, constraints or objective now, {again}")
+    pairs: list[tuple[str, Any, Any]] = [
+        *zip(repeat("variable"), inst.columns, now.columns, strict=False),
+        *zip(repeat("constraint"), inst.rows, now.rows, strict=False),
+    ]
+    for kind, old, new in pairs:
+        for name, value in new.items():
+            before = getattr(old, name)
+            if name not in ("revealed", "decided") and _plain(before) != _plain(value):
+                what = "had other coefficients"
+                if name != "entries":
+                    what = f"{name} was {before} and is {value}"
+                raise InputError(f"{kind} {old.name}: {what}, {again}")
+
+
+def _plain(value: Any) -> Any:
+    return [(int(j), float(a)) for j, a in value] if isinstance(value, list | tuple) else value
+
+
+def _read(model: Any) -> Draft:
+    """Read a model of any kind."""
+    if isinstance(model, Path | str):
+        return _of_file(Path(model))
+    if hasattr(model, "component_data_objects"):
+        return _of_pyomo(model)
+    if hasattr(model, "matrices") and hasattr(model, "variables"):
+        return _of_linopy(model)
+    if hasattr(model, "get_problem_data"):
+        from optsched.declared.convex import of_cvxpy
+
+        return of_cvxpy(model)
+    raise InputError(
+        f"the model is a {type(model).__name__}, expected a Pyomo or linopy model, a CVXPY "
+        "problem, or the path of an MPS or LP file"
+    )
+
+
+def _located(err: ValidationError, draft: Draft) -> str:
     """Return the first complaint with the name of the variable or the constraint."""
     place = err.errors()[0]["loc"]
     said = first_error(err)
@@ -128,7 +191,7 @@ def _located(err: ValidationError, draft: _Draft) -> str:
     return said
 
 
-def _column(draft: _Draft, place: tuple[int | str, ...]) -> int:
+def _column(draft: Draft, place: tuple[int | str, ...]) -> int:
     return int(draft.rows[int(place[1])]["entries"][int(place[3])][0])
 
 
@@ -216,7 +279,7 @@ def _table(path: Path) -> tuple[dict[str, float], dict[str, float]]:
     return shown, fixed
 
 
-def _of_file(path: Path) -> _Draft:
+def _of_file(path: Path) -> Draft:
     """Read an MPS or LP file."""
     from optsched.solvers import read_program
 
@@ -224,7 +287,7 @@ def _of_file(path: Path) -> _Draft:
         found = read_program(path)
     except ValueError as err:
         raise InputError(f"{path}: {err}") from err
-    draft = _Draft("max" if found.maximize else "min", found.offset)
+    draft = Draft("max" if found.maximize else "min", found.offset)
     for name, cost, lower, upper, integer in found.columns:
         draft.columns.append(
             {"name": name, "cost": cost, "lower": lower, "upper": upper, "integer": integer}
@@ -235,7 +298,7 @@ def _of_file(path: Path) -> _Draft:
     return draft
 
 
-def _of_pyomo(model: Any) -> _Draft:
+def _of_pyomo(model: Any) -> Draft:
     """Read a Pyomo model."""
     import pyomo.environ as pyo
     from pyomo.repn import generate_standard_repn
@@ -250,7 +313,7 @@ def _of_pyomo(model: Any) -> _Draft:
     if len(goals) != 1:
         raise InputError(f"the model has {len(goals)} active objectives, expected one")
     (goal,) = goals
-    draft = _Draft("max" if goal.sense == pyo.maximize else "min")
+    draft = Draft("max" if goal.sense == pyo.maximize else "min")
     place: dict[int, int] = {}
     for v in model.component_data_objects(pyo.Var, active=True, descend_into=True):
         if v.fixed:
@@ -319,9 +382,9 @@ def _quiet() -> Any:
     return silent_pyomo()
 
 
-def _of_linopy(model: Any) -> _Draft:
+def _of_linopy(model: Any) -> Draft:
     """Read a linopy model; names are those of its arrays with their coordinates."""
-    draft = _Draft("max" if model.objective.sense == "max" else "min")
+    draft = Draft("max" if model.objective.sense == "max" else "min")
     found = model.matrices
     kinds = [str(kind) for kind in found.vtypes]
     names = {int(n): (name, index) for name, n, index in _labels(model.variables)}

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from optsched.solvers.common import Interrupted, Status
 from optsched.solvers.constraint import cp_bound, cp_domain, cp_program, cp_solver, run_cp
-from optsched.solvers.convex import ConvexOutcome, solve_cvxpy
+from optsched.solvers.convex import Conic, ConvexOutcome, solve_cones, solve_cvxpy
 from optsched.solvers.linear import (
     MipLimits,
     MipResult,
@@ -52,6 +52,7 @@ from optsched.solvers.modelling import (
 )
 
 __all__ = [
+    "Conic",
     "ConvexOutcome",
     "Interrupted",
     "MipLimits",
@@ -73,6 +74,7 @@ __all__ = [
     "run",
     "run_cp",
     "silent_pyomo",
+    "solve_cones",
     "solve_cvxpy",
     "solve_mip",
     "solve_pyomo",

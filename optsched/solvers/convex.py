@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csc_array, triu
+from scipy.sparse import csc_array, eye_array, triu, vstack
 
 from optsched.numbers.arrays import Floats
 from optsched.process.effort import HANDLED, INTERIOR_ITERATION, spend
@@ -144,3 +144,89 @@ def dual_error(data: Mapping[str, Any], x: Floats, z: Floats) -> float:
     rest = data["c"] + data["A"].T @ z
     reach = np.abs(rest) @ (1.0 + np.abs(x))
     return float(data["c"] @ x + data["b"] @ z - rest @ x + reach)
+
+
+class Conic(NamedTuple):
+    """What came out of :func:`solve_cones`: an approximation, never a proof."""
+
+    status: Status
+    x: Floats | None
+    y: Floats | None  # multipliers of the rows: c - A'y - sum F'z is near 0 but for the bounds
+    z: list[Floats]  # and of the cones
+
+
+def solve_cones(
+    cost: Floats,
+    rows: Any,
+    limits: tuple[Floats, Floats],
+    bounds: tuple[Floats, Floats],
+    cones: Sequence[tuple[str, Any, Floats]],
+    *,
+    tolerance: float = 1e-10,
+    time_limit: float = math.inf,
+    stop: Callable[[], bool] | None = None,
+) -> Conic:
+    """Minimize a linear objective with linear and conic constraints, by Clarabel.
+
+    Parameters
+    ----------
+    cost, rows, limits, bounds
+        As in :func:`optsched.solvers.load`: limits of rows, bounds of variables.
+    cones : sequence of (str, sparse array, array)
+        "second-order" or "exponential", F and f: F x + f is in the cone.
+    tolerance : float
+        Of the gap, and of feasibility.
+    time_limit : float
+        Seconds.
+    stop : callable, optional
+        Asked in every iteration.
+    """
+    import clarabel
+
+    size = len(cost)
+    equal = limits[0] == limits[1]
+    above, below = (np.isfinite(side) & ~equal for side in (limits[1], limits[0]))
+    tall, deep = (np.isfinite(side) for side in (bounds[1], bounds[0]))
+    one = eye_array(size, format="csr")
+    blocks = [rows[equal], rows[above], -rows[below], one[tall], -one[deep]]
+    sides = [limits[0][equal], limits[1][above], -limits[0][below], bounds[1][tall]]
+    sides += [-bounds[0][deep]]
+    simple = sum(block.shape[0] for block in blocks[1:])
+    shapes = [clarabel.ZeroConeT(int(equal.sum())), clarabel.NonnegativeConeT(simple)]
+    for kind, matrix, constant in cones:
+        second = kind == "second-order"
+        shapes.append(
+            clarabel.SecondOrderConeT(len(constant)) if second else clarabel.ExponentialConeT()
+        )
+        blocks.append(-matrix)
+        sides.append(constant)
+    settings = clarabel.DefaultSettings()
+    settings.verbose, settings.max_threads = False, 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    if math.isfinite(time_limit):
+        settings.time_limit = max(0.0, time_limit)
+    whole = csc_array(vstack(blocks, format="csc"))
+    empty = csc_array((size, size))
+    solver = clarabel.DefaultSolver(empty, cost, whole, np.concatenate(sides), shapes, settings)
+    if stop is not None:
+        solver.set_termination_callback(lambda _: stop())
+    found = solver.solve()
+    spend(HANDLED * whole.nnz + found.iterations * INTERIOR_ITERATION[1] * whole.nnz)
+    known: dict[str, Status] = {
+        "Solved": "optimal",
+        "AlmostSolved": "optimal",
+        "PrimalInfeasible": "infeasible",
+        "DualInfeasible": "unbounded",
+        "InsufficientProgress": "feasible",
+        "MaxTime": "feasible",
+        "MaxIterations": "feasible",
+    }
+    status = known.get(str(found.status), "unknown")
+    if status not in ("optimal", "feasible"):
+        return Conic(status, None, None, [])
+    z = np.split(np.array(found.z), np.cumsum([len(side) for side in sides])[:-1])
+    y = np.zeros(len(limits[0]))
+    y[equal] -= z[0]
+    y[above] -= z[1]
+    y[below] += z[2]
+    return Conic(status, np.array(found.x), y, z[5:])

@@ -12,11 +12,21 @@ import numpy as np
 import pytest
 from independent.declared import FILES, draw, enumerated, load
 from pydantic import ValidationError
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from optsched.core import solve
-from optsched.declared.certificate import Branch, Leaf, Tree, check, evaluate, implied
+from optsched.declared.certificate import (
+    Branch,
+    Cut,
+    Leaf,
+    Tree,
+    check,
+    evaluate,
+    implied,
+    rounded,
+)
 from optsched.declared.model import Maximization, Minimization
-from optsched.declared.optimum import shadow_prices
+from optsched.declared.optimum import arrays, shadow_prices
 
 
 def column(name, **given):
@@ -197,3 +207,82 @@ def test_shadow_prices_have_the_names_of_constraints():
     )
     found = solve(linear)
     assert shadow_prices(linear, found.certificate) == [{"constraint": "room", "price": 1.5}]
+
+
+def test_rounding_by_hand():
+    # x0 + 2/3 x1 <= 4/3, where f = 1/3: x1 keeps (2/3 - 1/3) / (1 - 1/3), so x0 + 1/2 x1 <= 1
+    columns = [column(f"x[{j}]", cost=1, upper=3, integer=True) for j in range(2)]
+    row = {"name": "room", "upper": 4, "entries": [(0, 3), (1, 2)]}
+    inst = Maximization.model_validate({"columns": columns, "rows": [row]})
+    bounds = implied(inst.exact)
+    assert rounded(inst.exact, bounds, [(0, Fraction(1, 3))], set()) == ([(0, 2), (1, 1)], 2)
+    assert rounded(inst.exact, bounds, [(0, Fraction(1))], set()) is None  # 4 is whole
+    tree = Tree(cuts=(Cut(multipliers=((0, "1/3"),)),), nodes=(leaf((1, "-1")),))
+    assert check(inst, tree) == 2.0
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_cuts_hold_for_all_solutions(seed):
+    inst = draw(seed)
+    program, rng = inst.exact, np.random.default_rng(seed)
+    bounds = implied(program)
+    if not program.rows or not any(program.integer):
+        return
+    for _ in range(20):
+        multipliers = [
+            (i, Fraction(int(rng.integers(-12, 13)), int(rng.integers(1, 7))))
+            for i in range(len(program.rows))
+            if rng.random() < 0.6
+        ]
+        complemented = {j for j in range(len(program.cost)) if rng.random() < 0.5}
+        made = rounded(program, bounds, multipliers, complemented)
+        if made is None:
+            continue
+        assert most(inst, made[0]) <= float(made[1]) + 1e-6 * max(1.0, abs(float(made[1])))
+
+
+def most(inst, entries):
+    """Return the most that the left-hand side of a cut reaches."""
+    cost = np.zeros(len(inst.columns))
+    for j, a in entries:
+        cost[j] = -a
+    whole = arrays(inst)
+    found = milp(
+        cost,
+        integrality=whole.integer,
+        bounds=Bounds(whole.lower, whole.upper),
+        constraints=LinearConstraint(whole.rows, whole.low, whole.high),
+    )
+    assert found.status != 3  # a cut is bounded
+    return -found.fun if found.status == 0 else -math.inf
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "complaint"),
+    [
+        ((0, "1"), "nothing is rounded"),
+        ((0, "1e3"), "no fraction"),
+        ((1, "1/3"), "there is no row 1"),
+    ],
+)
+def test_cuts_that_are_none_are_refused(multiplier, complaint):
+    columns = [column("x", cost=1, upper=3, integer=True)]
+    row = {"name": "room", "upper": 2, "entries": [(0, 1)]}
+    inst = Maximization.model_validate({"columns": columns, "rows": [row]})
+    with pytest.raises(ValueError, match=complaint):
+        check(inst, Tree(cuts=(Cut(multipliers=(multiplier,)),), nodes=(leaf(),)))
+
+
+def test_costs_that_are_rounded_thirds_have_a_granularity():
+    columns = [
+        column(f"x[{j}]", cost=c, upper=1, integer=True) for j, c in enumerate((1 / 3, 2 / 7))
+    ]
+    row = {"name": "room", "upper": 2.9, "entries": [(0, 2), (1, 2)]}
+    inst = Maximization.model_validate({"columns": columns, "rows": [row]})
+    nodes = (leaf((0, "-1/5")),)
+    assert check(inst, Tree(nodes=nodes)) == pytest.approx(0.4)
+    found = check(inst, Tree(denominator=21, nodes=nodes))
+    assert found == pytest.approx(8 / 21, abs=1e-12)
+    assert found >= 8 / 21
+    with pytest.raises(ValueError, match="no granularity"):
+        check(KNAPSACK, Tree(denominator=2, nodes=nodes))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import re
 
 import pyomo.environ as pyo
 import pytest
 
-from optsched.core import solve
+from optsched.core import simulate, solve
 from optsched.declared.readers import online
 from optsched.problem import InputError
 from optsched.results.export import Format, write_program
@@ -126,6 +127,42 @@ def test_times_that_are_none_are_refused(revealed, complaint):
 def test_a_decision_before_the_variable_is_revealed_is_refused():
     with pytest.raises(InputError, match=re.escape("variable x[2]: decided at 1, before it is")):
         declared(decided={"x[2]": 1})
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda m: m.y.setub(7), "variable y: upper was 5.0 and is 7.0"),
+        (lambda m: setattr(m.gain, "expr", 2 * m.x[0]), "expected the model as it was declared"),
+        (
+            lambda m: setattr(m, "more", pyo.Constraint(expr=m.y <= 3)),
+            "other variables, constraints or objective now",
+        ),
+        (lambda m: m.switch[1].set_value(m.x[1] <= 2 * m.y), "switch[1]: had other coefficients"),
+        (lambda m: m.switch[2].set_value(m.x[2] <= m.y + 1), "switch[2]: upper was 0.0 and is 1.0"),
+        (lambda m: m.x[3].fix(1), "other variables"),
+    ],
+)
+def test_a_model_that_is_changed_after_it_was_declared_is_refused(change, complaint):
+    m = model()
+    m.gain.expr -= 2.5  # no offset
+    inst = online(m, times(m))
+    assert solve(inst).value == 3
+    assert simulate(inst, "re-solve").value == 0
+    change(m)
+    for use in (solve, lambda inst: simulate(inst, "greedy")):
+        with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+            use(inst)
+        assert "\n" not in str(refused.value)
+
+
+def test_a_changed_model_that_nobody_has_any_more_is_not_meant():
+    m = model()
+    inst = online(m, times(m))
+    m.y.setub(0)
+    del m
+    gc.collect()
+    assert solve(inst).value == 5.5
 
 
 def test_an_unbounded_model_is_refused_with_a_variable_that_grows():

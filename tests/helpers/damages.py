@@ -115,7 +115,7 @@ def redigested(content: dict[str, Any]) -> bool:
         return False
     for place in DIGESTS:
         holder = at(content, place[:-1])
-        if isinstance(holder, dict):
+        if isinstance(holder, dict) and place[-1] in holder:
             holder[place[-1]] = instance.digest()
     return True
 
@@ -132,7 +132,7 @@ def damage(content: dict[str, Any], draw: random.Random) -> tuple[dict[str, Any]
         return other, anything(other, part, draw)
     inside: Place = ("instance",) if part == "instance" else ("optimum", part)
     if part == "digest":
-        place = draw.choice([p for p in DIGESTS if at(content, p[:-1]) is not None])
+        place = draw.choice([p for p in DIGESTS if p[-1] in (at(content, p[:-1]) or {})])
     elif part == "numbers":
         place = ("optimum", draw.choice(NUMBERS))
     else:

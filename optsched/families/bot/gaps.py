@@ -29,11 +29,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from optsched.families.bot.certificate.bound import LARGEST, attained, log_mean
-from optsched.families.bot.certificate.enclosure import ln
 from optsched.families.bot.certificate.format import BotCertificate, Level, levels
 from optsched.families.bot.instance import BotInstance, BotSchedule, alone, latest
 from optsched.families.bot.verify import totals
 from optsched.numbers.resources import exact
+from optsched.proofs.enclosure import ln
 
 FARTHEST = 700  # e to the power of this is still a float
 ROUNDED = 1 + Fraction(1, 10**9)  # `alone` adds up floats

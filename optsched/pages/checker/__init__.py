@@ -23,6 +23,7 @@ FAMILIES = {
     "dmlrs": ("data", "judge", "costs", "payoffs", "packings", "relaxed", "bound"),
     "bot": ("data", "judge", "bound"),
     "bipartite": ("data", "judge", "bound"),
+    "declared": ("data", "judge", "bound"),
     "completion": (
         "data",
         "judge",

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from independent.bot import FILES, load, utility
 
 from optsched.families.bot.certificate.bound import log_mean, worth
-from optsched.families.bot.certificate.enclosure import exp_above, exp_below, ln, log_sum
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check, level_bounds
 from optsched.families.bot.instance import Application, BotInstance, Link
 from optsched.families.bot.shares import equal_shares
+from optsched.proofs.enclosure import exp_above, exp_below, ln, log_sum
 
 
 def certificate(inst, nodes, arcs, floors=None, first=None):

@@ -26,9 +26,9 @@ import sys
 from collections.abc import Sequence
 from fractions import Fraction
 
-from optsched.families.bot.certificate.enclosure import exp_above, exp_below, ln, log_sum
 from optsched.families.bot.instance import BotInstance
 from optsched.numbers.resources import exact
+from optsched.proofs.enclosure import exp_above, exp_below, ln, log_sum
 
 LARGEST = sys.float_info.max
 

@@ -44,6 +44,7 @@ const runKind = (family) =>
     completion: [list(orNull(whole())), []],
     prior: anyObject,
     sealed: [flag, false],
+    decision_limit: [orNull(number()), null],
     guards: [list(text), []],
     guarantee: orNull(number()),
     seconds: number(),
@@ -204,7 +205,8 @@ function proveBound(family, instance, said, complaints) {
   }
   let proved;
   try {
-    need(said.certificate.instance_sha256 === instance.digest, "it belongs to another instance");
+    const { instance_sha256: owner = instance.digest } = said.certificate;
+    need(owner === instance.digest, "it belongs to another instance");
     need(said.length <= (family.longest?.(instance) ?? LARGEST_CERTIFICATE), `it has ${said.length} characters`);
     proved = family.check(instance, said.certificate);
   } catch (err) {

@@ -1,16 +1,17 @@
-"""Interval arithmetic: logarithms and exponentials of exact fractions, rounded to the safe side.
+"""Interval arithmetic: logarithms, exponentials and roots of fractions, rounded to the safe side.
 
-Rigorous enclosures after Moore (1966), for the bounds of `bot`. A fraction becomes a decimal of 40
-digits that is rounded outward; `decimal` rounds its ln and exp correctly, with an error of less
-than a relative 1e-39 of the result. The returned value is a relative step of 1e-35 further out, so
-that it is a bound and not an approximation. The exponents of these decimals go to 10^9, where a
-fraction would not fit into memory; no value comes near: `exp` returns values within e^-1000 ..
-e^1000 only, beyond all floats; further out it returns the end of that range, where that is on the
-safe side, or refuses.
+Rigorous enclosures after Moore (1966), for the bounds of `bot` and of declared problems. A fraction
+becomes a decimal of 40 digits that is rounded outward; `decimal` rounds its ln and exp correctly,
+with an error of less than a relative 1e-39 of the result. The returned value is a relative step of
+1e-35 further out, so that it is a bound and not an approximation. The exponents of these decimals
+go to 10^9, where a fraction would not fit into memory; no value comes near: `exp` returns values
+within e^-1000 .. e^1000 only, beyond all floats; further out it returns the end of that range,
+where that is on the safe side, or refuses.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
@@ -51,6 +52,21 @@ def exp_above(x: Fraction) -> Fraction:
     if x > FAR:
         raise ValueError("the bound is beyond the largest float, expected other prices")
     return _exp(max(x, Fraction(-FAR)), up=True)
+
+
+def root_above(x: Fraction) -> Fraction:
+    """Return an upper bound of the square root of x >= 0, relative 2**-100 or less above it.
+
+    >>> root_above(Fraction(4)), float(root_above(Fraction(1, 2)))
+    (Fraction(2, 1), 0.7071067811865476)
+    """
+    if x == 0:
+        return x
+    shift = max(0, 200 + x.denominator.bit_length() - x.numerator.bit_length())
+    shift += shift % 2
+    whole = -((-x.numerator << shift) // x.denominator)  # rounded up
+    root = math.isqrt(whole)
+    return Fraction(root + (root * root < whole), 2 ** (shift // 2))
 
 
 def log_sum(terms: Sequence[Fraction], alpha: Fraction, *, up: bool) -> Fraction:

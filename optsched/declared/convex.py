@@ -1,0 +1,182 @@
+"""From CVXPY models to instances: linear rows, second-order and exponential cones.
+
+CVXPY replaces every atom by constraints on auxiliary variables. No policy decides those: they
+follow from the others. One becomes known with the last of the variables from which it follows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from optsched.declared.model import label
+from optsched.declared.readers import Draft
+from optsched.problem import InputError
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of A x + s = b: the constraint that it belongs to, and what it is called."""
+
+    constraint: Any
+    name: str
+    given: bool  # it is in the model, and no part of an atom
+
+
+def of_cvxpy(problem: Any) -> Draft:
+    """Read a CVXPY problem."""
+    import cvxpy as cp
+
+    names: dict[str, Any] = {}
+    for v in problem.variables():
+        if v.name() in names:
+            raise InputError(f"variable {v.name()}: the name is used twice, expected once")
+        names[v.name()] = v
+    if not problem.is_dcp():
+        raise InputError(_no_dcp(problem))
+    solver = cp.HIGHS if problem.is_mixed_integer() else cp.CLARABEL
+    try:
+        data = problem.get_problem_data(solver, solver_opts={"use_quad_obj": False})[0]
+    except (cp.SolverError, ValueError) as err:
+        raise InputError(
+            f"the model has integer variables and cones, or parameters without values: {err}"
+        ) from err
+    program = data["param_prob"]
+    costs, offset = program.apply_parameters()[:2]
+    sign = -1.0 if problem.objective.NAME == "maximize" else 1.0
+    draft = Draft("max" if sign < 0 else "min", sign * float(offset))
+    whole = {*data.get("bool_vars_idx", ()), *data.get("int_vars_idx", ())}
+    binary = set(data.get("bool_vars_idx", ()))
+    least = data.get("lower_bounds")
+    most = data.get("upper_bounds")
+    number = 0
+    for v in program.variables:
+        first = program.var_id_to_col[v.id]
+        own = names.get(v.name())
+        if own is not None and own.size != v.size:
+            raise InputError(f"variable {v.name()}: its attributes are not supported")
+        for k in range(v.size):
+            j = first + k
+            index = tuple(int(i) for i in np.unravel_index(k, v.shape, order="F"))
+            if own is None:
+                name, index = f"auxiliary[{number}]", (number,)
+                number += 1
+            else:
+                name = label((v.name(), *index))
+            draft.columns.append(
+                {
+                    "name": name,
+                    "cost": sign * float(costs[j]),
+                    "lower": _bound(least, j, 0.0 if j in binary else -math.inf),
+                    "upper": _bound(most, j, 1.0 if j in binary else math.inf),
+                    "integer": j in whole,
+                    "auxiliary": own is None,
+                }
+            )
+            draft.keys.append(((own,) if own is not None else (), v.name(), index))
+    given = {c.id: c for c in problem.constraints}
+    lines = list(_lines(program.constraints, given))
+    _rows(draft, data, lines)
+    return draft
+
+
+def _no_dcp(problem: Any) -> str:
+    """Return which part of a problem is not convex by the rules of CVXPY."""
+    for k, c in enumerate(problem.constraints):
+        if not c.is_dcp():
+            return f"constraint {_label(c, k)}: is not convex by CVXPY's rules, expected one"
+    return "the objective is not convex by CVXPY's rules, expected one"
+
+
+def _label(constraint: Any, k: int) -> str:
+    return str(getattr(constraint, "label", None) or f"c{k}")
+
+
+def _bound(bounds: Any, j: int, without: float) -> float:
+    return without if bounds is None or math.isinf(bounds[j]) else float(bounds[j])
+
+
+def _lines(constraints: Any, given: Mapping[int, Any]) -> Iterator[_Line]:
+    """Yield the lines of the program in its order: a member of a cone is a line."""
+    order = {key: k for k, key in enumerate(given)}
+    atoms = 0
+    for c in constraints:
+        kind, own = type(c).__name__, c.id in given
+        name = _label(given[c.id], order[c.id]) if own else f"atom{atoms}"
+        atoms += not own
+        if kind in ("Zero", "NonNeg"):
+            shape = c.args[0].shape
+            for k in range(c.args[0].size):
+                index = tuple(int(i) for i in np.unravel_index(k, shape, order="F"))
+                yield _Line(c, label((name, *index)), own)
+        elif kind in ("SOC", "ExpCone"):
+            sizes = list(c.cone_sizes())
+            for k, size in enumerate(sizes):
+                for _ in range(size):
+                    yield _Line(c, name if len(sizes) == 1 else f"{name}[{k}]", own)
+        else:
+            raise InputError(
+                f"constraint {name}: is a cone of the kind {kind}, expected second-order or "
+                "exponential cones"
+            )
+
+
+def _rows(draft: Draft, data: Mapping[str, Any], lines: list[_Line]) -> None:
+    """Write the lines as bounds, rows and cones, and give times to the auxiliary variables."""
+    matrix, sides = data["A"].tocsr(), data["b"]
+    assert matrix.shape[0] == len(lines)
+    related: list[list[int]] = []
+    members: dict[str, list[dict[str, Any]]] = {}
+    kinds: dict[str, str] = {}
+    for i, line in enumerate(lines):
+        cut = slice(matrix.indptr[i], matrix.indptr[i + 1])
+        pairs = zip(matrix.indices[cut].tolist(), matrix.data[cut].tolist(), strict=True)
+        entries = [(j, a) for j, a in pairs if a]
+        side, kind = float(sides[i]) + 0.0, type(line.constraint).__name__
+        if kind in ("Zero", "NonNeg"):
+            if not line.given:
+                related.append([j for j, _ in entries])
+            if not line.given and len(entries) == 1 and _as_bound(draft, *entries[0], side, kind):
+                continue
+            low = side if kind == "Zero" else -math.inf
+            draft.rows.append({"name": line.name, "lower": low, "upper": side, "entries": entries})
+        else:
+            kinds[line.name] = "second-order" if kind == "SOC" else "exponential"
+            member = {"constant": side, "entries": [(j, -a) for j, a in entries]}
+            members.setdefault(line.name, []).append(member)
+    for name, parts in members.items():
+        draft.cones.append({"name": name, "kind": kinds[name], "members": parts})
+        related.append([j for part in parts for j, _ in part["entries"]])
+    draft.follows = _sources(draft, related)
+
+
+def _as_bound(draft: Draft, j: int, a: float, side: float, kind: str) -> bool:
+    """Take a row of an attribute of a variable, a x <= side, as a bound of it."""
+    if abs(a) != 1.0:
+        return False
+    column, limit = draft.columns[j], side * a + 0.0
+    if kind == "Zero" or a > 0:
+        column["upper"] = min(column["upper"], limit)
+    if kind == "Zero" or a < 0:
+        column["lower"] = max(column["lower"], limit)
+    return True
+
+
+def _sources(draft: Draft, related: list[list[int]]) -> dict[int, list[int]]:
+    """Return the variables from which each auxiliary one follows: those of its atoms."""
+    group: dict[int, set[int]] = {j: {j} for j, c in enumerate(draft.columns) if c["auxiliary"]}
+    found: dict[int, set[int]] = {j: set() for j in group}
+    for together in related:
+        inside = [j for j in together if j in group]
+        for j in inside[1:]:
+            if group[j] is not group[inside[0]]:
+                group[inside[0]] |= group[j]
+                for k in group[j]:
+                    group[k] = group[inside[0]]
+        for j in inside:
+            found[j].update(k for k in together if k not in group)
+    return {j: sorted({k for other in group[j] for k in found[other]}) for j in group}

@@ -1,0 +1,120 @@
+"""Both checkers say the same of declared problems, of whole results and of damaged ones."""
+
+from __future__ import annotations
+
+import json
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from damages import damaged
+from independent.declared import FILES, draw, load
+from second_checker import NODE, answers, differences
+
+from optsched.core import relax, simulate, solve
+from optsched.declared.model import Maximization, Minimization
+from optsched.declared.readers import online
+from optsched.problem import InputError
+from optsched.results.result import recheck, save_result
+
+pytestmark = pytest.mark.skipif(NODE is None, reason="there is no Node")
+
+DAMAGES = 8
+
+
+def column(name, **given):
+    return {"name": name, "revealed": 0, "decided": 0} | given
+
+
+def market(seed, rows=2, columns=14):
+    """Return a market split: a tree alone is long, and cuts take part."""
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 100, (rows, columns))
+    slack = [column(f"s[{i},{k}]", cost=1, upper=200) for i in range(rows) for k in range(2)]
+    bits = [
+        column(f"x[{j}]", cost=round(j / 300, 3), upper=1, integer=True) for j in range(columns)
+    ]
+    return Minimization.model_validate(
+        {
+            "columns": bits + slack,
+            "rows": [
+                {
+                    "name": f"split[{i}]",
+                    "lower": int(w.sum()) // 2,
+                    "upper": int(w.sum()) // 2,
+                    "entries": [
+                        *((j, int(a)) for j, a in enumerate(w)),
+                        (columns + 2 * i, 1),
+                        (columns + 2 * i + 1, -1),
+                    ],
+                }
+                for i, w in enumerate(weights)
+            ],
+        }
+    )
+
+
+def thirds(seed):
+    """Return a knapsack whose values are thirds and sevenths, rounded to decimals."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(5, 40, 30) / rng.choice([3, 7], 30)
+    weights = rng.integers(5, 40, 30).tolist()
+    columns = [
+        column(f"x[{j}]", cost=v, upper=1, integer=True) for j, v in enumerate(values.tolist())
+    ]
+    row = {"name": "room", "upper": sum(weights) / 3, "entries": list(enumerate(weights))}
+    return Maximization.model_validate({"columns": columns, "rows": [row]})
+
+
+def convex(seed):
+    weight = np.random.default_rng(seed).uniform(1, 3, (4, 2)).round(3)
+    x = cp.Variable((4, 2), name="x", nonneg=True)
+    goal = cp.sum(cp.log(1 + cp.multiply(weight, x))) - 0.3 * cp.sum(cp.norm(x, axis=1))
+    rows = [cp.sum(x, axis=0) <= 3, x <= 2, cp.exp(x[0, 1]) <= 4]
+    return online(cp.Problem(cp.Maximize(goal), rows), {x: lambda t, _k: t})
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("declared")
+    made = []
+
+    def save(inst, found, runs=()):
+        made.append(folder / f"{len(made)}.json")
+        save_result(made[-1], inst, found, runs)
+
+    for path in FILES:
+        inst, _ = load(path)
+        save(inst, solve(inst))
+        save(inst, relax(inst))
+    for seed in range(60):
+        inst = draw(seed)
+        try:
+            save(inst, solve(inst))
+        except InputError:
+            continue  # it is unbounded
+    for inst in (market(1), market(2), thirds(1), thirds(2)):
+        save(inst, solve(inst, method="tree", effort=1000))
+    for seed in range(3):
+        inst = convex(seed)
+        save(inst, solve(inst), [simulate(inst, "re-solve")])
+    return made
+
+
+def test_certificates_have_everything(results):
+    trees = [json.loads(path.read_text())["optimum"]["certificate"] for path in results]
+    trees = [tree for tree in trees if tree]
+    assert any(len(tree["nodes"]) > 1 for tree in trees)
+    assert any(tree["cuts"] for tree in trees)
+    assert any(tree["denominator"] for tree in trees)
+    assert any(node.get("ray") for tree in trees for node in tree["nodes"])
+    assert any(node.get("cones") for tree in trees for node in tree["nodes"])
+
+
+def test_whole_and_damaged_results(results, tmp_path):
+    files = [
+        *results,
+        *(f for path in results for f, _ in damaged(path, tmp_path, DAMAGES, seed=1)),
+    ]
+    assert all(part.accepted for path in results for part in recheck(path))
+    assert differences(files, answers(files, tmp_path)) == []

@@ -1,0 +1,190 @@
+"""CVXPY models: how they are read, solved, proved and played."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from optsched.core import relax, simulate, solve
+from optsched.declared.certificate import Tree, check, in_dual_cone
+from optsched.declared.events import FunctionPolicy
+from optsched.declared.feasibility import verify
+from optsched.declared.model import Cone, ExactCone, Member, Solution
+from optsched.declared.readers import online
+from optsched.models.bipartite import bipartite_program
+from optsched.problem import InputError, Level, Status, get_family
+
+SLOTS = 6
+
+
+def model(seed=1):
+    """Return a convex problem with every kind of atom that becomes a cone."""
+    weight = np.random.default_rng(seed).uniform(1, 3, (SLOTS, 2)).round(3)
+    x = cp.Variable((SLOTS, 2), name="x", nonneg=True)
+    gain = cp.sum(cp.log(1 + cp.multiply(weight, x))) + cp.sum(cp.sqrt(x[:, 0]))
+    pay = 0.2 * cp.sum(cp.norm(x, axis=1)) + 0.1 * cp.sum(cp.maximum(x[:, 0], x[:, 1]))
+    rows = [(cp.sum(x, axis=0) <= 4).set_label("budget"), x <= 2, cp.exp(x[0, 1]) <= 4]
+    return cp.Problem(cp.Maximize(gain - pay), rows), x
+
+
+def declared(seed=1):
+    problem, x = model(seed)
+    return online(problem, {x: lambda t, _k: t})
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_convex_problems_are_certified(seed):
+    problem, _ = model(seed)
+    found = solve(declared(seed))
+    problem.solve(solver=cp.CLARABEL)
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(problem.value, rel=1e-7)
+    assert found.certified_gap < 1e-7
+    assert relax(declared(seed)).bound == pytest.approx(found.value, rel=1e-7)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_bipartite_closes_through_its_own_model(seed):
+    own = get_family("bipartite").generate("small", seed=seed)
+    found = solve(online(bipartite_program(own), {"y": 0}))
+    assert found.bound_level is Level.CERTIFIED
+    assert found.certified_gap < 1e-6
+    assert found.value == pytest.approx(solve(own).value, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_linear_and_integer_models_have_the_values_of_cvxpy(seed):
+    rng = np.random.default_rng(seed)
+    y = cp.Variable((3, 2), name="y", integer=bool(seed % 2))
+    b = cp.Variable(name="b", boolean=True)
+    z = cp.Variable(2, name="z", bounds=[np.array([-1, 0]), np.array([2, 5])])
+    target = rng.uniform(0, 5, (3, 2)).round(2)
+    pay = cp.sum(cp.abs(y - target)) + 2 * b + cp.max(z) + 0.3 * cp.sum(z) + 1.5
+    rows = [y <= 2 + 3 * b, y >= 0, cp.sum(y) == 9 - z[0], cp.sum(y, axis=0) <= 7]
+    problem = cp.Problem(cp.Minimize(pay), rows)
+    inst = online(problem, {y: lambda i, _k: i, z: {0: 0, 1: 2}, b: 0})
+    problem.solve(solver=cp.HIGHS)
+    found = solve(inst)
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(problem.value, abs=1e-6)
+
+
+def test_auxiliary_variables_follow_and_are_not_decided():
+    inst = declared()
+    times = {c.name: c.revealed for c in inst.columns}
+    assert times["x[3,1]"] == 3
+    assert {c.revealed for c in inst.columns if c.auxiliary} == set(range(SLOTS))
+
+    def half(event):
+        assert [x.component for x in event.variables] == ["x", "x"]
+        return {x: min(0.5, event.residual(("budget", x.index[1]))) for x in event.variables}
+
+    run = simulate(inst, FunctionPolicy(half))
+    _, x = problem = model()
+    x.value = np.full((SLOTS, 2), 0.5)
+    assert run.value == pytest.approx(problem[0].objective.value, rel=1e-8)
+    best = solve(inst).value
+    for name in ("greedy", "re-solve", "lookahead", "rolling", "relaxed", "random"):
+        assert simulate(inst, name).value <= best + 1e-7
+
+
+def test_the_feasibility_check_names_the_cone():
+    inst = declared()
+    values = list(solve(inst).schedule.values)
+    cone = next(c for c in inst.cones if c.kind == "exponential")
+    ((j, _),) = cone.members[0].entries  # t <= log(...)
+    values[j] += 1e-3
+    (broken,) = verify(inst, Solution(values=tuple(values))).violations
+    assert broken.equation == cone.name
+    values[j] -= 1e-3 + 1.0
+    assert verify(inst, Solution(values=tuple(values))).feasible
+
+
+def test_dual_cones():
+    def cone(kind):
+        return ExactCone(Cone(name="k", kind=kind, members=(Member(),) * 3))
+
+    second, exponential = cone("second-order"), cone("exponential")
+    assert in_dual_cone(second, [Fraction(3), Fraction(-4)]) == [5, 3, -4]
+    head = in_dual_cone(exponential, [Fraction(-1), Fraction(1)])[2]
+    assert float(head) == pytest.approx(math.exp(-2))
+    for tail in ([1, 0], [0, -1], [Fraction(-1, 10**9), -10]):
+        assert in_dual_cone(exponential, [Fraction(z) for z in tail]) is None
+
+
+@pytest.mark.parametrize("number", range(300))
+def test_forged_multipliers_of_cones_prove_less_or_nothing(number):
+    inst, found = SOLVED
+    rng = np.random.default_rng(number)
+    content = json.loads(found.certificate.model_dump_json())
+    (leaf,) = content["nodes"]
+    for _ in range(int(rng.integers(1, 4))):
+        k = int(rng.integers(len(leaf["cones"])))
+        way = rng.choice(["number", "cone", "drop", "twice", "shorter", "row"])
+        tail = leaf["cones"][k][1]
+        if way == "number":
+            place = int(rng.integers(len(tail)))
+            tail[place] = str(Fraction(tail[place]) * Fraction(int(rng.integers(-8, 9)), 4))
+        elif way == "cone":
+            leaf["cones"][k][0] = int(rng.integers(-1, len(inst.cones) + 1))
+        elif way == "drop":
+            del leaf["cones"][k]
+        elif way == "twice":
+            leaf["cones"].append(leaf["cones"][k])
+        elif way == "shorter":
+            tail.pop()
+            tail.append("1e3") if rng.random() < 0.5 else None
+        else:
+            entry = leaf["multipliers"][int(rng.integers(len(leaf["multipliers"])))]
+            entry[1] = str(Fraction(entry[1]) * Fraction(int(rng.integers(-8, 9)), 4))
+    try:
+        bound = check(inst, Tree.model_validate(content))
+    except ValueError:
+        return
+    assert bound >= found.value * (1 - 1e-8)
+
+
+SOLVED = (declared(), solve(declared()))
+
+
+def test_models_that_cannot_be_declared_are_refused():
+    x = cp.Variable(2, name="x")
+    whole = cp.Variable(2, name="n", integer=True)
+    cases = [
+        (
+            cp.Minimize(cp.sum(x)),
+            [cp.sqrt(x[0]) <= 1],
+            {x: 0},
+            "c0: is not convex by CVXPY's rules",
+        ),
+        (cp.Maximize(cp.sum_squares(x)), [x <= 1], {x: 0}, "the objective is not convex"),
+        (cp.Minimize(cp.norm(whole)), [whole >= 0.5], {whole: 0}, "integer variables and cones"),
+        (
+            cp.Minimize(cp.sum(x)),
+            [x == cp.Variable(2, name="x")],
+            {x: 0},
+            "variable x: the name is used twice",
+        ),
+        (cp.Minimize(cp.sum(x)), [x >= 0], {}, "variable x[0]: has no time in `revealed`"),
+        (
+            cp.Minimize(cp.lambda_max(cp.Variable((2, 2), name="P", PSD=True))),
+            [],
+            {"P": 0},
+            "expected second-order or exponential cones",
+        ),
+    ]
+    for goal, rows, times, complaint in cases:
+        with pytest.raises(InputError, match=re.escape(complaint)) as refused:
+            online(cp.Problem(goal, rows), times)
+        assert "\n" not in str(refused.value)
+    with pytest.raises(InputError, match="the model is unbounded"):
+        solve(online(cp.Problem(cp.Minimize(x[0]), [cp.norm(x[1]) <= 1]), {x: 0}))
+    nothing = online(cp.Problem(cp.Minimize(x[0]), [cp.norm(x) <= 1, x[0] >= 3]), {x: 0})
+    assert solve(nothing).status is Status.INFEASIBLE
+    assert math.isinf(solve(nothing).bound or math.inf)
