@@ -375,36 +375,6 @@ class Family:
         kept = schedule if self.trim is None else self.trim(instance, schedule)
         return kept, self.verify(instance, kept)
 
-    def gap(
-        self,
-        instance: Any,
-        value: float | None,
-        bound: float | None,
-        schedule: Any = None,
-        certificate: Any = None,
-    ) -> float | None:
-        """Return how far value and bound are apart: relative, so that no unit matters.
-
-        Parameters
-        ----------
-        instance : Instance
-        value, bound : float or None
-        schedule, certificate : optional
-            What reaches the value, and what proves the bound: a family whose objective is more
-            than one number (see ``distance``) looks at them.
-
-        Returns
-        -------
-        float or None
-            ``|bound - value| / |value|``, or what the family's ``distance`` says; infinite where
-            the value is 0 and the bound is not; None where one of the two is missing.
-        """
-        if value is None or bound is None:
-            return None
-        if self.distance is not None:
-            return self.distance(instance, schedule, value, certificate, bound)
-        return relative(value, bound)
-
 
 def is_named_in_file(name: str) -> bool:
     """Whether a name means something in a file of Python.

@@ -19,8 +19,7 @@ from pydantic import ValidationError
 from optsched.campaigns.axes import KEY, Contender, Reference, Source
 from optsched.campaigns.store import Best, Row, State
 from optsched.core import Ratio, Run, quotient
-from optsched.core.optimum import refuted
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED, Interval
 from optsched.files.envelope import first_error
 from optsched.policies.trouble import explain
 from optsched.problem import (
@@ -209,7 +208,7 @@ def _ends(
 ) -> tuple[float | None, float | None]:
     """Return the ends of the ratio to what is known of the optimum; None where nothing is."""
     bound = best.proved
-    if bound is not None and refuted(family, instance, known, bound):
+    if Interval(family, instance, known, bound).refuted:
         if best.certified is not None:
             raise RuntimeError(f"policy {run.policy} reaches {known}, beyond the certified {bound}")
         bound = None

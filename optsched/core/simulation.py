@@ -233,11 +233,11 @@ def _run(
     sealed = isinstance(policy, SealedPolicy)
     ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
-    if prior is None:
+    if prior is not None:
+        known = checked_prior(prior, policy.knows, name)
+    else:
         with Explained(f"policy {name}: what it knows", InputError):
             known = compute(family, policy.knows, original.copy, name)
-    else:
-        known = checked_prior(prior, policy.knows, name)
     shown, judged = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already
     with Explained(f"policy {name}: start", passed, limit=limit), limited(limit):

@@ -26,7 +26,8 @@ from optsched.declared.certificate import (
     leaves,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
-from optsched.engine.progress import CLOSED, Progress
+from optsched.engine.interval import CLOSED
+from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.problem import RELAXATION, Implementation, InputError
 from optsched.solvers import (

@@ -116,6 +116,41 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
             )
 
 
+def turns(
+    family: Family, policies: Sequence[str | Policy] | None = None
+) -> list[tuple[int, str | Policy]]:
+    """Return policies in the order in which they run: nobody waits for one that is slow.
+
+    First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
+    else as they are listed. Trivial ones run even if nobody asked for them.
+
+    Returns
+    -------
+    list of tuple of int and str or Policy
+        A policy and its place in the table; places behind the table are not shown.
+
+    Raises
+    ------
+    InputError
+        Unknown policy.
+    """
+    asked = list(family.policies) if policies is None else list(policies)
+    for policy in asked:
+        known_or_refused(family, policy)
+    names = {name_of(policy) for policy in asked}
+    asked += [p for p in family.trivial if p in family.policies and p not in names]
+
+    def rank(policy: str | Policy) -> int:
+        return (name_of(policy) in family.slow) - (name_of(policy) in family.trivial)
+
+    return sorted(enumerate(asked), key=lambda turn: rank(turn[1]))
+
+
+def name_of(policy: str | Policy) -> str:
+    """Return a policy's name; of one that is to be loaded, the name by which that is asked for."""
+    return policy if isinstance(policy, str) else policy.name
+
+
 def import_beside(module: str, what: str) -> Any:
     """Import a module that is installed, or lies in the folder in which the command is run.
 
