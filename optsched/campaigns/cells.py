@@ -21,7 +21,6 @@ from optsched.campaigns.store import Best, Row, State
 from optsched.core import Ratio, Run, quotient
 from optsched.engine.interval import CLOSED, Interval
 from optsched.files.envelope import first_error
-from optsched.policies.trouble import explain
 from optsched.problem import (
     RELAXATION,
     Family,
@@ -33,6 +32,7 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import blas, interrupts
+from optsched.process.trouble import explain
 
 LONGEST = 600  # characters of a message
 

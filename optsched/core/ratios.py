@@ -11,7 +11,6 @@ from optsched.core.optimum import Optimum, Search, known, solve
 from optsched.core.reports import Failed, Found, RatioReport, Scale, found_by
 from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
-from optsched.policies.limit import checked_limit
 from optsched.policies.plugins import name_of, turns
 from optsched.problem import (
     RELAXATION,
@@ -23,6 +22,7 @@ from optsched.problem import (
     family_of,
 )
 from optsched.process import interrupts
+from optsched.process.limit import checked_limit
 
 
 class Against(StrEnum):

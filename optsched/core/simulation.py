@@ -17,9 +17,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.numbers.infinite import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.limit import checked_limit, limited
 from optsched.policies.plugins import checked_policy, get_policy, is_own
-from optsched.policies.trouble import Explained
 from optsched.problem import (
     Family,
     Frozen,
@@ -37,6 +35,8 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import clock, interrupts, talk
+from optsched.process.limit import checked_limit, limited
+from optsched.process.trouble import Explained
 from optsched.sealing.process import SEAL, SealedPolicy, is_program
 
 MOST = 3  # broken equations that are told of a policy

@@ -28,8 +28,8 @@ from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.families import later
 from optsched.numbers.streams import Streams
-from optsched.policies.trouble import explain
 from optsched.problem import Family, InputError, PolicyError, Sense
+from optsched.process.trouble import explain
 
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
 

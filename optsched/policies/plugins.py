@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
-import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, get_args
 
-from optsched.policies.trouble import Explained
 from optsched.problem import (
     Family,
     Information,
     InputError,
     Policy,
-    PolicyError,
-    is_named_in_file,
 )
 from optsched.process import talk
+from optsched.process.loading import import_beside, is_named_in_file, load_from_file, loading
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
@@ -48,10 +41,10 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
-        with _loading(f"policy {name!r}"), talk.diverted():
+        with loading(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
         return _made(family, factory, name, parameters)
-    with _loading(f"policy {name!r}"):
+    with loading(f"policy {name!r}"):
         made = _class_of_policy(_found(name), name)
     return _made(family, made, name, parameters)
 
@@ -151,69 +144,6 @@ def name_of(policy: str | Policy) -> str:
     return policy if isinstance(policy, str) else policy.name
 
 
-def import_beside(module: str, what: str) -> Any:
-    """Import a module that is installed, or lies in the folder in which the command is run.
-
-    Raises
-    ------
-    InputError
-        It cannot be imported; the message begins with ``what``.
-    PolicyError
-        Its own code fails.
-    """
-    if not all(part.isidentifier() for part in module.split(".")):
-        raise InputError(f"{what} cannot be loaded: {module!r} is no name of a module")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
-        talk.remark(f"{what}: importing module {module}")
-    with _loading(what), talk.diverted():
-        try:
-            return importlib.import_module(module)
-        except (ImportError, SyntaxError) as err:
-            raise InputError(f"{what} cannot be loaded: {err}") from err
-
-
-def load_from_file(name: str, what: str) -> Any:
-    """Return what a file of Python calls so: ``FILE.py:NAME``. The file is run once.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it has nothing of this name; the message begins with ``what``.
-    PolicyError
-        Its own code fails.
-    """
-    file, _, attribute = name.rpartition(":")
-    path = Path(file).resolve()
-    module = f"optsched file {path}"
-    if module not in sys.modules:
-        spec = importlib.util.spec_from_file_location(module, path)
-        if spec is None or spec.loader is None or not path.is_file():
-            raise InputError(f"{what} cannot be loaded: there is no file {file}")
-        made = importlib.util.module_from_spec(spec)
-        sys.modules[module] = made  # dataclasses look for it
-        folder = str(path.parent)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        try:
-            talk.remark(f"{what}: running {file}")
-            with _loading(what), talk.diverted():
-                spec.loader.exec_module(made)
-        except BaseException:
-            del sys.modules[module]
-            raise
-    found = getattr(sys.modules[module], attribute, None)
-    if found is None:
-        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
-    return found
-
-
-def _loading(what: str) -> Explained:
-    return Explained(f"{what} cannot be loaded", InputError, PolicyError, KeyboardInterrupt)
-
-
 def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
     """Make a policy, and refuse parameters that it does not have."""
     try:
@@ -228,7 +158,7 @@ def _made(
 ) -> Policy:
     if not callable(factory):
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
-    with _loading(f"policy {name!r}"), talk.diverted():
+    with loading(f"policy {name!r}"), talk.diverted():
         policy = _with(factory, name, parameters)
         return checked_policy(family, policy, name, own=is_own(family, policy))
 
