@@ -15,7 +15,7 @@ from bench import Benchmark, Row, Summary, Target, finite, parse, parser
 from render import number, percent
 
 from optsched.core import solve
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.completion import FAMILY
 from optsched.families.completion.sources.presets import generate
 

@@ -6,7 +6,7 @@ import time
 
 from bench import Row, finite
 
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.search.by_class import ByClass
 

@@ -33,7 +33,7 @@ from bench import (
 from render import number, percent
 
 from optsched.core import Optimum, solve
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.sources.traces import generate

@@ -31,6 +31,7 @@ from typing import Any
 from bench import Benchmark, Row, Summary, Target, parse, parser
 from render import number
 
+from optsched.engine.interval import Interval
 from optsched.problem import InputError, Instance, get_family
 
 HERE = Path(__file__).resolve().parent
@@ -144,7 +145,7 @@ def _near(task: str, made: Instance, a: float | None, b: float | None) -> bool:
     family = get_family(task.split()[1])
     low, high = sorted((a, b))
     value, bound = (low, high) if family.sign > 0 else (high, low)  # as if it bounded the worse
-    gap = family.gap(made, value, bound)
+    gap = Interval(family, made, value, bound).gap
     return gap is not None and gap <= CLOSED
 
 

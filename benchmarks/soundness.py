@@ -22,7 +22,7 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 
 import optsched
 from optsched.core import Optimum
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.problem import RELAXATION, InputError, Level, Status, agree, get_family
 from optsched.results.result import SAME, recheck, save_result
 

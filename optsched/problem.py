@@ -19,33 +19,24 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from optsched.base import Frozen as Frozen
+from optsched.base import InputError as InputError
+from optsched.base import PolicyError as PolicyError
 from optsched.numbers.boxes import Box
 from optsched.numbers.infinite import Signed
 from optsched.numbers.nearness import agree as agree
 from optsched.numbers.nearness import relative as relative
 from optsched.numbers.streams import Streams
+from optsched.process.loading import is_named_in_file as is_named_in_file
+from optsched.process.loading import load_from_file
 
 Sense: TypeAlias = Literal["max", "min"]
 Information: TypeAlias = Literal["after", "before", "local"]
 Prior: TypeAlias = Mapping[str, Any]
 
 RELAXATION = "relaxation"  # the method of every family whose answer is a bound: that of the LP
-
-
-class InputError(ValueError):
-    """The input is wrong; the message says what, where, and what would be right."""
-
-
-class PolicyError(InputError, RuntimeError):
-    """A policy from outside failed, broke the model or meddled; the message names it."""
-
-
-class Frozen(BaseModel):
-    """Data that is checked once, when it is made, and never changes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Instance(Frozen):
@@ -375,45 +366,6 @@ class Family:
         kept = schedule if self.trim is None else self.trim(instance, schedule)
         return kept, self.verify(instance, kept)
 
-    def gap(
-        self,
-        instance: Any,
-        value: float | None,
-        bound: float | None,
-        schedule: Any = None,
-        certificate: Any = None,
-    ) -> float | None:
-        """Return how far value and bound are apart: relative, so that no unit matters.
-
-        Parameters
-        ----------
-        instance : Instance
-        value, bound : float or None
-        schedule, certificate : optional
-            What reaches the value, and what proves the bound: a family whose objective is more
-            than one number (see ``distance``) looks at them.
-
-        Returns
-        -------
-        float or None
-            ``|bound - value| / |value|``, or what the family's ``distance`` says; infinite where
-            the value is 0 and the bound is not; None where one of the two is missing.
-        """
-        if value is None or bound is None:
-            return None
-        if self.distance is not None:
-            return self.distance(instance, schedule, value, certificate, bound)
-        return relative(value, bound)
-
-
-def is_named_in_file(name: str) -> bool:
-    """Whether a name means something in a file of Python.
-
-    >>> is_named_in_file("mine/adwords.py:msvv"), is_named_in_file("adwords:Msvv")
-    (True, False)
-    """
-    return name.rpartition(":")[0].endswith(".py")
-
 
 @cache
 def family_names() -> list[str]:
@@ -479,8 +431,6 @@ def family_or_problem(name: str) -> Family:
     """
     if not is_named_in_file(name):
         return get_family(name)
-    from optsched.policies.plugins import load_from_file
-
     made = load_from_file(name, f"problem {name!r}")
     family = getattr(made, "family", None)
     if not isinstance(family, Family):

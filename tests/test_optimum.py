@@ -12,6 +12,7 @@ from patience import LONG, until
 
 from optsched import InputError, Optimum, Run, simulate, solve
 from optsched.core.optimum import settle
+from optsched.engine.interval import Interval
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate.format import OasisCertificate
@@ -121,15 +122,33 @@ def test_whoever_watches_sees_every_change():
 
 
 def test_the_gap_is_relative_to_the_value():
-    family = FAMILY
     inst = random_instance(0)
-    assert family.gap(inst, 4.0, 5.0) == family.gap(inst, 4e-300, 5e-300) == 0.25
-    assert family.gap(inst, 0.0, 0.0) == 0
-    assert family.gap(inst, 0.0, 1e-300) == math.inf
-    assert family.gap(inst, None, 5.0) is None
-    assert family.gap(inst, 4.0, None) is None
-    own = replace(family, distance=lambda _i, _s, value, _c, bound: bound - value)
-    assert own.gap(inst, 4.0, 5.0) == 1.0
+
+    def gap(value, bound, family=FAMILY):
+        return Interval(family, inst, value, bound).gap
+
+    assert gap(4.0, 5.0) == gap(4e-300, 5e-300) == 0.25
+    assert gap(0.0, 0.0) == 0
+    assert gap(0.0, 1e-300) == math.inf
+    assert gap(None, 5.0) is None
+    assert gap(4.0, None) is None
+    own = replace(FAMILY, distance=lambda _i, _s, value, _c, bound: bound - value)
+    assert gap(4.0, 5.0, own) == 1.0
+
+
+def test_a_schedule_refutes_a_bound_or_takes_its_place():
+    inst = random_instance(0)
+    beaten = Interval(FAMILY, inst, 5.0, 4.0)
+    assert beaten.refuted
+    with pytest.raises(RuntimeError, match=r"fifo reaches 5.0, beyond the certified 4.0"):
+        beaten.certified("fifo")
+    rounded = Interval(FAMILY, inst, 5.0, 5.0 - 1e-9)
+    assert not rounded.refuted
+    assert rounded.certified() == 5.0
+    assert beaten.at(6.0).certified() == 6.0
+    assert not beaten.at(None).refuted
+    assert rounded.is_improved_by(5.1, None)
+    assert not rounded.is_improved_by(5.0, None)
 
 
 # --- levels ---

@@ -15,10 +15,10 @@ from terminal import piped
 
 from optsched.cli.ticker import Rows, Ticker
 from optsched.core import compare, solve, turns
-from optsched.core.ratios import name_of
 from optsched.engine.progress import Progress
 from optsched.files.envelope import save_instance
 from optsched.numbers import kernels
+from optsched.policies.plugins import name_of
 from optsched.problem import family_of, get_family
 from optsched.process import effort, talk
 

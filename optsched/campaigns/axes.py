@@ -390,3 +390,24 @@ def cells_of(
         for contender in contenders:
             whole = instance + reference.key + contender.key + str(replication).encode()
             yield Cell(hashlib.sha256(whole).digest()[:KEY], contender, seed, replication)
+
+
+def source_of(content: str) -> tuple[str, str]:
+    """Return family and label of a source as it is stored."""
+    said = json.loads(content)
+    if "window" in said:
+        trace = str(said["files"]["trace"])
+        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
+        label = Source(said["family"], said["window"], short).label
+    elif "instances" in said:
+        label = Source(said["family"], {}, pattern=said["instances"]).label
+    else:
+        label = Source(said["family"], said["parameters"]).label
+    return said["family"], label
+
+
+def contender_of(content: str) -> str:
+    """Return the label of a policy as it is stored."""
+    said = json.loads(content)
+    label = Contender(said["policy"], said.get("parameters", {})).label
+    return f"{label} sealed" if said.get("sealed") else label

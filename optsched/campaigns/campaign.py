@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from optsched.campaigns.axes import Reference
+from optsched.campaigns.axes import Reference, contender_of, source_of
 from optsched.campaigns.crews.queue import Progress, duration
 from optsched.campaigns.plan import Plan, difference, make_plan, read_plan, stored_plan
-from optsched.campaigns.ratings import Cells, Sample, contender_of, samples, source_of
+from optsched.campaigns.ratings import COLUMNS, Cells, Sample, cells, samples
 from optsched.campaigns.run import agree, run
 from optsched.campaigns.statistics import Statistics, statistics
 from optsched.campaigns.store import LEVELS, State, Store
+from optsched.files.disk import writing
 from optsched.problem import InputError, Level
-from optsched.process.filelock import writing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -132,8 +132,6 @@ class Campaign:
     def table(self) -> DataFrame:
         """Return a row per cell."""
         from pandas import DataFrame
-
-        from optsched.campaigns.export import COLUMNS, cells
 
         return DataFrame(cells(self.path), columns=COLUMNS)
 

@@ -19,10 +19,8 @@ from pydantic import ValidationError
 from optsched.campaigns.axes import KEY, Contender, Reference, Source
 from optsched.campaigns.store import Best, Row, State
 from optsched.core import Ratio, Run, quotient
-from optsched.core.optimum import refuted
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED, Interval
 from optsched.files.envelope import first_error
-from optsched.policies.trouble import explain
 from optsched.problem import (
     RELAXATION,
     Family,
@@ -34,6 +32,7 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import blas, interrupts
+from optsched.process.trouble import explain
 
 LONGEST = 600  # characters of a message
 
@@ -209,7 +208,7 @@ def _ends(
 ) -> tuple[float | None, float | None]:
     """Return the ends of the ratio to what is known of the optimum; None where nothing is."""
     bound = best.proved
-    if bound is not None and refuted(family, instance, known, bound):
+    if Interval(family, instance, known, bound).refuted:
         if best.certified is not None:
             raise RuntimeError(f"policy {run.policy} reaches {known}, beyond the certified {bound}")
         bound = None

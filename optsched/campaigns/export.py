@@ -4,57 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from pathlib import Path
 from typing import Any
 
-from optsched.campaigns.axes import Reference, canonical
+from optsched.campaigns.axes import canonical
 from optsched.campaigns.campaign import AS_STORED, Campaign
-from optsched.campaigns.ratings import Cell, contender_of, rated, source_of
+from optsched.campaigns.ratings import COLUMNS, cells
 from optsched.campaigns.statistics import MARK, Statistics, ecdf
-from optsched.campaigns.store import LEVELS, State, Store
+from optsched.campaigns.store import Store
 from optsched.files.disk import write_whole
 from optsched.files.envelope import save_instance
 from optsched.problem import InputError
-from optsched.process.talk import printable
-
-COLUMNS = [
-    *("key", "family", "source", "instance_seed", "instance_sha256", "policy", "replication"),
-    *("seed", "status", "value", "ratio_low", "ratio_high", "best", "optimum", "bound"),
-    *("bound_level", "certified_bound", "method", "limit", "limited_to", "effort", "seconds"),
-    *("optimum_seconds", "schedule_sha256", "optimum_schedule_sha256", "certificate_sha256"),
-    *("versions", "optimum_versions", "message"),
-]
-
-
-def cells(path: Path) -> list[list[Any]]:
-    """Return the rows of the table, in the order of `COLUMNS`, by key.
-
-    Digests of schedules and certificates are the first 16 bytes. Ratios are those of the
-    statistics: to the best schedule that is known.
-    """
-    with Store.open(path) as store:
-        return [_row(cell) for cell in rated(store)]
-
-
-def _row(cell: Cell) -> list[Any]:
-    family, label = source_of(cell["source"])
-    asked = Reference(**json.loads(cell["reference"]))
-    low, high = cell["ratio"] or (None, None)
-    level = cell["bound_level"]
-    spent = cell["optimum_micros"]
-    return [
-        *(cell["key"].hex(), family, label, cell["instance_seed"], cell["instance_sha256"]),
-        *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
-        *(State(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
-        *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
-        *(cell["certified_bound"], asked.method, asked.limit),
-        *(asked.time_limit if asked.effort is None else asked.effort, cell["effort"]),
-        *(cell["micros"] / 1e6, None if spent is None else spent / 1e6),
-        *(cell["schedule"], cell["optimum_schedule"], cell["certificate"]),
-        *(cell["versions"], cell["optimum_versions"]),
-        cell["message"] and printable(cell["message"]),
-    ]
 
 
 def save_csv(path: Path, target: Path) -> None:

@@ -26,7 +26,7 @@ from optsched.campaigns.axes import (
     matching,
     number_of,
 )
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.files.disk import read_limited
 from optsched.files.envelope import checked, must_be_printable, valid
 from optsched.policies.plugins import get_policy, known_or_refused

@@ -9,18 +9,27 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from optsched.campaigns.axes import Contender, Source
-from optsched.campaigns.store import State, Store
+from optsched.campaigns.axes import Reference, contender_of, source_of
+from optsched.campaigns.store import LEVELS, State, Store
 from optsched.core import quotient
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.problem import RELAXATION, Family, get_family
+from optsched.process.talk import printable
 
 Cell = dict[str, Any]
 NUMBERS = ("value", "known", "low", "high")  # of a cell
+COLUMNS = [
+    *("key", "family", "source", "instance_seed", "instance_sha256", "policy", "replication"),
+    *("seed", "status", "value", "ratio_low", "ratio_high", "best", "optimum", "bound"),
+    *("bound_level", "certified_bound", "method", "limit", "limited_to", "effort", "seconds"),
+    *("optimum_seconds", "schedule_sha256", "optimum_schedule_sha256", "certificate_sha256"),
+    *("versions", "optimum_versions", "message"),
+]
 KNOWN = ("optimum", "bound", "certified_bound")  # of its optimum
 
 
@@ -250,22 +259,31 @@ def group_of(source: str, reference: str, references: set[str]) -> str:
     return f"{label} [{asked['method']}, {limit}]"
 
 
-def source_of(content: str) -> tuple[str, str]:
-    """Return family and label of a source as it is stored."""
-    said = json.loads(content)
-    if "window" in said:
-        trace = str(said["files"]["trace"])
-        short = trace if len(trace) < 64 else f"trace {trace[:8]}"
-        label = Source(said["family"], said["window"], short).label
-    elif "instances" in said:
-        label = Source(said["family"], {}, pattern=said["instances"]).label
-    else:
-        label = Source(said["family"], said["parameters"]).label
-    return said["family"], label
+def cells(path: Path) -> list[list[Any]]:
+    """Return the rows of the table, in the order of `COLUMNS`, by key.
+
+    Digests of schedules and certificates are the first 16 bytes. Ratios are those of the
+    statistics: to the best schedule that is known.
+    """
+    with Store.open(path) as store:
+        return [_row(cell) for cell in rated(store)]
 
 
-def contender_of(content: str) -> str:
-    """Return the label of a policy as it is stored."""
-    said = json.loads(content)
-    label = Contender(said["policy"], said.get("parameters", {})).label
-    return f"{label} sealed" if said.get("sealed") else label
+def _row(cell: Cell) -> list[Any]:
+    family, label = source_of(cell["source"])
+    asked = Reference(**json.loads(cell["reference"]))
+    low, high = cell["ratio"] or (None, None)
+    level = cell["bound_level"]
+    spent = cell["optimum_micros"]
+    return [
+        *(cell["key"].hex(), family, label, cell["instance_seed"], cell["instance_sha256"]),
+        *(contender_of(cell["policy"]), cell["replication"], cell["seed"]),
+        *(State(cell["status"]).name.lower(), cell["value"], low, high, cell["best"]),
+        *(cell["optimum"], cell["bound"], None if level is None else str(LEVELS[level])),
+        *(cell["certified_bound"], asked.method, asked.limit),
+        *(asked.time_limit if asked.effort is None else asked.effort, cell["effort"]),
+        *(cell["micros"] / 1e6, None if spent is None else spent / 1e6),
+        *(cell["schedule"], cell["optimum_schedule"], cell["certificate"]),
+        *(cell["versions"], cell["optimum_versions"]),
+        cell["message"] and printable(cell["message"]),
+    ]

@@ -20,10 +20,10 @@ from optsched.campaigns.crews.pool import Pool, share_of_memory
 from optsched.campaigns.crews.queue import FLUSH, Progress, Queue, steer
 from optsched.campaigns.plan import Plan, difference, stored_plan
 from optsched.campaigns.store import Best, Row, State, Store
+from optsched.files.disk import writing
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 from optsched.process import interrupts
-from optsched.process.filelock import writing
 
 SLOW = 0.02  # seconds in which a slow and busy machine does a unit of effort
 MOST_SOLVED = 5000  # optima that are sent along, in case that an instance comes a second time

@@ -15,7 +15,7 @@ from optsched.campaigns.calls import call_all
 from optsched.campaigns.cells import Task
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.store import LEVELS, Best, Row, State, Store
-from optsched.core.optimum import refuted
+from optsched.engine.interval import Interval
 from optsched.files.provenance import all_versions
 from optsched.problem import agree, get_family
 from optsched.results.result import SAME
@@ -237,9 +237,9 @@ def _is_ours(versions: str | None) -> bool:
 def _contradiction(case: Case, stored: Best, fresh: Best) -> str | None:
     """Return what cannot be true of what is stored, whatever found it."""
     family, instance = get_family(case.source.family), case.source.make(case.seed)
-    if fresh.certified is not None and refuted(family, instance, stored.value, fresh.certified):
+    if Interval(family, instance, stored.value, fresh.certified).refuted:
         return f"value {stored.value} is beyond the certified bound {fresh.certified}"
-    if stored.proved is not None and refuted(family, instance, fresh.value, stored.proved):
+    if Interval(family, instance, fresh.value, stored.proved).refuted:
         return f"bound {stored.proved} is refuted by a schedule that reaches {fresh.value}"
     return None
 

@@ -30,10 +30,10 @@ from optsched.cli.commands import (
     weighing,
 )
 from optsched.cli.options import paragraphs
-from optsched.policies.trouble import explain
 from optsched.problem import InputError, PolicyError
 from optsched.process import talk
 from optsched.process.talk import say
+from optsched.process.trouble import explain
 
 REFUSALS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS, errno.EPIPE}
 

@@ -208,7 +208,7 @@ def takes_input(command: Callable[..., None]) -> Callable[..., None]:
 
 def load_statistics(modules: Sequence[str] | None) -> None:
     """Import the modules that register statistics, also from the folder of the command."""
-    from optsched.policies.plugins import import_beside
+    from optsched.process.loading import import_beside
 
     for module in modules or ():
         import_beside(module, f"statistics {module!r}")

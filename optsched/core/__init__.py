@@ -1,11 +1,12 @@
 """Solve, simulate, compare: what the package does with an instance of any family."""
 
 from optsched.core.inputs import is_instance, open_input, recorded
-from optsched.core.intervals import MeanRatio, Ratio, mean_ratio, quotient
+from optsched.core.intervals import MeanRatio, mean_ratio
 from optsched.core.optimum import Optimum, Search, Start, relax, shown_gap, solve
-from optsched.core.ratios import Against, compare, turns
-from optsched.core.reports import Failed, Judged, RatioReport, meaning
+from optsched.core.ratios import Against, compare
+from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, quotient
 from optsched.core.simulation import Run, simulate
+from optsched.policies.plugins import turns
 
 __all__ = [
     "Against",

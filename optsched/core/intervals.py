@@ -1,26 +1,18 @@
-"""A ratio that is known to lie between two ends, and means of such ratios.
-
-The optimum is known as an interval: a schedule reaches one end, a bound closes the other. So a
-ratio is an interval too; its low end rests on a schedule, its high end on the bound.
-
-    maximization   OPT / ALG, OPT in [value, bound]
-    minimization   ALG / OPT, OPT in [bound, value]
-"""
+"""Means, medians and shares of ratios, with their intervals of confidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Literal, Self
+from collections.abc import Sequence
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from optsched.engine.progress import CLOSED
+from optsched.core.reports import Ratio
+from optsched.engine.interval import CLOSED
 from optsched.numbers.arrays import Floats
 from optsched.numbers.infinite import Extended
-from optsched.problem import Frozen, InputError, Sense
+from optsched.problem import Frozen, InputError
 
 LEVEL = 0.05  # of error
 RESAMPLES = 1999
@@ -30,108 +22,6 @@ FAR = 2.0  # a ratio above it is far from the optimum
 FURTHEST = 10.0  # standard errors from a mean to the end of its interval, at most
 BATCH = 1 << 21  # numbers drawn at a time
 UNSURE = "no reliable 95 % interval of the mean"
-
-
-class Ratio(Frozen):
-    """What is known of one ratio; 1 is the best with hindsight."""
-
-    low: Extended = Field(description="the ratio is at least this: a schedule proves it")
-    high: Extended | None = Field(description="and at most this; None: no bound is known")
-    exact: bool = Field(description="both ends agree within 1e-6")
-    bounded: Literal["low", "high"] | None = Field(
-        description="the end that rests on a bound, not on a schedule; None: it is exact"
-    )
-    guarantee: Extended | None = Field(
-        default=None, description="the theory's bound on the ratio for this instance"
-    )
-
-    @model_validator(mode="after")
-    def _ends_in_order(self) -> Self:
-        if self.high is not None and self.low > self.high:
-            raise ValueError(f"low {self.low} is above high {self.high}, expected at most that")
-        return self
-
-    @classmethod
-    def of(
-        cls,
-        sense: Sense,
-        earned: float,
-        value: float,
-        bound: float | None,
-        guarantee: float | None = None,
-        measure: Callable[[float, float], float] | None = None,
-    ) -> Ratio:
-        """Return the ratio of a policy that reached ``earned``.
-
-        Parameters
-        ----------
-        sense : {"max", "min"}
-        earned : float
-            Objective of the policy, ALG.
-        value : float
-            Objective of the best schedule known, the policy's own included.
-        bound : float or None
-            No schedule is better.
-        guarantee : float, optional
-            The theory's bound.
-        measure : callable, optional
-            (earned, optimum) -> ratio, by default the quotient that the sense asks for.
-
-        Examples
-        --------
-        >>> print(Ratio.of("max", 4.0, 5.0, 6.0))
-        between 1.25 and 1.5
-        """
-        if measure is None:
-            measure = partial(quotient, sense)
-        low = measure(earned, value)
-        # Where the two sides differ by rounding alone, the schedule is right.
-        high = None if bound is None else max(low, measure(earned, bound))
-        exact = high is not None and (high == low or high <= low * (1 + CLOSED))
-        return cls(
-            low=low,
-            high=high,
-            exact=exact,
-            bounded=None if exact else "high",
-            guarantee=guarantee,
-        )
-
-    @property
-    def ends(self) -> str:
-        """The interval, as short as in a table.
-
-        >>> Ratio.of("max", 4.0, 5.0, 6.0).ends, Ratio.of("max", 4.0, 5.0, None).ends
-        ('1.25 .. 1.5', '>= 1.25')
-        """
-        if self.exact:
-            return f"{self.low:.4g}"
-        return f">= {self.low:.4g}" if self.high is None else f"{self.low:.4g} .. {self.high:.4g}"
-
-    def __str__(self) -> str:
-        if self.exact:
-            return f"{self.low:.4g}"
-        if self.high is None:
-            return f"at least {self.low:.4g}"
-        return f"between {self.low:.4g} and {self.high:.4g}"
-
-
-def quotient(sense: str, earned: float, best: float) -> float:
-    """Return how much worse than the best it is.
-
-    It is infinite where something could be earned and nothing was; 0/0 is 1.
-
-    >>> quotient("max", 0.0, 2.0), quotient("max", 0.0, 0.0), quotient("min", 4.0, 2.0)
-    (inf, 1.0, 2.0)
-    """
-    if sense == "max":
-        if earned <= 0 < best:
-            return math.inf
-        above, below = best, earned
-    else:
-        above, below = earned, best
-    if below == 0:
-        return 1.0 if above == 0 else math.inf
-    return above / below
 
 
 class MeanRatio(Frozen):

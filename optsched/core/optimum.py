@@ -11,13 +11,13 @@ from typing import Any, TypeAlias, TypedDict
 
 from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 
+from optsched.engine.interval import CLOSED, Interval
 from optsched.engine.known import Known, asked, begin
-from optsched.engine.progress import CLOSED, Point, Progress
+from optsched.engine.progress import Point, Progress
 from optsched.numbers.arrays import Ints
 from optsched.numbers.infinite import Extended
 from optsched.problem import (
     RELAXATION,
-    Family,
     Frozen,
     Implementation,
     InputError,
@@ -104,6 +104,17 @@ class Optimum(Frozen):
         if self.bound_level is Level.CERTIFIED:
             return self.bound
         return self.certified_bound
+
+    def interval(self, instance: Instance) -> Interval:
+        """Return value and bound as an interval on the scale of the instance."""
+        return Interval(
+            family_of(instance),
+            instance,
+            self.value,
+            self.bound,
+            self.schedule,
+            self.certificate,
+        )
 
     def __repr__(self) -> str:
         return f"<Optimum {self}>"
@@ -331,14 +342,11 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
     sides = _Sides.of(progress, level)
     value, schedule = progress.value, progress.schedule
     certificate = sides.certificate
-
-    def apart(bound: float | None) -> float | None:
-        return family.gap(instance, value, bound, schedule, certificate)
-
+    known = Interval(family, instance, value, sides.bound, schedule, certificate)
     impossible = sides.certified is not None and math.isinf(sides.certified)
     if sides.bound is not None and math.isinf(sides.bound):  # there is no schedule at all
         sides = replace(sides, bound=None, certified=None)
-    gap = apart(sides.bound)
+    gap = known.at(sides.bound).gap
     solved = sides.bound is not None
     if family.methods[method] is family.methods["auto"]:  # which a limit may have left open
         solved = gap is not None and gap <= CLOSED
@@ -363,7 +371,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         value_level=None if value is None else Level.CERTIFIED,
         bound_level=_level(status, impossible, sides.level),
         certified_bound=sides.certified,
-        certified_gap=apart(sides.certified),
+        certified_gap=known.at(sides.certified).gap,
         schedule=schedule,
         certificate=certificate,
         seconds=progress.budget.elapsed(),
@@ -394,81 +402,43 @@ class _Sides:
 
     @classmethod
     def of(cls, progress: Progress, level: Level) -> _Sides:
-        family, instance, value = progress.family, progress.instance, progress.value
+        known = progress.interval
         certificate, certified = progress.proof(check=level is not Level.CLAIMED)
         claims = list(progress.claimed)
         if certified is not None:
-            certified = within(family, instance, value, certified)
+            certified = known.at(certified).certified()
         elif progress.bound is not None:
             claims.append((Implementation.PRICES, progress.bound))
-        bound, reached = best_claim(family, instance, value, claims)
+        bound, reached = best_claim(known, claims)
         if level is Level.CLAIMED and bound is not None:
             reached = level
         # what is proved is as good as what is said, up to a gap that counts as closed
         if certified is not None and (
             bound is None
-            or family.sign * (certified - bound) <= 0
-            or _same(family, instance, bound, certified)
+            or progress.sign * (certified - bound) <= 0
+            or known.same(bound, certified)
         ):
             bound, reached = certified, Level.CERTIFIED
         return cls(bound, reached, certified, certificate)
 
 
-def _same(family: Family, instance: Instance, a: float, b: float) -> bool:
-    """Return whether two numbers are so near that a gap between them counts as closed."""
-    gap = family.gap(instance, a, b)
-    return gap is not None and gap <= CLOSED
-
-
-def refuted(family: Family, instance: Instance, value: float | None, bound: float) -> bool:
-    """Return whether a schedule of ``value`` shows that ``bound`` is none."""
-    beyond = value is not None and family.sign * (value - bound) > 0
-    return beyond and not _same(family, instance, value or 0.0, bound)
-
-
-def within(
-    family: Family, instance: Instance, value: float | None, certified: float, who: str = ""
-) -> float:
-    """Return a certified bound, never beyond ``value``, which differs from it by rounding alone.
-
-    Raises
-    ------
-    RuntimeError
-        A schedule refutes the bound: one of the two judges is wrong.
-    """
-    if refuted(family, instance, value, certified):
-        raise RuntimeError(
-            f"{who or 'a schedule'} reaches {value}, beyond the certified {certified}"
-        )
-    return (
-        certified
-        if value is None
-        else family.sign * max(family.sign * value, family.sign * certified)
-    )
-
-
 def best_claim(
-    family: Family,
-    instance: Instance,
-    value: float | None,
-    claims: Sequence[tuple[Implementation, float]],
+    known: Interval, claims: Sequence[tuple[Implementation, float]]
 ) -> tuple[float | None, Level | None]:
     """Return the best claim, cross-checked where another implementation agrees.
 
     A claim that a schedule refutes does not count, and none is reported beyond the value.
     """
-    sign = family.sign
+    sign = known.family.sign
     best: dict[Implementation, float] = {}
     for solver, said in claims:
-        if not refuted(family, instance, value, said):
-            bound = said if value is None else sign * max(sign * value, sign * said)
-            best[solver] = (
-                bound if solver not in best else sign * min(sign * best[solver], sign * bound)
-            )
+        if not known.at(said).refuted:
+            bounds = [known.at(said).outer(), *([best[solver]] if solver in best else [])]
+            best[solver] = min(bounds, key=lambda b: sign * b)
     if not best:
         return None, None
     ranked = sorted(best.values(), key=lambda b: sign * b)
     for first, second in pairwise(ranked):
-        if _same(family, instance, first, second):
+        if known.same(first, second):
             return second, Level.CROSS_CHECKED
     return ranked[0], Level.CLAIMED

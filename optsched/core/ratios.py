@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Any, Unpack
 
-from optsched.core.optimum import Optimum, Search, known, refuted, solve, within
-from optsched.core.reports import Failed, RatioReport, Scale, facts_of
+from optsched.core.optimum import Optimum, Search, known, solve
+from optsched.core.reports import Failed, Found, RatioReport, Scale, found_by
 from optsched.core.simulation import Original, Run, simulate
 from optsched.engine.known import judged
-from optsched.engine.progress import CLOSED, improves
-from optsched.policies.limit import checked_limit
-from optsched.policies.plugins import known_or_refused
+from optsched.policies.plugins import name_of, turns
 from optsched.problem import (
     RELAXATION,
-    Family,
     InputError,
     Instance,
-    Level,
     Policy,
     PolicyError,
     Schedule,
-    Status,
-    Verdict,
     family_of,
 )
 from optsched.process import interrupts
+from optsched.process.limit import checked_limit
 
 
 class Against(StrEnum):
@@ -46,41 +39,6 @@ def _against(reference: str) -> Against:
     except ValueError as err:
         known = ", ".join(Against)
         raise InputError(f"unknown reference {reference!r}, expected one of: {known}") from err
-
-
-def turns(
-    family: Family, policies: Sequence[str | Policy] | None = None
-) -> list[tuple[int, str | Policy]]:
-    """Return policies in the order in which they run: nobody waits for one that is slow.
-
-    First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
-    else as they are listed. Trivial ones run even if nobody asked for them.
-
-    Returns
-    -------
-    list of tuple of int and str or Policy
-        A policy and its place in the table; places behind the table are not shown.
-
-    Raises
-    ------
-    InputError
-        Unknown policy.
-    """
-    asked = list(family.policies) if policies is None else list(policies)
-    for policy in asked:
-        known_or_refused(family, policy)
-    names = {name_of(policy) for policy in asked}
-    asked += [p for p in family.trivial if p in family.policies and p not in names]
-
-    def rank(policy: str | Policy) -> int:
-        return (name_of(policy) in family.slow) - (name_of(policy) in family.trivial)
-
-    return sorted(enumerate(asked), key=lambda turn: rank(turn[1]))
-
-
-def name_of(policy: str | Policy) -> str:
-    """Return a policy's name; of one that is to be loaded, the name by which that is asked for."""
-    return policy if isinstance(policy, str) else policy.name
 
 
 @interrupts.remembered()
@@ -162,11 +120,13 @@ def compare(
     if optimum is not None and (start.schedules or start.bounds):
         raise InputError("the optimum is known, expected nothing to start a search from")
     checked_limit(decision_limit, sealed=sealed)
-    original = Original(instance)
     given = {"schedule": schedule} if isinstance(schedule, Schedule) else schedule or {}
-    outside = [_outside(family, instance, name, made) for name, made in given.items()]
+    outside = [
+        Found(name, *judged(family, instance, made, "the schedule")) for name, made in given.items()
+    ]
     asked = len(family.policies if policies is None else policies)
     order = turns(family, policies)
+    original = Original(instance)
     done: dict[int, Run] = {}  # by their places in the table, or behind it
     failed: dict[int, Failed] = {}
     taken = {*given}  # names of rows
@@ -201,7 +161,7 @@ def compare(
         search["time_limit"] = 0.0
     look = partial(solve, instance, seed=seed, **search)
     runs = [done[place] for place in sorted(done)]
-    others = _known(family, instance, runs) + [kept for kept, _ in outside]
+    others = [*found_by(family, instance, runs), *outside]
     wanted = against is not Against.OPTIMUM and not stopped
     if wanted and RELAXATION not in references:
         references[RELAXATION] = look(method=RELAXATION)
@@ -213,22 +173,10 @@ def compare(
     if not stopped and against is not Against.RELAXATION:
         missing = {name: by for name, by in family.references.items() if name not in references}
         references |= {name: look(method=by, start=start) for name, by in missing.items()}
-    optimum, improved_by = _with_known(family, instance, optimum, others)
-    scale = Scale(family, instance, optimum, references)
     shown = [done[place] for place in range(asked) if place in done]
-    rows = [scale.judged(run) for run in shown]
-    rows += [scale.judged_outside(kept.name, verdict) for kept, verdict in outside]
-    return RatioReport(
-        facts=facts_of(scale, runs),
-        optimum=optimum,
-        improved_by=improved_by,
-        references=references,
-        integrality_gap=scale.integrality_gap(),
-        policies=tuple(rows),
-        failed=tuple(failed[place] for place in sorted(failed)),
-        runs=tuple(shown),
-        outside={kept.name: kept.schedule for kept, _ in outside},
-    )
+    failures = [failed[place] for place in sorted(failed)]
+    scale = Scale.of(family, instance, optimum, references, others)
+    return scale.report(shown, outside, failures, behind=runs)
 
 
 def rate(
@@ -256,109 +204,9 @@ def rate(
         One of the schedules breaks the model.
     """
     family = family_of(instance)
-    outside = [_outside(family, instance, *named) for named in (schedules or {}).items()]
-    others = _known(family, instance, runs) + [kept for kept, _ in outside]
-    optimum, improved_by = _with_known(family, instance, optimum, others)
-    scale = Scale(family, instance, optimum, references)
-    return RatioReport(
-        facts=facts_of(scale, runs),
-        optimum=optimum,
-        improved_by=improved_by,
-        references=dict(references),
-        integrality_gap=scale.integrality_gap(),
-        policies=(
-            *map(scale.judged, runs),
-            *(scale.judged_outside(kept.name, verdict) for kept, verdict in outside),
-        ),
-        runs=tuple(runs),
-        outside={kept.name: kept.schedule for kept, _ in outside},
-    )
-
-
-@dataclass(frozen=True)
-class _Known:
-    """A schedule that the strict judge accepts, whose it is, and its value."""
-
-    name: str
-    schedule: Schedule
-    value: float
-
-
-def _outside(
-    family: Family, instance: Instance, name: str, schedule: Schedule
-) -> tuple[_Known, Verdict]:
-    """Judge a schedule from outside by the rules of the model, without what it leaves unfinished.
-
-    Raises
-    ------
-    InputError
-        It breaks the model.
-    """
-    kept, verdict = judged(family, instance, schedule, "the schedule")
-    assert verdict.value is not None  # it would have been refused
-    return _Known(name, kept, verdict.value), verdict
-
-
-def _known(family: Family, instance: Instance, runs: Sequence[Run]) -> list[_Known]:
-    """Return what policies have found, as far as it is a schedule of the model."""
-    found = []
-    for run in runs:
-        if run.obeys:
-            kept, verdict = family.strictly(instance, run.schedule)
-            if verdict.value is not None and math.isfinite(verdict.value):
-                found.append(_Known(run.policy, kept, verdict.value))
-    return found
-
-
-def _with_known(
-    family: Family, instance: Instance, optimum: Optimum, known: Sequence[_Known]
-) -> tuple[Optimum, str | None]:
-    """Take the best of the known schedules where it beats the solver's, and test the bound by it.
-
-    Returns
-    -------
-    Optimum, str or None
-        None, or whose schedule is the best.
-
-    Raises
-    ------
-    RuntimeError
-        It beats a certified bound: a defect of this package.
-    """
-    best = max(known, key=lambda k: family.sign * k.value, default=None)
-    if best is None:
-        return optimum, None
-    improved = optimum.value is None or improves(
-        family,
-        instance,
-        (best.value, best.schedule),
-        (optimum.value, optimum.schedule),
-        (optimum.bound, optimum.certificate),
-    )
-    if not improved:
-        return optimum, best.name if best.schedule is optimum.schedule else None
-    update: dict[str, Any] = {
-        "value": best.value,
-        "schedule": best.schedule,
-        "value_level": Level.CERTIFIED,
-    }
-    bound, level, certified = optimum.bound, optimum.bound_level, optimum.proved
-    if certified is not None:
-        certified = within(family, instance, best.value, certified, best.name)
-    if bound is not None and refuted(family, instance, best.value, bound):
-        # one schedule refutes a solver's word
-        bound, level = certified, None if certified is None else Level.CERTIFIED
-
-    def apart(side: float | None) -> float | None:
-        return family.gap(instance, best.value, side, best.schedule, optimum.certificate)
-
-    gap = apart(bound)
-    update |= {
-        "bound": bound,
-        "bound_level": level,
-        "gap": gap,
-        "certified_bound": certified,
-        "certified_gap": apart(certified),
-        "status": Status.of(gap, CLOSED, level),
-    }
-    return optimum.model_copy(update=update), best.name
+    outside = [
+        Found(name, *judged(family, instance, made, "the schedule"))
+        for name, made in (schedules or {}).items()
+    ]
+    others = [*found_by(family, instance, runs), *outside]
+    return Scale.of(family, instance, optimum, references, others).report(runs, outside)

@@ -1,24 +1,144 @@
-"""What a comparison says: a row per policy, facts of the instance, and how they come about."""
+"""What a comparison says: a row per policy with its ratio, facts of the instance.
+
+The optimum is known as an interval: a schedule reaches one end, a bound closes the other. So a
+ratio is an interval too; its low end rests on a schedule, its high end on the bound.
+
+    maximization   OPT / ALG, OPT in [value, bound]
+    minimization   ALG / OPT, OPT in [bound, value]
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from optsched.core.intervals import Ratio, quotient
 from optsched.core.optimum import Optimum
 from optsched.core.simulation import Run
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.numbers.infinite import Extended, Signed
-from optsched.problem import RELAXATION, Family, Frozen, InputError, Schedule, Status, Verdict
+from optsched.problem import (
+    RELAXATION,
+    Family,
+    Frozen,
+    InputError,
+    Instance,
+    Level,
+    Schedule,
+    Sense,
+    Status,
+    Verdict,
+)
 
 LOAD, PARALLEL = "offered load", "jobs with more than one worker"  # facts that families describe
 TELLING = 1.02  # best trivial ratio from which an instance can tell policies apart
+
+
+class Ratio(Frozen):
+    """What is known of one ratio; 1 is the best with hindsight."""
+
+    low: Extended = Field(description="the ratio is at least this: a schedule proves it")
+    high: Extended | None = Field(description="and at most this; None: no bound is known")
+    exact: bool = Field(description="both ends agree within 1e-6")
+    bounded: Literal["low", "high"] | None = Field(
+        description="the end that rests on a bound, not on a schedule; None: it is exact"
+    )
+    guarantee: Extended | None = Field(
+        default=None, description="the theory's bound on the ratio for this instance"
+    )
+
+    @model_validator(mode="after")
+    def _ends_in_order(self) -> Self:
+        if self.high is not None and self.low > self.high:
+            raise ValueError(f"low {self.low} is above high {self.high}, expected at most that")
+        return self
+
+    @classmethod
+    def of(
+        cls,
+        sense: Sense,
+        earned: float,
+        value: float,
+        bound: float | None,
+        guarantee: float | None = None,
+        measure: Callable[[float, float], float] | None = None,
+    ) -> Ratio:
+        """Return the ratio of a policy that reached ``earned``.
+
+        Parameters
+        ----------
+        sense : {"max", "min"}
+        earned : float
+            Objective of the policy, ALG.
+        value : float
+            Objective of the best schedule known, the policy's own included.
+        bound : float or None
+            No schedule is better.
+        guarantee : float, optional
+            The theory's bound.
+        measure : callable, optional
+            (earned, optimum) -> ratio, by default the quotient that the sense asks for.
+
+        Examples
+        --------
+        >>> print(Ratio.of("max", 4.0, 5.0, 6.0))
+        between 1.25 and 1.5
+        """
+        if measure is None:
+            measure = partial(quotient, sense)
+        low = measure(earned, value)
+        # Where the two sides differ by rounding alone, the schedule is right.
+        high = None if bound is None else max(low, measure(earned, bound))
+        exact = high is not None and (high == low or high <= low * (1 + CLOSED))
+        return cls(
+            low=low,
+            high=high,
+            exact=exact,
+            bounded=None if exact else "high",
+            guarantee=guarantee,
+        )
+
+    @property
+    def ends(self) -> str:
+        """The interval, as short as in a table.
+
+        >>> Ratio.of("max", 4.0, 5.0, 6.0).ends, Ratio.of("max", 4.0, 5.0, None).ends
+        ('1.25 .. 1.5', '>= 1.25')
+        """
+        if self.exact:
+            return f"{self.low:.4g}"
+        return f">= {self.low:.4g}" if self.high is None else f"{self.low:.4g} .. {self.high:.4g}"
+
+    def __str__(self) -> str:
+        if self.exact:
+            return f"{self.low:.4g}"
+        if self.high is None:
+            return f"at least {self.low:.4g}"
+        return f"between {self.low:.4g} and {self.high:.4g}"
+
+
+def quotient(sense: str, earned: float, best: float) -> float:
+    """Return how much worse than the best it is.
+
+    It is infinite where something could be earned and nothing was; 0/0 is 1.
+
+    >>> quotient("max", 0.0, 2.0), quotient("max", 0.0, 0.0), quotient("min", 4.0, 2.0)
+    (inf, 1.0, 2.0)
+    """
+    if sense == "max":
+        if earned <= 0 < best:
+            return math.inf
+        above, below = best, earned
+    else:
+        above, below = earned, best
+    if below == 0:
+        return 1.0 if above == 0 else math.inf
+    return above / below
 
 
 class Regret(Frozen):
@@ -177,6 +297,27 @@ class RatioReport(Frozen):
 
 
 @dataclass(frozen=True)
+class Found:
+    """A schedule that the strict judge accepts, and whose it is."""
+
+    name: str
+    schedule: Schedule
+    verdict: Verdict
+
+    @property
+    def value(self) -> float:
+        """What it reaches."""
+        assert self.verdict.value is not None  # the judge has accepted it
+        return self.verdict.value
+
+
+def found_by(family: Family, instance: Instance, runs: Sequence[Run]) -> list[Found]:
+    """Return what policies have found, as far as it is a schedule of the model."""
+    found = [Found(r.policy, *family.strictly(instance, r.schedule)) for r in runs if r.obeys]
+    return [f for f in found if f.verdict.value is not None and math.isfinite(f.verdict.value)]
+
+
+@dataclass(frozen=True)
 class Scale:
     """What policies are measured by on one instance."""
 
@@ -184,6 +325,54 @@ class Scale:
     instance: Any
     optimum: Optimum
     references: Mapping[str, Optimum]
+    improved_by: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        family: Family,
+        instance: Instance,
+        optimum: Optimum,
+        references: Mapping[str, Optimum],
+        others: Sequence[Found],
+    ) -> Scale:
+        """Take the best of the other schedules where it beats the solver's; test the bound by it.
+
+        Raises
+        ------
+        RuntimeError
+            It beats a certified bound: a defect of this package.
+        """
+        best = max(others, key=lambda k: family.sign * k.value, default=None)
+        if best is None:
+            return cls(family, instance, optimum, references)
+        if optimum.interval(instance).is_improved_by(best.value, best.schedule):
+            optimum = _improved(optimum, instance, best)
+        by = best.name if best.schedule is optimum.schedule else None
+        return cls(family, instance, optimum, references, by)
+
+    def report(
+        self,
+        runs: Sequence[Run],
+        outside: Sequence[Found] = (),
+        failed: Sequence[Failed] = (),
+        *,
+        behind: Sequence[Run] | None = None,
+    ) -> RatioReport:
+        """Return the comparison of ``runs``; those ``behind`` it also tell of the instance."""
+        rows = [self.judged(run) for run in runs]
+        rows += [self.judged_outside(kept.name, kept.verdict) for kept in outside]
+        return RatioReport(
+            facts=facts_of(self, runs if behind is None else behind),
+            optimum=self.optimum,
+            improved_by=self.improved_by,
+            references=dict(self.references),
+            integrality_gap=self.integrality_gap(),
+            policies=tuple(rows),
+            failed=tuple(failed),
+            runs=tuple(runs),
+            outside={kept.name: kept.schedule for kept in outside},
+        )
 
     def ratio(self, earned: float, guarantee: float | None = None) -> Ratio:
         """Return an interval: its low end rests on a schedule, its high end on a certificate."""
@@ -280,6 +469,27 @@ class Scale:
             seconds=None,
             slowest=None,
         )
+
+
+def _improved(optimum: Optimum, instance: Instance, best: Found) -> Optimum:
+    """Return an optimum with a better schedule than its own, which may refute its bound."""
+    bound, level, certified = optimum.bound, optimum.bound_level, optimum.proved
+    update = {"value": best.value, "schedule": best.schedule, "value_level": Level.CERTIFIED}
+    known = optimum.model_copy(update=update).interval(instance)
+    if certified is not None:
+        certified = known.at(certified).certified(best.name)
+    if known.refuted:  # one schedule refutes a solver's word
+        bound, level = certified, None if certified is None else Level.CERTIFIED
+    gap = known.at(bound).gap
+    update |= {
+        "bound": bound,
+        "bound_level": level,
+        "gap": gap,
+        "certified_bound": certified,
+        "certified_gap": known.at(certified).gap,
+        "status": Status.of(gap, CLOSED, level),
+    }
+    return optimum.model_copy(update=update)
 
 
 def meaning(family: Family) -> str:

@@ -17,9 +17,7 @@ from pydantic import Field, SerializeAsAny, ValidationInfo, field_validator
 from optsched.numbers.infinite import Signed
 from optsched.numbers.streams import Streams
 from optsched.policies.knowledge import checked_prior, compute, own
-from optsched.policies.limit import checked_limit, limited
 from optsched.policies.plugins import checked_policy, get_policy, is_own
-from optsched.policies.trouble import Explained
 from optsched.problem import (
     Family,
     Frozen,
@@ -37,6 +35,8 @@ from optsched.problem import (
     get_family,
 )
 from optsched.process import clock, interrupts, talk
+from optsched.process.limit import checked_limit, limited
+from optsched.process.trouble import Explained
 from optsched.sealing.process import SEAL, SealedPolicy, is_program
 
 MOST = 3  # broken equations that are told of a policy
@@ -233,11 +233,11 @@ def _run(
     sealed = isinstance(policy, SealedPolicy)
     ours = policy.own if isinstance(policy, SealedPolicy) else is_own(family, policy)
     limit = None if sealed else decision_limit  # the other end of a pipe keeps it itself
-    if prior is None:
+    if prior is not None:
+        known = checked_prior(prior, policy.knows, name)
+    else:
         with Explained(f"policy {name}: what it knows", InputError):
             known = compute(family, policy.knows, original.copy, name)
-    else:
-        known = checked_prior(prior, policy.knows, name)
     shown, judged = original.copy(), original.copy()
     passed = InputError if sealed or ours else PolicyError  # what is a message already
     with Explained(f"policy {name}: start", passed, limit=limit), limited(limit):

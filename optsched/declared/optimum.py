@@ -29,7 +29,8 @@ from optsched.declared.certificate import (
     rounded,
 )
 from optsched.declared.model import Declared, Exact, Solution, neat
-from optsched.engine.progress import CLOSED, Progress
+from optsched.engine.interval import CLOSED
+from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.numbers.resources import slack
 from optsched.problem import RELAXATION, Implementation, InputError

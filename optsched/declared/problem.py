@@ -29,8 +29,8 @@ from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.declared.readers import refuse_changed
 from optsched.families import later
 from optsched.numbers.streams import Streams
-from optsched.policies.trouble import explain
 from optsched.problem import Family, InputError, Method, PolicyError, Sense
+from optsched.process.trouble import explain
 
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial, wraps
 from inspect import unwrap
 from typing import Any, Self, TypeAlias
 
 from optsched.engine.budget import Budget, Limits, Span
+from optsched.engine.interval import Interval
 from optsched.problem import Family, Frozen, Implementation, Instance, Level, Schedule, Verdict
 from optsched.process import effort, interrupts
-
-CLOSED = 1e-6  # a gap up to this is closed
 
 
 def _itself(certificate: Frozen) -> Frozen:
@@ -26,38 +26,6 @@ class Point(Frozen):
     seconds: float
     value: float | None
     bound: float | None
-
-
-def alike(family: Family, instance: Instance, a: float, b: float) -> bool:
-    """Return whether two values are so near that only the schedules can tell which is better.
-
-    So it is where a family's objective is more than one number, which is all that is compared else.
-    """
-    if family.distance is None:
-        return False
-    apart = family.gap(instance, a, b)
-    return apart is not None and apart <= CLOSED
-
-
-def improves(
-    family: Family,
-    instance: Instance,
-    new: tuple[float, Schedule],
-    old: tuple[float, Schedule | None],
-    bound: tuple[float | None, Frozen | None],
-) -> bool:
-    """Return whether a schedule is better than another; both with their values.
-
-    Where the values are alike (see :func:`alike`), the one is that is nearer to the bound, which
-    comes with its certificate.
-    """
-    ahead = family.sign * (new[0] - old[0])
-    if bound[0] is None or not alike(family, instance, new[0], old[0]):
-        return ahead > 0
-    then, now = (
-        family.gap(instance, value, bound[0], schedule, bound[1]) for value, schedule in (new, old)
-    )
-    return then is not None and now is not None and then < now
 
 
 Maker: TypeAlias = Callable[[], Frozen]
@@ -133,6 +101,12 @@ class Progress:
         return None if self.best is None else self.best[1]
 
     @property
+    def interval(self) -> Interval:
+        """The incumbent and the certified bound."""
+        value, schedule = self.best or (None, None)
+        return Interval(self.family, self.instance, value, self.bound, schedule, self._proof)
+
+    @property
     def sign(self) -> int:
         """1 if more is better, -1 if less is."""
         return self.family.sign
@@ -193,13 +167,7 @@ class Progress:
         """
         if verdict.value is None:
             raise RuntimeError(f"a method brought a schedule that breaks the model: {verdict}")
-        if self.best is None or improves(
-            self.family,
-            self.instance,
-            (verdict.value, schedule),
-            self.best,
-            (self.bound, self._proof),
-        ):
+        if self.interval.is_improved_by(verdict.value, schedule):
             self.best = verdict.value, schedule
             self._record()
 
@@ -207,7 +175,7 @@ class Progress:
         """Return whether no schedule of this value is better, whatever it looks like."""
         assert self.value is not None  # the caller has seen to it
         ahead = self.sign * (value - self.value)
-        return ahead <= 0 and not alike(self.family, self.instance, value, self.value)
+        return ahead <= 0 and not self.interval.alike(value, self.value)
 
     def proved(self, bound: float, certificate: Maker) -> None:
         """Keep a bound; ``certificate`` makes the certificate of it, or of a better one."""
@@ -217,7 +185,7 @@ class Progress:
                 self._keep(bound, certificate, None)
                 self.tightened = self.seconds()
             return
-        if ahead <= 0 and not alike(self.family, self.instance, bound, self.bound or 0.0):
+        if ahead <= 0 and not self.interval.alike(bound, self.bound or 0.0):
             return
         try:
             proof = certificate()
@@ -225,7 +193,7 @@ class Progress:
             self._note(bound, err)
             return
         now = self.gap()
-        then = self.family.gap(self.instance, self.value, bound, self.schedule, proof)
+        then = replace(self.interval, bound=bound, certificate=proof).gap
         if ahead > 0 or (now is not None and then is not None and then <= now):
             self._keep(bound, certificate, proof)
 
@@ -336,7 +304,7 @@ class Progress:
 
     def gap(self) -> float | None:
         """Return the gap between the incumbent and the certified bound."""
-        return self.family.gap(self.instance, self.value, self.bound, self.schedule, self._proof)
+        return self.interval.gap
 
     def closed(self) -> bool:
         """Whether the gap is as small as was asked for."""

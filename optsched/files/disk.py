@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import socket
 import stat
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from optsched.problem import InputError
+from optsched.base import InputError
 from optsched.process import lastwords
 
 SKIP_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
@@ -216,3 +217,39 @@ def _kind(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "a folder"
     return "a pipe" if stat.S_ISFIFO(mode) else "a device"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Be the only one who writes ``path``, on this machine or on a shared disk.
+
+    Beside it lies NAME.lock meanwhile. What a killed process has left of it counts for nothing.
+
+    Raises
+    ------
+    InputError
+        Another process writes it, or the folder cannot be written.
+    """
+    from filelock import FileLock, Timeout  # here, as few commands need it
+
+    place = path.with_name(path.name + ".lock")
+    lock = FileLock(place, timeout=0.1, fallback_to_soft=False)  # its holder may be ending now
+    if not place.parent.is_dir():  # it would be made
+        raise InputError(f"{path}: cannot be written: there is no folder {place.parent}")
+    try:
+        lock.acquire()
+    except Timeout as err:
+        who = ""
+        with suppress(OSError):  # it has ended just now
+            who = place.read_text(errors="replace")
+        raise InputError(
+            f"{path}: another run writes it ({who or 'it has just begun'}), expected one at a time"
+        ) from err
+    except OSError as err:
+        raise InputError(f"{path}: cannot be written: {place}: {err.strerror}") from err
+    try:
+        place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
+        yield
+    finally:
+        place.unlink(missing_ok=True)  # while it is held: who has it open then tries again
+        lock.release()

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from optsched.campaigns.axes import Contender
 from optsched.core import Optimum, Ratio, Run, quotient, solve
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.numbers.infinite import Extended
 from optsched.problem import Family, Frozen, InputError, Instance, Level, PolicyError
 from optsched.results.result import save_result

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core import Optimum
-from optsched.core.optimum import refuted, within
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED, Interval
 from optsched.files.envelope import instance_of, read_json
 from optsched.library.packs import Library, read_entry, result_text
 from optsched.library.page import update_page
@@ -123,14 +122,13 @@ def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) ->
     bound = bound if proof else mine.proved
     assert value is not None
     assert bound is not None
-    if refuted(family, instance, value, bound):
-        raise RuntimeError(f"a schedule reaches {value}, beyond the certified {bound}")
-    bound = within(family, instance, value, bound)
     parts = {
         "schedule": (theirs if schedule else mine).schedule,
         "certificate": (theirs if proof else mine).certificate,
     }
-    gap = family.gap(instance, value, bound, parts["schedule"], parts["certificate"])
+    known = Interval(family, instance, value, bound, parts["schedule"], parts["certificate"])
+    bound = known.certified()
+    gap = known.at(bound).gap
     methods = dict.fromkeys([mine.method, theirs.method])
     return mine.model_copy(
         update={

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.files.disk import read_limited, write_whole
 from optsched.files.envelope import instance_of
 from optsched.library.packs import NAME, Library, read_entry

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from optsched.base import Frozen
 from optsched.numbers.arrays import Ints
-from optsched.problem import Frozen
 
 EPS = Fraction(1, 10**9)
 WHOLE = 2**53  # below it, a whole float is written with all its digits

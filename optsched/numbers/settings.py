@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from optsched.problem import InputError
+from optsched.base import InputError
 
 
 def one_of(name: str, value: Any, known: Iterable[str]) -> None:

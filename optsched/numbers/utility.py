@@ -16,8 +16,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
 
+from optsched.base import Frozen
 from optsched.numbers.resources import exact
-from optsched.problem import Frozen
 
 _DIGITS = Context(prec=50, Emax=10**9, Emin=-(10**9))
 _MARGIN = 1 + Fraction(1, 10**45)  # above the rounding of 50 digits

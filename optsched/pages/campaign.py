@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
-from optsched.campaigns.axes import canonical, digest_of
+from optsched.campaigns.axes import canonical, contender_of, digest_of
 from optsched.campaigns.campaign import AS_STORED, Campaign, Status
 from optsched.campaigns.crews.queue import duration
 from optsched.campaigns.plan import Plan
-from optsched.campaigns.ratings import Sample, contender_of, group_of
+from optsched.campaigns.ratings import Sample, group_of
 from optsched.campaigns.statistics import Statistics, Summary, between, statistics
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.core import meaning

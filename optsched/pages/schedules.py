@@ -14,10 +14,9 @@ from typing import Any
 
 from matplotlib import rc_context
 
-from optsched.campaigns.axes import Contender, Reference, Source, canonical
+from optsched.campaigns.axes import Contender, Reference, Source, canonical, contender_of
 from optsched.campaigns.cells import fingerprint
 from optsched.campaigns.plan import Plan
-from optsched.campaigns.ratings import contender_of
 from optsched.campaigns.store import Store
 from optsched.drawing import HINDSIGHT, rendered
 from optsched.pages.blocks import Picture

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from optsched.core import Ratio, compare, mean_ratio, simulate
 from optsched.drawing import COLOURS, finish, legend, new_figure
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.oasis.instance import OasisInstance, OasisJob
 from optsched.families.oasis.policies.estimate import Estimate as Learnt
 from optsched.families.oasis.policies.estimate import learn

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
-import sys
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from importlib.machinery import PathFinder
 from importlib.metadata import entry_points
-from pathlib import Path
 from typing import Any, get_args
 
-from optsched.policies.trouble import Explained
 from optsched.problem import (
     Family,
     Information,
     InputError,
     Policy,
-    PolicyError,
-    is_named_in_file,
 )
 from optsched.process import talk
+from optsched.process.loading import import_beside, is_named_in_file, load_from_file, loading
 
 MEMBERS = ("name", "information", "knows", "start", "step")
 LONGEST_NAME = 100  # characters of a policy's name
@@ -48,10 +41,10 @@ def get_policy(family: Family, name: str, **parameters: Any) -> Policy:
     known_or_refused(family, name)
     plugged = {e.name: e for e in entry_points(group="optsched.policies")}
     if name in plugged:
-        with _loading(f"policy {name!r}"), talk.diverted():
+        with loading(f"policy {name!r}"), talk.diverted():
             factory = plugged[name].load()
         return _made(family, factory, name, parameters)
-    with _loading(f"policy {name!r}"):
+    with loading(f"policy {name!r}"):
         made = _class_of_policy(_found(name), name)
     return _made(family, made, name, parameters)
 
@@ -116,67 +109,39 @@ def known_or_refused(family: Family, policy: Policy | str) -> None:
             )
 
 
-def import_beside(module: str, what: str) -> Any:
-    """Import a module that is installed, or lies in the folder in which the command is run.
+def turns(
+    family: Family, policies: Sequence[str | Policy] | None = None
+) -> list[tuple[int, str | Policy]]:
+    """Return policies in the order in which they run: nobody waits for one that is slow.
+
+    First those that need no thought (`Family.trivial`), last those that are slow (`Family.slow`),
+    else as they are listed. Trivial ones run even if nobody asked for them.
+
+    Returns
+    -------
+    list of tuple of int and str or Policy
+        A policy and its place in the table; places behind the table are not shown.
 
     Raises
     ------
     InputError
-        It cannot be imported; the message begins with ``what``.
-    PolicyError
-        Its own code fails.
+        Unknown policy.
     """
-    if not all(part.isidentifier() for part in module.split(".")):
-        raise InputError(f"{what} cannot be loaded: {module!r} is no name of a module")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
-        talk.remark(f"{what}: importing module {module}")
-    with _loading(what), talk.diverted():
-        try:
-            return importlib.import_module(module)
-        except (ImportError, SyntaxError) as err:
-            raise InputError(f"{what} cannot be loaded: {err}") from err
+    asked = list(family.policies) if policies is None else list(policies)
+    for policy in asked:
+        known_or_refused(family, policy)
+    names = {name_of(policy) for policy in asked}
+    asked += [p for p in family.trivial if p in family.policies and p not in names]
+
+    def rank(policy: str | Policy) -> int:
+        return (name_of(policy) in family.slow) - (name_of(policy) in family.trivial)
+
+    return sorted(enumerate(asked), key=lambda turn: rank(turn[1]))
 
 
-def load_from_file(name: str, what: str) -> Any:
-    """Return what a file of Python calls so: ``FILE.py:NAME``. The file is run once.
-
-    Raises
-    ------
-    InputError
-        There is no such file, or it has nothing of this name; the message begins with ``what``.
-    PolicyError
-        Its own code fails.
-    """
-    file, _, attribute = name.rpartition(":")
-    path = Path(file).resolve()
-    module = f"optsched file {path}"
-    if module not in sys.modules:
-        spec = importlib.util.spec_from_file_location(module, path)
-        if spec is None or spec.loader is None or not path.is_file():
-            raise InputError(f"{what} cannot be loaded: there is no file {file}")
-        made = importlib.util.module_from_spec(spec)
-        sys.modules[module] = made  # dataclasses look for it
-        folder = str(path.parent)
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
-        try:
-            talk.remark(f"{what}: running {file}")
-            with _loading(what), talk.diverted():
-                spec.loader.exec_module(made)
-        except BaseException:
-            del sys.modules[module]
-            raise
-    found = getattr(sys.modules[module], attribute, None)
-    if found is None:
-        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
-    return found
-
-
-def _loading(what: str) -> Explained:
-    return Explained(f"{what} cannot be loaded", InputError, PolicyError, KeyboardInterrupt)
+def name_of(policy: str | Policy) -> str:
+    """Return a policy's name; of one that is to be loaded, the name by which that is asked for."""
+    return policy if isinstance(policy, str) else policy.name
 
 
 def _with(factory: Callable[..., Policy], name: str, parameters: Mapping[str, Any]) -> Policy:
@@ -193,7 +158,7 @@ def _made(
 ) -> Policy:
     if not callable(factory):
         raise InputError(f"policy {name!r} is {factory!r:.60}, expected a class or a function")
-    with _loading(f"policy {name!r}"), talk.diverted():
+    with loading(f"policy {name!r}"), talk.diverted():
         policy = _with(factory, name, parameters)
         return checked_policy(family, policy, name, own=is_own(family, policy))
 

@@ -12,8 +12,8 @@ from threading import Event, Thread
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from optsched.numbers.arrays import Ints
 from optsched.process import effort, interrupts
 
 POLL = 0.05  # seconds between two questions whether to stop
@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 def supervised(
-    work: Callable[[Ints], Result],
+    work: Callable[[NDArray[np.int64]], Result],
     stop: Callable[[], bool],
     *,
     patience: float = PATIENCE,

@@ -17,7 +17,8 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from optsched.numbers.arrays import Ints
+    import numpy as np
+    from numpy.typing import NDArray
 
 ENDING = ("SIGINT", "SIGTERM", "SIGHUP")  # as far as the system has them
 
@@ -56,7 +57,7 @@ def end_when(abandoned: array[int]) -> None:
     _thread.abandoned = abandoned
 
 
-def abandoned() -> Ints:
+def abandoned() -> NDArray[np.int64]:
     """Return the array of :func:`end_when`, for kernels that may run for seconds.
 
     Once it is 1, such a kernel returns at once, and what it returns means nothing: its caller calls

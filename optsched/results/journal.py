@@ -14,8 +14,9 @@ from typing import Any, Self
 
 from optsched.core import Failed, Optimum, Run
 from optsched.core.optimum import settle
+from optsched.engine.interval import CLOSED
 from optsched.engine.known import Known, begin
-from optsched.engine.progress import CLOSED, Progress
+from optsched.engine.progress import Progress
 from optsched.files.disk import is_stream, write_whole
 from optsched.files.envelope import envelope, plain
 from optsched.problem import InputError, Instance, family_of

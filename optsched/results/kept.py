@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from optsched.core import Optimum
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.problem import InputError, Instance, Level, Status
 from optsched.results.result import save_result
 from optsched.results.reuse import load_known

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import Field
 
 from optsched.core import Optimum, Run, shown_gap
-from optsched.core.optimum import refuted
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.files.envelope import checked, instance_of, read_json, short, write_json
 from optsched.numbers.infinite import Extended, Signed
 from optsched.problem import (
@@ -269,17 +269,17 @@ def recheck_optimum(family: Family, instance: Instance, said: Optimum, scope: st
     complaints += _out_of_scope(family, instance, said)
     value = _value(family, instance, said, complaints)
     bound = _proved(family, instance, said, complaints)
-    if bound is not None and refuted(family, instance, value, bound):
+    known = replace(said.interval(instance), value=value, bound=bound)
+    if known.refuted:
         complaints.append(f"value {value} is beyond the bound {bound}: one of the judges is wrong")
-    gap = family.gap(instance, value, bound, said.schedule, said.certificate)
-    closed = gap is not None and gap <= CLOSED
+    gap, closed = known.gap, known.closed
     complaints += _wrong_levels(family, said)
     complaints += _wrong_status(family, instance, said, (value, bound, gap))
     unchecked = []
     if said.status is Status.INFEASIBLE and not (bound is not None and math.isinf(bound)):
         unchecked.append(f"no schedule exists ({said.bound_level})")
     if said.bound is not None and said.bound_level is not Level.CERTIFIED:
-        if refuted(family, instance, value, said.bound):
+        if known.at(said.bound).refuted:
             complaints.append(f"value {value} is beyond the bound {said.bound}")
         unchecked.append(f"bound {said.bound:.9g} ({said.bound_level})")
     if said.status.closed and not closed:
@@ -334,12 +334,9 @@ def _wrong_status(
     if refused or (said.certificate is not None and bound is None):
         return []  # that was told, and there is no gap
     found = []
-
-    def apart(side: float | None) -> float | None:
-        return family.gap(instance, value, side, said.schedule, said.certificate)
-
+    known = replace(said.interval(instance), value=value)
     for name, side in (("gap", said.bound), ("certified_gap", said.certified_bound)):
-        is_gap, stated = apart(side), getattr(said, name)
+        is_gap, stated = known.at(side).gap, getattr(said, name)
         if stated is not None and (is_gap is None or not _near(stated, is_gap)):
             found.append(f"{name} is {is_gap}, the file says {stated}")
     if gap is not None and gap <= CLOSED:
@@ -347,7 +344,7 @@ def _wrong_status(
     if said.status is Status.OPTIMAL:
         far = "unknown" if gap is None else f"{gap:.3g}"
         found.append(f"status is optimal (certified), but the gap is {far}")
-    claim = apart(said.bound)
+    claim = known.gap
     if said.status is Status.CLAIMED and (claim is None or claim > CLOSED):
         found.append(f"status is {said.status}, but the claimed gap is {claim}")
     return found

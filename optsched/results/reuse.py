@@ -14,8 +14,9 @@ from typing import Any
 from optsched.core import Optimum, RatioReport, Run, Start
 from optsched.core.optimum import known
 from optsched.core.ratios import rate
+from optsched.engine.interval import CLOSED
 from optsched.engine.known import Known
-from optsched.engine.progress import CLOSED, Point
+from optsched.engine.progress import Point
 from optsched.files.envelope import instance_of, read_json, short
 from optsched.problem import Family, InputError, Instance, Level, Schedule, Status, family_of
 from optsched.results.result import (
@@ -202,11 +203,8 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
     level = said.bound_level
     if level is Level.CROSS_CHECKED:
         level = Level.CLAIMED  # nobody has solved it twice here
-
-    def apart(bound: float | None) -> float | None:
-        return family.gap(instance, said.value, bound, said.schedule, said.certificate)
-
-    gap = apart(said.bound)
+    known = said.interval(instance)
+    gap = known.gap
     if said.value is not None:
         status = Status.of(gap, CLOSED, level)
     elif found.bound is not None and math.isinf(found.bound):
@@ -219,7 +217,7 @@ def _sound(family: Family, instance: Instance, said: Optimum, scope: str, path: 
             "value_level": found.value_level,
             "bound_level": level,
             "gap": gap,
-            "certified_gap": apart(said.certified_bound),
+            "certified_gap": known.at(said.certified_bound).gap,
             "status": status,
             "defects": (),  # of another search; a file may say anything
             "history": tuple(_holding(family.sign, said)),

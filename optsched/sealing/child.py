@@ -76,8 +76,8 @@ def main() -> None:
     try:
         _play(family, config["policy"], say)
     except BaseException as err:
-        from optsched.policies.trouble import explain
         from optsched.problem import InputError
+        from optsched.process.trouble import explain
 
         say({"error": str(err) if isinstance(err, InputError) else explain(err)})
         sys.exit(1)

@@ -35,7 +35,6 @@ from pydantic_core import from_json, to_json
 
 from optsched.numbers.streams import Streams
 from optsched.policies.plugins import checked_policy
-from optsched.policies.trouble import LONGEST
 from optsched.problem import (
     Family,
     Information,
@@ -46,6 +45,7 @@ from optsched.problem import (
     is_named_in_file,
 )
 from optsched.process import interrupts, lastwords, talk
+from optsched.process.trouble import LONGEST
 
 PROTOCOL = 1
 PROGRAM = "exec:"

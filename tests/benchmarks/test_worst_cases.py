@@ -6,7 +6,7 @@ import pytest
 import worst_cases
 from worst_cases import CASES, FOLDER, PAGE, Stored
 
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.results.result import recheck
 
 pytestmark = pytest.mark.slow

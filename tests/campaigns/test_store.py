@@ -14,8 +14,8 @@ import pytest
 from stores import REFERENCE, VERSIONS
 
 from optsched.campaigns.store import Best, Row, State, Store
+from optsched.files.disk import writing
 from optsched.problem import InputError, Level
-from optsched.process.filelock import writing
 
 SOURCE, POLICY = {"family": "bot", "parameters": {}}, {"policy": "fifo"}
 BEST = Best(b"d" * 32, State.LIMIT, -1.5, -1.25, Level.CERTIFIED, -1.25, None, 2.5, 3.0)
@@ -189,7 +189,7 @@ def test_no_folder_is_made_for_a_lock(tmp_path):
 def test_only_one_writes(tmp_path):
     path = tmp_path / "store"
     code = (
-        "import sys; from pathlib import Path; from optsched.process.filelock import writing\n"
+        "import sys; from pathlib import Path; from optsched.files.disk import writing\n"
         "with writing(Path(sys.argv[1])): print('mine', flush=True); sys.stdin.read()"
     )
     other = subprocess.Popen(

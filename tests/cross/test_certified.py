@@ -11,7 +11,7 @@ from patience import LONG
 from sweeps import sweep
 
 from optsched.core import solve
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED, Interval
 from optsched.families.completion.optimum.opening import one_by_one
 from optsched.problem import Level, Status, family_of
 from optsched.results.result import recheck_optimum
@@ -79,7 +79,8 @@ def test_a_certified_optimum_is_right_and_a_value_one_step_worse_is_refused(name
         if other is None:
             continue
         known = family.verify(inst, other).value
-        gap = family.gap(inst, known, found.certified_bound, other, found.certificate)
+        bound, proof = found.certified_bound, found.certificate
+        gap = Interval(family, inst, known, bound, other, proof).gap
         if math.isfinite(known) and gap > CLOSED:
             forged = found.model_copy(update={"schedule": other, "value": known})
             assert any("status is optimal" in c for c in complaints(inst, forged)), k

@@ -106,7 +106,7 @@ def small(seeds=3, policies=("fifo",), **more):
 
 def numbers(path):
     """Return what must be the same however often a run was killed: all but times and versions."""
-    from optsched.campaigns.export import COLUMNS, cells
+    from optsched.campaigns.ratings import COLUMNS, cells
 
     left = {"seconds", "optimum_seconds", "versions", "optimum_versions"}
     return [

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from optsched.campaigns.crews.crew import Done, Event, Lost, Task
-from optsched.policies.trouble import explain
 from optsched.problem import InputError
 from optsched.process import interrupts, lastwords
+from optsched.process.trouble import explain
 
 STARTS = 3  # processes in a row that may die before they have begun to listen
 LAST = 2000  # bytes of what a dead process has printed that are looked at

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from optsched.campaigns.axes import Reference
+from optsched.campaigns.axes import Reference, contender_of, source_of
 from optsched.campaigns.store.schema import APPLICATION, FORMAT, LINKS, RANGES, TABLES
 from optsched.files.disk import open_file
 from optsched.files.envelope import must_be_printable, short
@@ -129,7 +129,6 @@ def _wrong(table: str, name: str, kind: str, *, nullable: bool) -> str:
 
 def _words(path: Path, db: sqlite3.Connection) -> None:
     """Refuse texts that are none of what they stand for."""
-    from optsched.campaigns.ratings import contender_of, source_of  # they read stores themselves
 
     def source(text: str) -> None:
         get_family(source_of(text)[0])

@@ -28,7 +28,7 @@ from optsched.cli.options import (
     talks,
 )
 from optsched.core import Against
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.files.disk import writable_folder
 from optsched.problem import (
     RELAXATION,
@@ -241,7 +241,7 @@ def ratio(
     from optsched.cli.console import out, show_ratios
     from optsched.cli.ticker import Rows, Ticker
     from optsched.core import compare, recorded, turns
-    from optsched.core.ratios import name_of
+    from optsched.policies.plugins import name_of
     from optsched.results import kept
     from optsched.results.journal import Journal
     from optsched.results.result import save_result

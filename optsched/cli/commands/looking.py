@@ -212,7 +212,7 @@ def check_problem(
     """
     from optsched.declared.leaks import check_problem as check
     from optsched.declared.problem import Problem
-    from optsched.policies.plugins import load_from_file
+    from optsched.process.loading import load_from_file
 
     what = f"problem {problem!r}"
     if not is_named_in_file(problem):

@@ -15,7 +15,7 @@ import numpy as np
 
 from optsched.engine.colgen import Column, Pricing, Relaxation, generate_columns
 from optsched.engine.interior_master import InteriorMaster
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance
 from optsched.families.completion.optimum.prices.capacity import Jobs, ServerBlocks
 from optsched.families.completion.oracle.schedule import best_schedule, placement

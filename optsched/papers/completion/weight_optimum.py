@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.completion.instance import CompletionInstance, CompletionSchedule, Piece
 from optsched.families.completion.optimum.cpsat import Program, all_choices
 from optsched.families.completion.optimum.prices.capacity import Jobs

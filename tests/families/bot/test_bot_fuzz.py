@@ -16,7 +16,7 @@ from independent.bot import wild
 from pydantic import ValidationError
 
 from optsched.core import solve
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.families.bot.certificate.bound import attained, log_mean
 from optsched.families.bot.certificate.format import BotCertificate, Prices, check
 from optsched.families.bot.certificate.format import levels as levels_of

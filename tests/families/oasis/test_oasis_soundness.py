@@ -7,7 +7,7 @@ from independent.cases import case
 from small_soundness import failures
 
 from optsched.core import solve
-from optsched.engine.progress import CLOSED
+from optsched.engine.interval import CLOSED
 from optsched.problem import Status
 
 

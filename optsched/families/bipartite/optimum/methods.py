@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from optsched.engine.budget import Limits
-from optsched.engine.progress import CLOSED, Progress
+from optsched.engine.interval import CLOSED
+from optsched.engine.progress import Progress
 from optsched.families.bipartite.certificate.format import (
     BipartiteCertificate,
     Enclosed,

@@ -13,7 +13,8 @@ from threading import Event, Lock
 from typing import TypeVar
 
 from optsched.engine.budget import Span
-from optsched.engine.progress import CLOSED, Progress
+from optsched.engine.interval import CLOSED
+from optsched.engine.progress import Progress
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
 from optsched.families.oasis.optimum.search.by_class import ByClass

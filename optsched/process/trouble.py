@@ -8,9 +8,9 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from optsched.policies.limit import LateError
-from optsched.problem import PolicyError
+from optsched.base import PolicyError
 from optsched.process import interrupts
+from optsched.process.limit import LateError
 from optsched.process.talk import printable
 
 PACKAGE = str(Path(__file__).parents[1])

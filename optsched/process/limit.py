@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from optsched.problem import InputError
+from optsched.base import InputError
 
 AGAIN = 0.1  # seconds after which a policy that goes on is stopped again
 LONGEST = 1e6  # seconds

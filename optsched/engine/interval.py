@@ -1,0 +1,111 @@
+"""What is known of an optimum: a schedule reaches one end, a bound closes the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from optsched.numbers.nearness import relative
+from optsched.problem import Family
+
+CLOSED = 1e-6  # a gap up to this is closed
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A value and a bound, on the scale of a family: the optimum lies between them.
+
+    Parameters
+    ----------
+    family : Family
+    instance : Instance
+    value : float or None
+        A schedule reaches it.
+    bound : float or None
+        No schedule is better.
+    schedule, certificate : optional
+        What reaches the value, and what proves the bound: a family whose objective is more than
+        one number (see ``Family.distance``) looks at them.
+    """
+
+    family: Family
+    instance: Any
+    value: float | None
+    bound: float | None = None
+    schedule: Any = None
+    certificate: Any = None
+
+    @property
+    def gap(self) -> float | None:
+        """How far value and bound are apart: relative, so that no unit matters.
+
+        ``|bound - value| / |value|``, or what the family's ``distance`` says; infinite where the
+        value is 0 and the bound is not; None where one of the two is missing.
+        """
+        if self.value is None or self.bound is None:
+            return None
+        distance = self.family.distance
+        if distance is None:
+            return relative(self.value, self.bound)
+        return distance(self.instance, self.schedule, self.value, self.certificate, self.bound)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the gap is so small that it counts as none."""
+        return self.gap is not None and self.gap <= CLOSED
+
+    def same(self, one: float, other: float) -> bool:
+        """Return whether a gap between two numbers would be closed, whatever stands behind them."""
+        return Interval(self.family, self.instance, one, other).closed
+
+    def alike(self, one: float, other: float) -> bool:
+        """Return whether only the schedules can tell which of two values is better.
+
+        So it is where a family's objective is more than one number, which is all that is compared
+        else.
+        """
+        return self.family.distance is not None and self.same(one, other)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the schedule beats the bound by more than rounding: then it is none."""
+        if self.value is None or self.bound is None:
+            return False
+        beyond = self.family.sign * (self.value - self.bound) > 0
+        return beyond and not self.same(self.value, self.bound)
+
+    def at(self, bound: float | None) -> Interval:
+        """Return the interval to another bound."""
+        return replace(self, bound=bound)
+
+    def outer(self) -> float:
+        """Return the bound; the value instead, where that is ahead of it by rounding alone."""
+        assert self.bound is not None  # the caller has seen to it
+        sign = self.family.sign
+        return (
+            self.bound if self.value is None else sign * max(sign * self.value, sign * self.bound)
+        )
+
+    def certified(self, who: str = "a schedule") -> float:
+        """Return the bound, of which a certificate is known, never beyond the value.
+
+        Raises
+        ------
+        RuntimeError
+            A schedule refutes the bound: one of the two judges is wrong.
+        """
+        if self.refuted:
+            raise RuntimeError(f"{who} reaches {self.value}, beyond the certified {self.bound}")
+        return self.outer()
+
+    def is_improved_by(self, value: float, schedule: Any) -> bool:
+        """Return whether a schedule is better than the one at hand.
+
+        Where the values are alike, the one is that is nearer to the bound.
+        """
+        if self.value is None:
+            return True
+        if self.bound is None or not self.alike(value, self.value):
+            return self.family.sign * (value - self.value) > 0
+        then, now = replace(self, value=value, schedule=schedule).gap, self.gap
+        return then is not None and now is not None and then < now

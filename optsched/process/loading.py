@@ -1,0 +1,87 @@
+"""Code from outside: modules and files of Python that are named on a command line."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import Any
+
+from optsched.base import InputError, PolicyError
+from optsched.process import talk
+from optsched.process.trouble import Explained
+
+
+def is_named_in_file(name: str) -> bool:
+    """Whether a name means something in a file of Python.
+
+    >>> is_named_in_file("mine/adwords.py:msvv"), is_named_in_file("adwords:Msvv")
+    (True, False)
+    """
+    return name.rpartition(":")[0].endswith(".py")
+
+
+def import_beside(module: str, what: str) -> Any:
+    """Import a module that is installed, or lies in the folder in which the command is run.
+
+    Raises
+    ------
+    InputError
+        It cannot be imported; the message begins with ``what``.
+    PolicyError
+        Its own code fails.
+    """
+    if not all(part.isidentifier() for part in module.split(".")):
+        raise InputError(f"{what} cannot be loaded: {module!r} is no name of a module")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    if module not in sys.modules and PathFinder.find_spec(module.partition(".")[0]) is not None:
+        talk.remark(f"{what}: importing module {module}")
+    with loading(what), talk.diverted():
+        try:
+            return importlib.import_module(module)
+        except (ImportError, SyntaxError) as err:
+            raise InputError(f"{what} cannot be loaded: {err}") from err
+
+
+def load_from_file(name: str, what: str) -> Any:
+    """Return what a file of Python calls so: ``FILE.py:NAME``. The file is run once.
+
+    Raises
+    ------
+    InputError
+        There is no such file, or it has nothing of this name; the message begins with ``what``.
+    PolicyError
+        Its own code fails.
+    """
+    file, _, attribute = name.rpartition(":")
+    path = Path(file).resolve()
+    module = f"optsched file {path}"
+    if module not in sys.modules:
+        spec = importlib.util.spec_from_file_location(module, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise InputError(f"{what} cannot be loaded: there is no file {file}")
+        made = importlib.util.module_from_spec(spec)
+        sys.modules[module] = made  # dataclasses look for it
+        folder = str(path.parent)
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        try:
+            talk.remark(f"{what}: running {file}")
+            with loading(what), talk.diverted():
+                spec.loader.exec_module(made)
+        except BaseException:
+            del sys.modules[module]
+            raise
+    found = getattr(sys.modules[module], attribute, None)
+    if found is None:
+        raise InputError(f"{what} cannot be loaded: {file} has no {attribute!r}")
+    return found
+
+
+def loading(what: str) -> Explained:
+    """Explain what goes wrong in code that is being loaded."""
+    return Explained(f"{what} cannot be loaded", InputError, PolicyError, KeyboardInterrupt)
