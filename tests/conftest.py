@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
-from patience import LONG
 
 # two processes of tests share two cores: threads of theirs would wait for one another
 os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -93,7 +92,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("there is no Chromium")
     with playwright.sync_playwright() as made:
         opened = made.chromium.launch(
-            executable_path=program, args=["--no-sandbox"], timeout=1000 * LONG
+            executable_path=program, args=["--no-sandbox"], timeout=600_000
         )
         yield opened
         opened.close()
