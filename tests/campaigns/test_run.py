@@ -17,7 +17,7 @@ from poison import begun, numbers, small
 
 from optsched import campaign
 from optsched.campaigns.campaign import forecast, merge, status
-from optsched.campaigns.crews.pool import Pool
+from optsched.campaigns.pool import Pool
 from optsched.campaigns.run import part_of
 from optsched.campaigns.store import State, Store
 from optsched.problem import InputError
@@ -212,7 +212,7 @@ def test_a_forecast_goes_by_what_is_done():
 
 
 def test_processes_that_cannot_begin_are_no_fault_of_a_cell(monkeypatch):
-    monkeypatch.setattr("optsched.campaigns.crews.pool.START", "raise SystemExit('not today')")
+    monkeypatch.setattr("optsched.campaigns.pool.START", "raise SystemExit('not today')")
     with pytest.raises(InputError, match=r"a worker cannot begin: .* status 1; it said: not today"):
         campaign(small(1), "store", workers=2)
     assert status(Path("store")).done == 0
