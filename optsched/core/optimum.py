@@ -267,9 +267,7 @@ def solve(
             progress.digest = there.instance_sha256
             if method != RELAXATION:  # what is known says nothing of the relaxation
                 begin(progress, there, method)
-            none = (
-                progress.bound == -progress.sign * math.inf
-            )  # it is known that no schedule exists
+            none = progress.bound == -progress.sign * math.inf  # it is known: no schedule exists
             if not (progress.interrupted or progress.closed() or none):
                 family.methods[method](instance, progress, threads=threads, seed=seed)
             second = family.second.get(method)

@@ -66,9 +66,8 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     said = content.get("optimum", {})
     checks = recheck_content(content, Path(name))
     complaints = [complaint for check in checks for complaint in check.complaints]
-    complaints += [
-        f"nothing can be derived of {c.what}" for c in checks if None in (c.value, c.bound)
-    ]
+    empty = [check for check in checks if None in (check.value, check.bound)]
+    complaints += [f"nothing can be derived of {check.what}" for check in empty]
     if instance.family != family:
         complaints.append(f"is of family {instance.family}, expected {family}")
     if said.get("scope"):
