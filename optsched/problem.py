@@ -8,6 +8,7 @@ without a patch.
 from __future__ import annotations
 
 import hashlib
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -26,8 +27,6 @@ from optsched.base import InputError as InputError
 from optsched.base import PolicyError as PolicyError
 from optsched.numbers.boxes import Box
 from optsched.numbers.infinite import Signed
-from optsched.numbers.nearness import agree as agree
-from optsched.numbers.nearness import relative as relative
 from optsched.numbers.streams import Streams
 from optsched.process.loading import is_named_in_file as is_named_in_file
 from optsched.process.loading import load_from_file
@@ -451,3 +450,12 @@ class _Callable(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Callable
+
+
+def agree(a: float, b: float, within: float) -> bool:
+    """Return whether two numbers are equal but for a share of the larger one.
+
+    >>> agree(1e-12, 1.0000001e-12, 1e-6), agree(0.0, 1e-300, 1e-6)
+    (True, False)
+    """
+    return a == b or abs(a - b) <= within * max(abs(a), abs(b)) < math.inf

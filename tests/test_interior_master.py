@@ -120,7 +120,7 @@ def test_a_program_with_an_overfull_row_is_solved_again():
     master = InteriorMaster(problem)
     master.add(problem.columns)
     master.solve()
-    master.accuracy, master.overfull = interior_master.TIGHTEST, False
+    master.accuracy, master.overfull = interior_master.DEFAULT.tightest, False
     assert not master.refine()
     master.overfull = True
     assert master.refine()

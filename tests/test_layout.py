@@ -60,7 +60,7 @@ def test_there_is_one_pool_of_processes():
     scripts = sorted((TREE / "benchmarks").glob("*.py"))
     assert scripts
     named = [p for p in [*SOURCES, *scripts] if "ProcessPoolExecutor" in p.read_text("utf-8")]
-    assert named == [ROOT / "campaigns/crews/pool.py"], "expected the pool that outlives a process"
+    assert named == [ROOT / "campaigns/pool.py"], "expected the pool that outlives a process"
 
 
 def test_modules_are_found_under_their_old_names():

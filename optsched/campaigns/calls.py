@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,20 +15,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from optsched.campaigns.crews.crew import Crew, Here
-from optsched.campaigns.crews.pool import Pool
-from optsched.campaigns.crews.queue import Queue, steer
+from optsched.campaigns.pool import Done, Pool
 from optsched.files.envelope import plain
-from optsched.process import blas
+from optsched.process import blas, interrupts
+
+LOOK = 0.2  # seconds between two looks at what a signal has left
 
 Row = dict[str, Any]
 Function = Callable[..., Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class _Answer:
-    row: Row
-    wall: float
 
 
 @dataclass(frozen=True)
@@ -40,15 +33,13 @@ class _Call:
     function: Function | tuple[str, str]
     cell: Row
     more: tuple[Any, ...]
-    kind = ""
 
-    def compute(self) -> _Answer:
-        began, function = time.perf_counter(), self.function
+    def compute(self) -> Row:
+        function = self.function
         if isinstance(function, tuple):
             function = getattr(import_module(function[0]), function[1])
         with blas.one_thread():  # as many as there are processes are at work
-            row = self.cell | json_of(function(self.cell, *self.more))
-        return _Answer(row, time.perf_counter() - began)
+            return self.cell | json_of(function(self.cell, *self.more))
 
 
 def json_of(row: Mapping[str, Any]) -> Row:
@@ -61,40 +52,6 @@ def stored_rows(cells: Sequence[Mapping[str, Any]], known: Sequence[Row]) -> lis
     """Return by cell the first of the known rows that is its own; None: there is none."""
     asked = map(json_of, cells)
     return [next((r for r in known if cell.items() <= r.items()), None) for cell in asked]
-
-
-class _Calls(Queue[_Call]):
-    """The calls that are to be made."""
-
-    def __init__(self, calls: Sequence[_Call], keep: Callable[[int, Row], None]) -> None:
-        super().__init__()
-        self._calls, self._keep = deque(calls), keep
-        self._left[""] = len(calls)
-
-    def is_empty(self) -> bool:
-        """Whether all were handed out."""
-        return not self._calls
-
-    def next(self) -> list[_Call]:
-        """Return the next call."""
-        return [self._calls.popleft()]
-
-    def take(self, task: _Call, found: _Answer) -> None:
-        """Keep a row."""
-        self._keep(task.mark, found.row)
-
-    def give_up(self, task: _Call, reason: str) -> None:
-        """Say what went wrong.
-
-        Raises
-        ------
-        RuntimeError
-            Names the cell.
-        """
-        raise RuntimeError(f"{task.cell}: {reason}")
-
-    def flush(self, *, now: bool = False) -> None:
-        """Do nothing: rows are kept at once."""
 
 
 def call_all(
@@ -127,13 +84,29 @@ def call_all(
     RuntimeError
         A call in another process has failed.
     """
-    crew: Crew = Here() if workers == 1 else Pool(min(workers, max(1, len(cells))))
-    found = function if workers == 1 else _portable(function)
-    calls = [_Call(k, found, json_of(cell), more) for k, cell in cells.items()]
+    if workers == 1:
+        for k, cell in cells.items():
+            row = _Call(k, function, json_of(cell), more).compute()
+            interrupts.raise_if_asked()  # what was cut short is no result
+            keep(k, row)
+        return
+    found = _portable(function)
+    calls = deque(_Call(k, found, json_of(cell), more) for k, cell in cells.items())
+    pool = Pool(min(workers, max(1, len(calls))))
     try:
-        steer(_Calls(calls, keep), crew, None, patient=False)
+        while calls or pool.busy():
+            while calls and pool.room():
+                pool.submit([calls.popleft()])
+            for event in pool.poll(LOOK):
+                if isinstance(event, Done):
+                    keep(event.task.mark, event.found)
+                elif event.suspects:
+                    raise RuntimeError(f"{event.suspects[0].cell}: {event.reason}")
+                else:
+                    calls.extend(event.rest)
+            interrupts.raise_if_asked()
     finally:
-        crew.close()
+        pool.close()
 
 
 def _portable(function: Function) -> Function | tuple[str, str]:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from optsched.campaigns.axes import Reference, contender_of, source_of
-from optsched.campaigns.crews.queue import Progress, duration
 from optsched.campaigns.plan import Plan, difference, make_plan, read_plan, stored_plan
 from optsched.campaigns.ratings import COLUMNS, Cells, Sample, cells, samples
-from optsched.campaigns.run import agree, run
+from optsched.campaigns.run import Progress, agree, duration, run
 from optsched.campaigns.statistics import Statistics, statistics
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.files.disk import writing

@@ -11,14 +11,13 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
 
 from optsched.campaigns.axes import KEY, Contender, Reference, Source
 from optsched.campaigns.store import Best, Row, State
-from optsched.core import Ratio, Run, quotient
+from optsched.core import Ratio, Run, measure_of
 from optsched.engine.interval import CLOSED, Interval
 from optsched.files.envelope import first_error
 from optsched.problem import (
@@ -198,9 +197,7 @@ def _to_relaxation(family: Family, instance: Instance, run: Run, best: Best) -> 
     """Return the ratio to the value of the relaxation; None where that is not known."""
     if best.proved is None or best.status is not State.DONE:
         return None
-    if family.measure is not None:
-        return family.measure(instance, run.value, best.proved)
-    return quotient(family.sense, run.value, best.proved)
+    return measure_of(family, instance)(run.value, best.proved)
 
 
 def _ends(
@@ -214,7 +211,7 @@ def _ends(
         bound = None
     if best.value is None:
         return None, None
-    measure = None if family.measure is None else partial(family.measure, instance)
+    measure = measure_of(family, instance)
     ratio = Ratio.of(family.sense, run.value, best.value, bound, None, measure)
     return ratio.low, ratio.high
 

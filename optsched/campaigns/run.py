@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from optsched.campaigns.axes import Case, Cell, canonical
 from optsched.campaigns.cells import Task
-from optsched.campaigns.crews.crew import Crew
-from optsched.campaigns.crews.executors import Futures, dask
-from optsched.campaigns.crews.pool import Pool, share_of_memory
-from optsched.campaigns.crews.queue import FLUSH, Progress, Queue, steer
+from optsched.campaigns.executors import Futures, dask
 from optsched.campaigns.plan import Plan, difference, stored_plan
+from optsched.campaigns.pool import Done, Event, Pool, share_of_memory
 from optsched.campaigns.store import Best, Row, State, Store
 from optsched.files.disk import writing
 from optsched.files.provenance import all_versions
@@ -26,7 +24,44 @@ from optsched.problem import InputError
 from optsched.process import interrupts
 
 SLOW = 0.02  # seconds in which a slow and busy machine does a unit of effort
+TRIES = 3  # of a task whose process dies
+AIM = 1.0  # seconds of work in a chunk
+LONGEST = 2000  # tasks in a chunk
+RECENT = 0.2  # weight of the last task in what a task of its kind takes
+FLUSH = 0.5  # seconds between two commits
+LOOK = 0.2  # seconds between two looks at what a signal has left
 MOST_SOLVED = 5000  # optima that are sent along, in case that an instance comes a second time
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a campaign is."""
+
+    done: int  # cells that are stored
+    cells: int  # of this run's part
+    errors: int
+    left: float | None  # seconds, by what was done so far; None: nobody knows yet
+    ended: bool  # by Ctrl-C, before all was done
+
+    def __str__(self) -> str:
+        parts = [f"{self.done} of {self.cells} cells"]
+        if self.errors:
+            parts.append(f"{self.errors} errors")
+        if self.done < self.cells:
+            left = None if self.left is None else f"about {duration(self.left)} left"
+            parts.append(left or "the first ones may have to compile")
+        return ", ".join(parts)
+
+
+def duration(seconds: float) -> str:
+    """Write a time that is only roughly known.
+
+    >>> duration(42.3), duration(300), duration(30000)
+    ('42 s', '5 min', '8.3 h')
+    """
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
 
 
 def part_of(key: bytes, parts: int) -> int:
@@ -63,7 +98,7 @@ def run(
             store.forget_errors()
         size = workers or os.cpu_count() or 1
         work = _Work(plan, store, shard)
-        crew: Crew
+        crew: Pool | Futures
         if work.is_done():
             return work.progress(size, ended=False)
         if cluster is not None:
@@ -119,12 +154,17 @@ def agree(store: Store, plan: Plan) -> None:
         store.state(plan=canonical(plan.model_dump(mode="json")), cells=str(cells))
 
 
-class _Work(Queue[Task]):
+class _Work:
     """The cells of a plan that the store does not hold; what comes of them goes into it."""
 
     def __init__(self, plan: Plan, store: Store, shard: tuple[int, int] | None) -> None:
-        super().__init__()
         self.store = store
+        self.errors = 0
+        self._again: deque[list[Task]] = deque()  # what came back, to be done first
+        self._tries: Counter[Hashable] = Counter()
+        self._seconds: dict[Hashable, float] = {}  # of a task, by kind
+        self._seen: Counter[Hashable] = Counter()  # tasks of a kind that are done
+        self._left: Counter[Hashable] = Counter()  # tasks of a kind that are not done
         there = store.cell_keys()
         ours = [
             case
@@ -150,14 +190,6 @@ class _Work(Queue[Task]):
             self._left.update(task.kind for task in self._tasks(case, missing))
         self._rows: list[tuple[Task, Best | Row]] = []
         self._flushed = time.monotonic()
-
-    def is_empty(self) -> bool:
-        """Whether all cases were handed out."""
-        return not self.cases
-
-    def next(self) -> list[Task]:
-        """Return the tasks of the next case."""
-        return self._tasks(*self.cases.popleft())
 
     def _tasks(self, case: Case, missing: Sequence[Cell]) -> list[Task]:
         """Return what is to be done for an instance: first its optimum, unless that is known."""
@@ -235,3 +267,86 @@ class _Work(Queue[Task]):
             seed=task.policy_seed,
             versions=all_versions(),
         )
+
+    def is_done(self) -> bool:
+        """Whether nothing is left to hand out."""
+        return not self._again and not self.cases
+
+    def chunk(self, size: int) -> list[Task]:
+        """Return the next tasks: about a second of work, less towards the end; none: they wait."""
+        for k, tasks in enumerate(self._again):
+            if self.is_ready(tasks):
+                del self._again[k]
+                return [self.renewed(task) for task in tasks]
+        aim = min(AIM, max(0.05, self._left_seconds() / (3 * size)))
+        found: list[Task] = []
+        planned = 0.0
+        while self.cases and planned < aim and len(found) < LONGEST:
+            tasks = self._tasks(*self.cases.popleft())
+            found += tasks
+            planned += sum(self._seconds.get(task.kind, AIM) for task in tasks)
+        return found
+
+    def hear(self, event: Event) -> None:
+        """Take in what has happened."""
+        if isinstance(event, Done):
+            self._left[event.task.kind] -= 1
+            self._learn(event.task.kind, event.found.wall)
+            self.take(event.task, event.found)
+            return
+        if len(event.suspects) == 1:
+            self._suspect(event.suspects[0], event.reason, again=event.again)
+        else:  # one of them did it: alone they will tell which
+            self._again.extend([task] for task in event.suspects)
+        if event.rest:
+            self._again.append(list(event.rest))
+
+    def _learn(self, kind: Hashable, seconds: float) -> None:
+        """Take in how long a task has taken; the first of a kind may have had to compile."""
+        self._seen[kind] += 1
+        before = self._seconds.get(kind, 0.0)
+        weight = max(RECENT, 1 / max(1, self._seen[kind] - 1))
+        self._seconds[kind] = before + weight * (seconds - before)
+
+    def _suspect(self, task: Task, reason: str, *, again: bool) -> None:
+        self._tries[task.mark] += 1
+        if again and self._tries[task.mark] < TRIES:
+            self._again.append([task])
+            return
+        times = self._tries[task.mark]
+        self._left[task.kind] -= 1
+        self.give_up(task, reason if times == 1 else f"{reason} (tried {times} times)")
+
+    def _left_seconds(self) -> float:
+        known = list(self._seconds.values())
+        usual = sum(known) / len(known) if known else AIM
+        return sum(n * self._seconds.get(kind, usual) for kind, n in self._left.items())
+
+    def progress(self, size: int, *, ended: bool) -> Progress:
+        """Return how far it is."""
+        left = self._left_seconds() / size if self._seconds else None
+        return Progress(self.done, self.cells, self.errors, left, ended)
+
+
+def steer(work: _Work, crew: Pool | Futures, tell: Callable[[Progress], None] | None) -> Progress:
+    """Hand out chunks and take in what comes back, until all is done or an end is asked for.
+
+    When an end is asked for, it waits for the tasks in flight. ``tell`` is called twice a second.
+    """
+    ended, due = False, 0.0
+    try:
+        while crew.busy() or not (ended or work.is_done()):
+            while not ended and crew.room() and (tasks := work.chunk(crew.size)):
+                crew.submit(tasks)
+            for event in crew.poll(LOOK):
+                work.hear(event)
+            work.flush()
+            if tell is not None and time.monotonic() >= due:
+                tell(work.progress(crew.size, ended=ended))
+                due = time.monotonic() + FLUSH
+            if interrupts.asked() is not None and not ended:
+                ended = True
+                crew.finish()
+    finally:
+        work.flush(now=True)
+    return work.progress(crew.size, ended=ended)

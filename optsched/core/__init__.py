@@ -4,7 +4,7 @@ from optsched.core.inputs import is_instance, open_input, recorded
 from optsched.core.intervals import MeanRatio, mean_ratio
 from optsched.core.optimum import Optimum, Search, Start, relax, shown_gap, solve
 from optsched.core.ratios import Against, compare
-from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, quotient
+from optsched.core.reports import Failed, Judged, Ratio, RatioReport, meaning, measure_of, quotient
 from optsched.core.simulation import Run, simulate
 from optsched.policies.plugins import turns
 
@@ -23,6 +23,7 @@ __all__ = [
     "is_instance",
     "mean_ratio",
     "meaning",
+    "measure_of",
     "open_input",
     "quotient",
     "recorded",

@@ -267,7 +267,8 @@ def solve(
             progress.digest = there.instance_sha256
             if method != RELAXATION:  # what is known says nothing of the relaxation
                 begin(progress, there, method)
-            if not (progress.interrupted or _settled(progress)):
+            none = progress.bound == -progress.sign * math.inf  # it is known: no schedule exists
+            if not (progress.interrupted or progress.closed() or none):
                 family.methods[method](instance, progress, threads=threads, seed=seed)
             second = family.second.get(method)
             ended = progress.closed() or progress.interrupted
@@ -329,11 +330,6 @@ def known(instance: Instance, start: Start | Sequence[Start]) -> Known:
         schedules += part.schedules
         bounds += part.bounds
     return Known(digest, tuple(schedules), tuple(bounds))
-
-
-def _settled(progress: Progress) -> bool:
-    """Return whether what is known at the start leaves nothing to look for."""
-    return progress.closed() or progress.bound == -progress.sign * math.inf
 
 
 def settle(progress: Progress, level: Level, method: str) -> Optimum:

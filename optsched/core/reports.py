@@ -141,6 +141,13 @@ def quotient(sense: str, earned: float, best: float) -> float:
     return above / below
 
 
+def measure_of(family: Family, instance: Instance) -> Callable[[float, float], float]:
+    """Return (earned, best) -> ratio, as the family measures it."""
+    if family.measure is None:
+        return partial(quotient, family.sense)
+    return partial(family.measure, instance)
+
+
 class Regret(Frozen):
     """How much more a reference reaches than a policy did; negative where the policy did better."""
 
@@ -376,7 +383,7 @@ class Scale:
 
     def ratio(self, earned: float, guarantee: float | None = None) -> Ratio:
         """Return an interval: its low end rests on a schedule, its high end on a certificate."""
-        best, measure = self.optimum, self.family.measure
+        best = self.optimum
         if best.value is None:  # nothing ran and nothing was found: the empty schedule is known
             raise InputError("there is neither an optimum nor a policy to compare with")
         return Ratio.of(
@@ -385,7 +392,7 @@ class Scale:
             best.value,
             best.bound if best.proved is None else best.proved,
             guarantee,
-            None if measure is None else partial(measure, self.instance),
+            measure_of(self.family, self.instance),
         )
 
     def regret(self, earned: float) -> dict[str, Regret]:
@@ -409,9 +416,7 @@ class Scale:
         bound = relaxed.bound if relaxed.proved is None else relaxed.proved
         if bound is None:
             return None
-        if self.family.measure is not None:
-            return self.family.measure(self.instance, earned, bound)
-        return quotient(self.family.sense, earned, bound)
+        return measure_of(self.family, self.instance)(earned, bound)
 
     def integrality_gap(self) -> tuple[float, float] | None:
         """Return between which numbers the ratio of the optimum to the relaxation lies."""

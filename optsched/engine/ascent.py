@@ -31,13 +31,39 @@ from numpy.random import Generator
 
 from optsched.numbers.arrays import Floats, Ints
 
-BATCHES = 20
-SWEEPS = 4  # between two looks at the average
-SHRINK = 0.5
-SWING = 2.0  # a row that is more than three times as full as it may be counts as that
-COMES_BACK = 0.01  # of the mean worth of rows: how fast a worth of nothing grows
-LOWEST = 1e-4  # of what blocks earn without prices: all that is scarce may be worth that little
-SCANS = 9  # of the golden section: the scale is found within about 10 %
+
+@dataclass(frozen=True)
+class AscentParams:
+    """Parameters of the subgradient method.
+
+    Attributes
+    ----------
+    batches : int
+        Parts of the blocks that a step prices at a time, at most.
+    sweeps : int
+        Passes over all blocks between two looks at the average.
+    shrink : float
+        What a step is multiplied by where the average gains too little.
+    swing : float
+        Excess of a row's usage over its capacity, relative, beyond which it counts as that.
+    comes_back : float
+        How fast a price of 0 grows: share of the mean worth of rows.
+    lowest : float
+        Least scale of prices that is tried, over what blocks earn without prices.
+    scans : int
+        Steps of the golden section: nine find the scale within about 10 %.
+    """
+
+    batches: int = 20
+    sweeps: int = 4
+    shrink: float = 0.5
+    swing: float = 2.0
+    comes_back: float = 0.01
+    lowest: float = 1e-4
+    scans: int = 9
+
+
+DEFAULT = AscentParams()
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -76,6 +102,7 @@ class Ascent:
         Whether to stop, asked at every step.
     found : callable
         Called with a bound and its prices whenever the bound is better than ever before.
+    params : AscentParams, optional
 
     Attributes
     ----------
@@ -89,11 +116,13 @@ class Ascent:
         rng: Generator,
         stop: Callable[[], bool],
         found: Callable[[float, Floats], None],
+        params: AscentParams = DEFAULT,
     ) -> None:
+        self.params = params
         self.problem, self.rng, self.stop, self.found = problem, rng, stop, found
         self.bound, self.prices = np.inf, np.zeros(problem.rhs.size)
         order = rng.permutation(problem.blocks)
-        batches = max(1, min(BATCHES, problem.blocks // 10))
+        batches = max(1, min(params.batches, problem.blocks // 10))
         self.batches: list[Ints] = [np.sort(order[k::batches]) for k in range(batches)]
 
     def look(self, prices: Floats, exact: bool = False) -> float:
@@ -115,10 +144,11 @@ class Ascent:
         """
         if not 0 < worth < np.inf:
             return
-        low, high = math.log(LOWEST * worth), math.log(worth)  # the bound is convex in the scale
+        lowest = self.params.lowest * worth
+        low, high = math.log(lowest), math.log(worth)  # the bound is convex in the scale
         left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
         at_left, at_right = (self.look(math.exp(x) * base) for x in (left, right))
-        for _ in range(SCANS):
+        for _ in range(self.params.scans):
             if self.stop():
                 return
             if at_left <= at_right:
@@ -152,17 +182,17 @@ class Ascent:
         step = level.first
         while step >= level.last:
             mean: Floats = np.zeros(worth.size)
-            for _ in range(SWEEPS):
+            for _ in range(self.params.sweeps):
                 for k in self.rng.permutation(len(self.batches)):
                     if self.stop():
                         return
                     ask(int(k))
-                    excess = np.minimum(usage.sum(axis=0) * each - 1.0, SWING)
-                    move = step * (worth + COMES_BACK * worth[some].mean()) * excess
+                    excess = np.minimum(usage.sum(axis=0) * each - 1.0, self.params.swing)
+                    move = step * (worth + self.params.comes_back * worth[some].mean()) * excess
                     worth = np.where(some, np.maximum(0.0, worth + move), 0.0)
                     mean += worth
-            mean /= SWEEPS * len(self.batches)
+            mean /= self.params.sweeps * len(self.batches)
             before = self.bound  # of either sign
             enough = before * (1 - math.copysign(level.gain, before))
             if self.look((mean * each)[group], level.exact) > enough:
-                step *= SHRINK
+                step *= self.params.shrink

@@ -29,10 +29,30 @@ from optsched.engine.colgen import (
 )
 from optsched.numbers.arrays import Flags, Floats
 
-EXACT = 1e-9
-TAIL = 1e-4  # a node is branched on once bound and master are this close, relatively
-CANDIDATES = 6  # splits that are compared by their effect on the master
-DIVE = 8  # after a node is split, its better child is followed this deep before the best bound is
+
+@dataclass(frozen=True)
+class BranchParams:
+    """Parameters of branch and price.
+
+    Attributes
+    ----------
+    exact : float
+        Relative distance of bound and master up to which a node counts as solved.
+    tail : float
+        The same at which a node that has to be split is split.
+    candidates : int
+        Splits that are compared by their effect on the master (strong branching).
+    dive : int
+        Depth to which the better child of a node is followed, before the best bound is.
+    """
+
+    exact: float = 1e-9
+    tail: float = 1e-4
+    candidates: int = 6
+    dive: int = 8
+
+
+DEFAULT = BranchParams()
 
 
 @dataclass(frozen=True)
@@ -110,6 +130,7 @@ class BranchAndPrice:
         look for schedules.
     start : array of shape (rows,), optional
         Prices at which the root begins; 0 by default.
+    params : BranchParams, optional
     """
 
     def __init__(
@@ -122,7 +143,9 @@ class BranchAndPrice:
         relaxed: Callable[[Relaxation], None],
         threads: int = 1,
         start: Floats | None = None,
+        params: BranchParams = DEFAULT,
     ) -> None:
+        self.params = params
         self.problem = problem
         self.target, self.stop = target, stop
         self.proved, self.relaxed = proved, relaxed
@@ -147,7 +170,7 @@ class BranchAndPrice:
                 if follow is not None:
                     self._push(follow)
                 return False
-            if follow is None or depth >= DIVE:
+            if follow is None or depth >= self.params.dive:
                 if follow is not None:
                     self._push(follow)
                 follow, depth = heapq.heappop(self.open)[1], 0
@@ -209,7 +232,7 @@ class BranchAndPrice:
 
     def _choose(self, relaxation: Relaxation) -> Split | None:
         """Choose the split whose two halves lower the master's value the most."""
-        candidates = self.problem.splits(relaxation)[:CANDIDATES]
+        candidates = self.problem.splits(relaxation)[: self.params.candidates]
         if len(candidates) < 2:
             return candidates[0] if candidates else None
         basis = self.master.h.getBasis()
@@ -252,7 +275,9 @@ class BranchAndPrice:
             stop=lambda r: r.bound <= self.target() or self.stop(),
             center=filled(node.prices, self.master.rows),
             # a master below the target can still cut the node off, once its bound has followed
-            tolerance=lambda value: TAIL if value > self.target() else EXACT,
+            tolerance=lambda value: (
+                self.params.tail if value > self.target() else self.params.exact
+            ),
         )
         if relaxation.bound < node.bound:
             node.bound, node.prices = relaxation.bound, relaxation.prices

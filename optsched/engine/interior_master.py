@@ -23,18 +23,60 @@ from optsched.engine.colgen import Column, Decomposition, key
 from optsched.numbers.arrays import Floats, Ints
 from optsched.solvers.interior import Point, Program, interior_point
 
-FILLED = 0.98  # part of a row's capacity from which on the row takes part
-HOLLOW = 0.6  # part of a row's capacity below which it leaves, if its price is idle too
-OVERFULL = 0.03  # of a capacity: more in a row that took no part, and the program is solved again
-ACCURACY = 0.1  # of the distance of bound and master
-LOOSEST, TIGHTEST = 1e-2, 1e-6  # relative accuracies of the interior point
-SERVES = 1e-6  # of the value: rows and blocks whose price is worth less are idle
-KEEP, MOST = 4, 5.5  # columns for every row and block that is not idle: kept, and reason to choose
-FEW = 500  # columns that are always kept
-FIRST = 0.02  # of what a row is worth: the products of slacks and duals in the very beginning
-NOTHING = 0.01  # of these products: a column of which there is less counts as new
-MOST_ROWS = 5000  # of which the interior point holds all products: beyond, a simplex solves it
-RISE = 3.0  # times these: so much more than its best column a block is worth in the beginning
+
+@dataclass(frozen=True)
+class InteriorMasterParams:
+    """Parameters of the restricted master program at large scale.
+
+    Attributes
+    ----------
+    filled : float
+        Share of its capacity from which on a row takes part.
+    hollow : float
+        Share of its capacity below which a row leaves, if its price is idle too.
+    overfull : float
+        Of a capacity: more in a row that took no part, and the program is solved again.
+    accuracy : float
+        Relative accuracy of a solution, over the distance of bound and master.
+    loosest : float
+        Greatest relative accuracy of the interior point.
+    tightest : float
+        Least relative accuracy of the interior point.
+    serves : float
+        Of the value: rows and blocks whose price is worth less are idle.
+    keep : int
+        Columns that are kept for every row and block that is not idle.
+    most : float
+        The same, from which on columns are dropped.
+    few : int
+        Columns that are always kept.
+    first : float
+        Products of slacks and duals in the very beginning, over what a row is worth.
+    nothing : float
+        Of these products: a column of which there is less counts as new.
+    most_rows : int
+        Rows up to which the interior point solves it; beyond, a simplex does.
+    rise : float
+        Times these: so much more than its best column a block is worth in the beginning.
+    """
+
+    filled: float = 0.98
+    hollow: float = 0.6
+    overfull: float = 0.03
+    accuracy: float = 0.1
+    loosest: float = 1e-2
+    tightest: float = 1e-6
+    serves: float = 1e-6
+    keep: int = 4
+    most: float = 5.5
+    few: int = 500
+    first: float = 0.02
+    nothing: float = 0.01
+    most_rows: int = 5000
+    rise: float = 3.0
+
+
+DEFAULT = InteriorMasterParams()
 
 
 class InteriorMaster:
@@ -48,11 +90,18 @@ class InteriorMaster:
     threads : int
     prices : array of shape (rows,), optional
         To begin from: rows that have one take part at once.
+    params : InteriorMasterParams, optional
     """
 
     def __init__(
-        self, problem: Decomposition, *, threads: int = 1, prices: Floats | None = None
+        self,
+        problem: Decomposition,
+        *,
+        threads: int = 1,
+        prices: Floats | None = None,
+        params: InteriorMasterParams = DEFAULT,
     ) -> None:
+        self.params = params
         self.rows, self.blocks = problem.rhs.size, problem.copies.size
         self.scale = np.where(problem.rhs > 0, problem.rhs, 1.0)
         self.room = problem.rhs / self.scale  # 1, or 0 where there is no capacity
@@ -63,9 +112,9 @@ class InteriorMaster:
         self.known: set[tuple[int, float, bytes, bytes, bytes]] = set()
         self.usage = csc_array((self.rows, 0))  # of the first columns, in parts of the capacity
         worth = np.zeros(self.rows) if prices is None else prices * problem.rhs
-        self.joined = worth > SERVES * worth.sum()  # rows that take part
+        self.joined = worth > params.serves * worth.sum()  # rows that take part
         self.vertices = False  # whether a simplex solves it, where the interior point fails
-        self.loosest = self.accuracy = LOOSEST
+        self.loosest = self.accuracy = params.loosest
         self.sound = True  # the last program was solved
         self.overfull = False  # in its solution, a row that took no part was
         self.last: tuple[float, Floats, Floats] | None = None  # value, prices, duals
@@ -87,8 +136,8 @@ class InteriorMaster:
         """See to it that the next solution is more exact than the last; say whether it can be."""
         if self.overfull:
             return True  # the rows in question have joined
-        if self.accuracy > TIGHTEST:
-            self.loosest = max(TIGHTEST, self.accuracy * ACCURACY)
+        if self.accuracy > self.params.tightest:
+            self.loosest = max(self.params.tightest, self.accuracy * self.params.accuracy)
             return True
         given_up = not (self.vertices or self.sound)
         self.vertices |= given_up
@@ -111,15 +160,16 @@ class InteriorMaster:
             over = np.where(self.joined, 0.0, filled - self.room)
             self._join(filled)
             worst = float(over.max(initial=0.0))
-            if worst <= OVERFULL:
+            if worst <= self.params.overfull:
                 break
-        idle = (filled < HOLLOW * self.room) & (prices * self.scale <= SERVES * abs(value))
-        self.joined &= ~idle
+        hollow = filled < self.params.hollow * self.room
+        idle = prices * self.scale <= self.params.serves * abs(value)
+        self.joined &= ~(hollow & idle)
         self.last = value, prices, duals
         payoff = self._payoff(prices, duals)
         payoff[: self.nearest.size] = np.maximum(payoff[: self.nearest.size], self.nearest)
         self.nearest = payoff
-        self.overfull = worst > TIGHTEST
+        self.overfull = worst > self.params.tightest
         if not self.equality.any() and x.size:
             value = self._within(x)
         elif self.overfull:
@@ -132,20 +182,21 @@ class InteriorMaster:
 
     def _join(self, filled: Floats) -> None:
         """Let rows take part that are filled to the greater part."""
-        self.joined |= filled > FILLED * self.room
+        self.joined |= filled > self.params.filled * self.room
 
     def _choose(self) -> None:
         """Drop the columns that have been farthest from paying since the last choice, if many."""
         if self.last is None:
             return
         value, prices, duals = self.last
-        least = SERVES * abs(value)
+        least = self.params.serves * abs(value)
         worth = np.concatenate([prices * self.scale * self.room, duals * self.copies])
         busy = int(np.count_nonzero(worth > least))
         known = self.usage.shape[1]
-        if known <= max(FEW, MOST * busy):
+        if known <= max(self.params.few, self.params.most * busy):
             return
-        best = np.sort(np.argsort(-self.nearest, kind="stable")[: max(FEW, KEEP * busy)])
+        kept = max(self.params.few, self.params.keep * busy)
+        best = np.sort(np.argsort(-self.nearest, kind="stable")[:kept])
         self.columns = [self.columns[k] for k in best] + self.columns[known:]
         self.known = {key(c) for c in self.columns}
         self.usage = self.usage[:, best]
@@ -202,9 +253,11 @@ class InteriorMaster:
         )
         program = Program(value, matrix, limit, equal)
 
-        self.accuracy = float(np.clip(ACCURACY * distance, TIGHTEST, self.loosest))
+        self.accuracy = float(
+            np.clip(self.params.accuracy * distance, self.params.tightest, self.loosest)
+        )
         self.vertices |= bool((limit[~equal] <= 0).any())  # nothing is inside
-        self.vertices |= limit.size > MOST_ROWS
+        self.vertices |= limit.size > self.params.most_rows
         if not self.vertices:
             x, duals = self._central(program, rows, block)
             self.vertices = not (np.isfinite(x).all() and np.isfinite(duals).all())
@@ -217,8 +270,8 @@ class InteriorMaster:
 
     def _central(self, program: Program, rows: Ints, block: Ints) -> tuple[Floats, Floats]:
         """Return solution and duals by the interior point, from where the last program ended."""
-        begin = self.begin or _first(program, self.worth, rows, block)
-        start = begin.inside(program, rows, block)
+        begin = self.begin or _first(program, self.worth, rows, block, self.params)
+        start = begin.inside(program, rows, block, self.params)
         found, earlier, self.sound = interior_point(program, start, self.accuracy)
         worth = np.zeros(self.rows)
         worth[rows] = earlier.duals[: rows.size]
@@ -250,21 +303,23 @@ class _Beginning:
     duals: Floats  # (blocks,)
     spread: float  # what slack and dual of a row, or a column, have for product, on the average
 
-    def inside(self, program: Program, rows: Ints, block: Ints) -> Point:
+    def inside(
+        self, program: Program, rows: Ints, block: Ints, params: InteriorMasterParams
+    ) -> Point:
         """Return a point inside a program with new columns and other rows.
 
         Every column shrinks until it fits into its fullest row; duals of blocks rise until no
         column is worth more than it costs.
         """
         value, matrix, limit, equal = program
-        least, spread = NOTHING * self.spread, self.spread
+        least, spread = params.nothing * self.spread, self.spread
         worth = np.maximum(self.worth[rows], spread)
         known = np.append(self.x, np.zeros(block.size - self.x.size))
         payoff = value - matrix.T @ np.append(worth, np.zeros(self.duals.size))
         top = np.full(self.duals.size, -np.inf)
         np.maximum.at(top, block, payoff)
         top = np.where(np.isfinite(top), top, 0.0)
-        duals = np.maximum(top + RISE * spread, self.duals)
+        duals = np.maximum(top + params.rise * spread, self.duals)
         duals = np.where(equal[rows.size :], duals, np.maximum(duals, spread))
         reduced = duals[block] - payoff
         x = np.where(known > least, known, np.minimum(least, spread / reduced))
@@ -285,7 +340,9 @@ def shrink(matrix: csc_array, x: Floats, room: Floats) -> Floats:
     return np.asarray(np.minimum.reduceat(fits[matrix.indices], matrix.indptr[:-1]), float)
 
 
-def _first(program: Program, guess: Floats, rows: Ints, block: Ints) -> _Beginning:
+def _first(
+    program: Program, guess: Floats, rows: Ints, block: Ints, params: InteriorMasterParams
+) -> _Beginning:
     """Return where to begin without a program before, at a guess of what rows are worth."""
     value, _, limit, equal = program
     copies, asks = limit[rows.size :], int(equal.sum())
@@ -296,6 +353,6 @@ def _first(program: Program, guess: Floats, rows: Ints, block: Ints) -> _Beginni
     if each <= 0:
         each = max(float(most @ copies), 1e-9 * float(np.abs(value).max())) / limit.size
     worth = np.zeros(guess.size)
-    worth[rows] = np.maximum(guess[rows], FIRST * each) if guess.any() else each
+    worth[rows] = np.maximum(guess[rows], params.first * each) if guess.any() else each
     least = np.where(equal[rows.size :], -np.inf, 0.0)
-    return _Beginning((0.5 * copies / number)[block], worth, least, FIRST * each)
+    return _Beginning((0.5 * copies / number)[block], worth, least, params.first * each)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from optsched.numbers.nearness import relative
 from optsched.problem import Family
 
 CLOSED = 1e-6  # a gap up to this is closed
@@ -109,3 +109,16 @@ class Interval:
             return self.family.sign * (value - self.value) > 0
         then, now = replace(self, value=value, schedule=schedule).gap, self.gap
         return then is not None and now is not None and then < now
+
+
+def relative(value: float, other: float) -> float:
+    """Return |other - value| / |value|: 0 if they are equal, infinite beside a value of 0.
+
+    >>> relative(4.0, 5.0), relative(0.0, 0.0), relative(0.0, 1e-300)
+    (0.25, 0.0, inf)
+    """
+    if value == other:
+        return 0.0
+    if value == 0 or math.isinf(value) or math.isinf(other):
+        return math.inf
+    return abs(other / value - 1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from pydantic import Field, model_validator
 
 from optsched.campaigns.axes import Contender
-from optsched.core import Optimum, Ratio, Run, quotient, solve
+from optsched.core import Optimum, Ratio, Run, measure_of, solve
 from optsched.engine.interval import CLOSED
 from optsched.numbers.infinite import Extended
 from optsched.problem import Family, Frozen, InputError, Instance, Level, PolicyError
@@ -143,7 +142,7 @@ class Judge:
         best = solve(instance, start=known, **search)
         if best.value is None:
             raise InputError("no schedule was found, expected a larger effort")
-        measure = self._measure(instance)
+        measure = measure_of(family, instance)
         ratio = Ratio.of(family.sense, run.value, best.value, None, measure=measure)
         alone = self.alone(instance)
         found = Evaluation(
@@ -160,11 +159,6 @@ class Judge:
         if self.family.opening is None:
             raise InputError(f"family {self.family.name} does not say what jobs are worth alone")
         return self.family.opening(instance)[0]
-
-    def _measure(self, instance: Instance) -> Callable[[float, float], float]:
-        if self.family.measure is None:
-            return partial(quotient, self.family.sense)
-        return partial(self.family.measure, instance)
 
 
 def _share(measure: Callable[[float, float], float], reached: float, alone: float) -> float:

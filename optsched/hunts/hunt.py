@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from optsched.campaigns.axes import digest_of, file_of_policy
-from optsched.campaigns.crews.crew import Crew, Here
-from optsched.campaigns.crews.pool import Pool
-from optsched.campaigns.crews.queue import steer
 from optsched.core import Judged, RatioReport, compare
 from optsched.files.provenance import all_versions
-from optsched.hunts.evaluation import Judge, Terms, TheoremError, Trophy
-from optsched.hunts.legs import Legs
-from optsched.hunts.notebook import Notebook
+from optsched.hunts.evaluation import Evaluation, Judge, Terms, TheoremError, Trophy
+from optsched.hunts.notebook import KEY, Notebook
+from optsched.hunts.search import Search
 from optsched.hunts.shrink import shrink
 from optsched.numbers import settings
+from optsched.numbers.boxes import Box
 from optsched.policies.plugins import get_policy, known_or_refused
-from optsched.problem import Family, InputError, Policy, get_family
-from optsched.process import interrupts
+from optsched.problem import Family, InputError, Instance, Policy, get_family
+from optsched.process import blas, interrupts
 from optsched.results.result import save_result
 
 EVALUATIONS = 300
@@ -112,7 +112,6 @@ def hunt(
     searches: int = 1,
     seed: int = 0,
     time_limit: float = 60.0,
-    workers: int = 1,
     path: Path | str | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Hunt:
@@ -128,8 +127,6 @@ def hunt(
         How many searches, and the seed of the first one.
     time_limit : float
         Seconds for the optimum of the instance that was found.
-    workers : int
-        Processes.
     path : path, optional
         The result file to be written. Beside it stands a notebook, from which the same hunt, or one
         of more evaluations, goes on.
@@ -150,23 +147,108 @@ def hunt(
     """
     made = get_family(terms.family)
     terms = _settled(made, terms)
-    settings.whole(evaluations=evaluations, searches=searches, workers=workers)
+    settings.whole(evaluations=evaluations, searches=searches)
     settings.whole(0, seed=seed)
     target = None if path is None else Path(path)
     notebook = Notebook(target and notes_beside(target), terms, all_versions())
-    legs = Legs(range(seed, seed + searches), evaluations, notebook)
-    crew: Crew = Here() if workers == 1 else Pool(min(workers, searches))
     say = tell or (lambda _text: None)
+    assert made.box is not None  # it is among the terms that were settled
+    hunting = _Hunting(made, made.box(terms.preset, **terms.sizes), notebook, say)
     try:
-        with suppress(KeyboardInterrupt):
-            steer(legs, crew, lambda _progress: say(str(legs)))
+        with suppress(KeyboardInterrupt), blas.one_thread():
+            for each in range(seed, seed + searches):
+                hunting.search(each, evaluations, evaluations * searches)
     except TheoremError:
-        if target is not None and legs.best is not None:
-            legs.best.save(target)
+        if target is not None and hunting.best is not None:
+            hunting.best.save(target)
         raise
     finally:
-        crew.close()
-    return _finished(made, legs, notebook, target, time_limit, say)
+        notebook.write()
+    return hunting.finished(target, time_limit)
+
+
+class _Hunting:
+    """Searches of one hunt, one after the other, and the worst instance so far."""
+
+    def __init__(
+        self, family: Family, box: Box, notebook: Notebook, say: Callable[[str], None]
+    ) -> None:
+        self.box, self.say = box, say
+        self.judge, self.notebook = Judge(family, notebook.terms), notebook
+        self.best: Trophy | None = None
+        self.done = self.when = 0
+        self._low = -math.inf  # of the worst instance
+        self._worst: Instance | None = None
+        self._asked: Instance | None = None
+
+    def _ask(self, instance: Instance, _data: object) -> Evaluation:
+        """Return an evaluation that is known, or make it."""
+        self._asked, self.judge.last = instance, None
+        key = instance.digest()[:KEY]
+        found = self.notebook.rows.get(key) or self.judge(instance)
+        interrupts.raise_if_asked()  # what a signal has cut short does not count
+        self.notebook.add({key: found})
+        return found
+
+    def search(self, seed: int, evaluations: int, whole: int) -> None:
+        """Search with a seed.
+
+        Raises
+        ------
+        TheoremError
+            A ratio exceeds what theory guarantees for its instance.
+        """
+        search = Search(self.judge.family, self.box, self.notebook.terms, seed, self._ask)
+        for _ in islice(search.steps(), evaluations):
+            self.done += 1
+            last, better = self.judge.last, search.best
+            if last is not None and last.excess:
+                self.best = last
+                raise TheoremError(last.excess)
+            if better is not None and better.found.low > self._low:
+                self._low, self.when = better.found.low, search.count
+                self.best, self._worst = last, self._asked
+            best = "none counts yet" if self._worst is None else f"ratio at least {self._low:.4g}"
+            self.say(f"evaluation {self.done} of {whole}, {best}")
+
+    def finished(self, target: Path | None, time_limit: float) -> Hunt:
+        """Shrink what was found, close it, and save it."""
+        terms, rows = self.notebook.terms, self.notebook.rows.values()
+        failed = [row.failed for row in rows if row.failed]
+        shared: dict[str, Any] = {"terms": terms, "evaluations": self.done, "failed": len(failed)}
+        shared |= {"complaint": failed[0] if failed else "", "when": self.when}
+        if self.best is None and self._worst is not None:  # its schedules are not known any more
+            self.judge(self._worst)
+            self.best = self.judge.last
+        best = self.best
+        if best is None:
+            return Hunt(**shared, ended=interrupts.asked() is not None, trophy=None)
+        if target is not None:
+            best.save(target)
+        shared["jobs"] = len(getattr(best.instance, self.box.jobs.name))
+        report = None
+        with suppress(KeyboardInterrupt):
+            interrupts.raise_if_asked()
+            best = shrink(self.judge, self.box, best, self.say)
+            self.say("looking for the optimum of the worst instance")
+            if target is not None:
+                best.save(target)
+            if best.excess:
+                raise TheoremError(best.excess)
+            chosen: str | Policy = terms.policy
+            if terms.parameters:
+                chosen = get_policy(self.judge.family, terms.policy, **terms.parameters)
+            report = compare(
+                best.instance,
+                [chosen],
+                start=best.optimum,
+                sealed=terms.sealed,
+                decision_limit=terms.decision_limit,
+                time_limit=time_limit,
+            )
+            if target is not None:
+                save_result(target, best.instance, report.optimum, report.runs, report.references)
+        return Hunt(**shared, ended=interrupts.asked() is not None, trophy=best, report=report)
 
 
 def notes_beside(target: Path) -> Path:
@@ -195,48 +277,3 @@ def _settled(family: Family, terms: Terms) -> Terms:
     file = file_of_policy(terms.policy, Path.cwd())
     digest = None if file is None else digest_of(file)
     return terms.model_copy(update={"policy_sha256": digest})
-
-
-def _finished(
-    family: Family,
-    legs: Legs,
-    notebook: Notebook,
-    target: Path | None,
-    time_limit: float,
-    say: Callable[[str], None],
-) -> Hunt:
-    """Shrink what was found, close it, and save it."""
-    terms, best = notebook.terms, legs.best
-    failed = [row.failed for row in notebook.rows.values() if row.failed]
-    shared: dict[str, Any] = {"terms": terms, "evaluations": legs.done, "failed": len(failed)}
-    shared |= {"complaint": failed[0] if failed else "", "when": legs.when}
-    if best is None:
-        return Hunt(**shared, ended=interrupts.asked() is not None, trophy=None)
-    if target is not None:
-        best.save(target)
-    assert family.box is not None  # asked for before
-    box = family.box(terms.preset, **terms.sizes)
-    shared["jobs"] = len(getattr(best.instance, box.jobs.name))
-    report = None
-    with suppress(KeyboardInterrupt):
-        interrupts.raise_if_asked()
-        best = shrink(Judge(family, terms), box, best, say)
-        say("looking for the optimum of the worst instance")
-        if target is not None:
-            best.save(target)
-        if best.excess:
-            raise TheoremError(best.excess)
-        chosen: str | Policy = terms.policy
-        if terms.parameters:
-            chosen = get_policy(family, terms.policy, **terms.parameters)
-        report = compare(
-            best.instance,
-            [chosen],
-            start=best.optimum,
-            sealed=terms.sealed,
-            decision_limit=terms.decision_limit,
-            time_limit=time_limit,
-        )
-        if target is not None:
-            save_result(target, best.instance, report.optimum, report.runs, report.references)
-    return Hunt(**shared, ended=interrupts.asked() is not None, trophy=best, report=report)

@@ -71,7 +71,8 @@ def submit(library: Library, path: Path) -> Taken:
     before, wrong = derive(name, text)
     if wrong:
         raise InputError(f"{name}: is damaged itself: {wrong[0]}; expected a library that verifies")
-    mine = _optimum(name, text, family)
+    content = read_entry(text, name)
+    mine = part_of(Optimum, content, "optimum", Path(name), family.name)
     best = _best(family, instance, mine, theirs)
     if best is None:
         return Taken(name, (), before, before)
@@ -105,14 +106,11 @@ def _entry(library: Library, instance: Instance, path: Path) -> str:
     )
 
 
-def _optimum(name: str, text: bytes, family: Family) -> Optimum:
-    return part_of(Optimum, read_entry(text, name), "optimum", Path(name), family.name)
-
-
 def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) -> Optimum | None:
     """Return the better schedule beside the better bound; None: nothing is strictly better."""
     sign = family.sign
-    value = _judged(family, instance, theirs)
+    made = theirs.schedule
+    value = None if made is None else family.verify(instance, made).value
     bound = None if theirs.certificate is None else family.check(instance, theirs.certificate)
     schedule = value is not None and _beyond(sign, value, mine.value)
     proof = bound is not None and _beyond(-sign, bound, mine.proved)
@@ -141,10 +139,6 @@ def _best(family: Family, instance: Instance, mine: Optimum, theirs: Optimum) ->
             "effort": None,
         }
     )
-
-
-def _judged(family: Family, instance: Instance, said: Optimum) -> float | None:
-    return None if said.schedule is None else family.verify(instance, said.schedule).value
 
 
 def _beyond(sign: int, new: float, old: float | None) -> bool:

@@ -66,7 +66,8 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     said = content.get("optimum", {})
     checks = recheck_content(content, Path(name))
     complaints = [complaint for check in checks for complaint in check.complaints]
-    complaints += [f"nothing can be derived of {c.what}" for c in checks if _is_empty(c)]
+    empty = [check for check in checks if None in (check.value, check.bound)]
+    complaints += [f"nothing can be derived of {check.what}" for check in empty]
     if instance.family != family:
         complaints.append(f"is of family {instance.family}, expected {family}")
     if said.get("scope"):
@@ -77,10 +78,6 @@ def derive(name: str, text: bytes) -> tuple[Row, list[str]]:
     row |= {"value": main.value, "bound": main.bound, "gap": main.gap}
     row |= {"sha256": instance.digest(), "method": said["method"], "effort": said.get("effort")}
     return row | features(instance), complaints
-
-
-def _is_empty(check: Any) -> bool:
-    return check.value is None or check.bound is None
 
 
 def features(instance: Instance) -> dict[str, float | int | str]:

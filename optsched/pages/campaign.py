@@ -12,9 +12,9 @@ import numpy as np
 
 from optsched.campaigns.axes import canonical, contender_of, digest_of
 from optsched.campaigns.campaign import AS_STORED, Campaign, Status
-from optsched.campaigns.crews.queue import duration
 from optsched.campaigns.plan import Plan
 from optsched.campaigns.ratings import Sample, group_of
+from optsched.campaigns.run import duration
 from optsched.campaigns.statistics import Statistics, Summary, between, statistics
 from optsched.campaigns.store import LEVELS, State, Store
 from optsched.core import meaning

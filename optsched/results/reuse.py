@@ -39,9 +39,7 @@ def load_optimum(path: Path) -> Optimum:
     InputError
         The file is malformed, or says what is not true.
     """
-    content = read_json(path, "result")
-    instance = instance_of(content, path)
-    family = family_of(instance)
+    content, instance, family = _file(path, "result")
     said = part_of(Optimum, content, "optimum", path, family.name)
     return _sound(family, instance, said, "", path)
 
@@ -54,12 +52,16 @@ def load_run(path: Path) -> Run:
     InputError
         The file is malformed, or says what is not true.
     """
-    content = read_json(path, "run")
-    instance = instance_of(content, path)
-    family = family_of(instance)
+    content, instance, family = _file(path, "run")
     run = part_of(Run, content, "run", path, family.name)
     _must_hold(recheck_run(family, instance, run), path)
     return run
+
+
+def _file(path: Path, kind: str) -> tuple[dict[str, Any], Instance, Family]:
+    content = read_json(path, kind)
+    instance = instance_of(content, path)
+    return content, instance, family_of(instance)
 
 
 def load_schedule(path: Path, instance: Instance) -> Schedule:

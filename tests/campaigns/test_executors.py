@@ -16,8 +16,8 @@ import pytest
 from poison import numbers, small
 
 from optsched import campaign
-from optsched.campaigns.crews.executors import must_be_alike
-from optsched.campaigns.crews.queue import Progress
+from optsched.campaigns.executors import must_be_alike
+from optsched.campaigns.run import Progress
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
@@ -143,7 +143,7 @@ def test_a_dask_cluster_computes_the_same_though_a_worker_is_killed(cluster, tmp
 
 def test_a_dask_cluster_that_is_not_there_is_one_line(tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr("optsched.campaigns.crews.executors.PATIENCE", 0.5)
+    monkeypatch.setattr("optsched.campaigns.executors.PATIENCE", 0.5)
     address, began = f"tcp://127.0.0.1:{free_port()}", time.monotonic()
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         campaign(small(1), Path(tmp_path / "store"), dask=address)

@@ -13,11 +13,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from poison import begun, numbers, small
+from poison import begun, numbers, small, square
 
 from optsched import campaign
+from optsched.campaigns.calls import call_all
 from optsched.campaigns.campaign import forecast, merge, status
-from optsched.campaigns.crews.pool import Pool
+from optsched.campaigns.pool import Pool
 from optsched.campaigns.run import part_of
 from optsched.campaigns.store import State, Store
 from optsched.problem import InputError
@@ -212,7 +213,7 @@ def test_a_forecast_goes_by_what_is_done():
 
 
 def test_processes_that_cannot_begin_are_no_fault_of_a_cell(monkeypatch):
-    monkeypatch.setattr("optsched.campaigns.crews.pool.START", "raise SystemExit('not today')")
+    monkeypatch.setattr("optsched.campaigns.pool.START", "raise SystemExit('not today')")
     with pytest.raises(InputError, match=r"a worker cannot begin: .* status 1; it said: not today"):
         campaign(small(1), "store", workers=2)
     assert status(Path("store")).done == 0
@@ -255,3 +256,14 @@ def test_rows_tell_how_the_search_ended():
     assert (row["status"], row["limit"], row["limited_to"]) == ("limit", "seconds", 0.0)
     assert row["ratio_low"] < row["ratio_high"]
     assert "ended by the clock" in " ".join(status(Path("store")).remarks())
+
+
+def test_a_call_that_ends_its_process_is_named_and_others_are_kept():
+    rows = {}
+    cells = {k: {"n": n} for k, n in enumerate((1, 2, 3, -1))}
+    with pytest.raises(RuntimeError, match=r"'n': -1.*: its process ended itself with status 7"):
+        call_all(square, cells, keep=rows.__setitem__, workers=2)
+    assert {rows[k]["square"] for k in rows} <= {1, 4, 9}
+    del cells[3]
+    call_all(square, cells, keep=rows.__setitem__, workers=2)
+    assert [rows[k]["square"] for k in range(3)] == [1, 4, 9]

@@ -85,6 +85,13 @@ class Counts(_Begins):
         time.sleep(0.02)
 
 
+def square(cell):
+    """A cell of a campaign of calls; that of -1 ends its process."""
+    if cell["n"] < 0:
+        os._exit(7)
+    return {"square": cell["n"] ** 2}
+
+
 def begun(name, folder="."):
     """Return the seeds of the cells that a policy has begun, as often as it has."""
     path = Path(folder) / "begun"

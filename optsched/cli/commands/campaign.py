@@ -128,7 +128,7 @@ def _run(
 ) -> None:
     """Run a campaign and show what came of it; ``kept``: the store stays."""
     from optsched.campaigns.campaign import campaign
-    from optsched.campaigns.crews.queue import Progress
+    from optsched.campaigns.run import Progress
     from optsched.cli.ticker import Ticker
 
     with ending_well():

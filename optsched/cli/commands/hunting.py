@@ -49,7 +49,6 @@ def hunt(
         int, typer.Option(min=1, help="Instances that each search may try.")
     ] = 300,
     searches: Annotated[int, typer.Option(min=1, max=MOST, help="Searches, a seed each.")] = 1,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Processes.")] = 1,
     share: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of all utility that the optimum reaches at least."),
@@ -116,7 +115,6 @@ def hunt(
                 searches=searches,
                 seed=seed,
                 time_limit=time_limit,
-                workers=workers,
                 path=target,
                 tell=ticker.say,
             )

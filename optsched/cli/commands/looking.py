@@ -1,5 +1,7 @@
 """`optsched show`, `verify`, `check-problem`, `info`: the commands that look at what there is."""
 
+import json
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -8,7 +10,15 @@ import typer
 from optsched.cli.commands.ending import leave, report, report_pictures
 from optsched.cli.options import MOST, Json, Output, Pictures, Seed, takes_input, talks
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import InputError, Level, family_of, is_named_in_file
+from optsched.problem import (
+    Family,
+    InputError,
+    Level,
+    family_names,
+    family_of,
+    get_family,
+    is_named_in_file,
+)
 from optsched.process import talk
 
 if TYPE_CHECKING:
@@ -177,7 +187,6 @@ def info(
 
         report(schema_of(schema, family), None, as_json=True)
         return
-    from optsched.cli.cards import cards
     from optsched.files.provenance import CITE, solver_versions, versions
 
     found, known = versions() | {"solvers": solver_versions()}, cards()
@@ -228,3 +237,25 @@ def check_problem(
     if not as_json:
         print(found)
     leave(found=found.leak is None)
+
+
+def card(family: Family) -> dict[str, Any]:
+    """Return what there is to say of a family."""
+    return {
+        "title": family.title,
+        "paper": family.paper,
+        "objective": "maximized" if family.sense == "max" else "minimized",
+        "presets": [*family.presets],
+        "policies": [*family.policies],
+        "methods": [*family.methods],
+    }
+
+
+def cards() -> dict[str, dict[str, Any]]:
+    """Return the card of every family that is installed, by name.
+
+    Those of this package are stored in families/cards.json, as :func:`card` makes them, since
+    loading all families takes seconds; a family from elsewhere is loaded.
+    """
+    stored = json.loads((files("optsched") / "families" / "cards.json").read_text("utf-8"))
+    return {name: stored.get(name) or card(get_family(name)) for name in family_names()}

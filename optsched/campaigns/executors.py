@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from optsched.campaigns.crews.crew import Done, Event, Found, Lost, Task
+from optsched.campaigns.pool import Done, Event, Lost, Task
 from optsched.files.provenance import all_versions
 from optsched.problem import InputError
 
@@ -21,7 +21,7 @@ PATIENCE = 10.0  # seconds for a scheduler to answer
 LOGS = ("distributed", "distributed.client", "distributed.utils", "concurrent.futures")
 
 
-def compute_all(tasks: Sequence[Task]) -> list[Found]:
+def compute_all(tasks: Sequence[Task]) -> list[Any]:
     """Return what comes of several tasks."""
     return [task.compute() for task in tasks]
 

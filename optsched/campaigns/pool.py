@@ -23,9 +23,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
-from optsched.campaigns.crews.crew import Done, Event, Lost, Task
 from optsched.problem import InputError
 from optsched.process import interrupts, lastwords
 from optsched.process.trouble import explain
@@ -36,8 +35,36 @@ READY, OUT_OF_MEMORY = "ready", "memory"  # what a process says of itself
 BEGINNING = 300.0  # seconds that a process has for that
 START = (  # modules are found where the parent finds them, whatever lies in the folder
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from optsched.campaigns.crews.pool import work; work()"
+    "from optsched.campaigns.pool import work; work()"
 )
+
+
+class Task(Protocol):
+    """A piece of work that can be sent to another process."""
+
+    def compute(self) -> Any:
+        """Do it; MemoryError says that this process is of no further use."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A task and what came of it."""
+
+    task: Any
+    found: Any
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A process is gone, or a chunk came to nothing."""
+
+    suspects: Sequence[Any]  # one of these tasks did it
+    rest: Sequence[Any]  # not begun
+    reason: str
+    again: bool = True  # whether trying again may help
+
+
+Event = Done | Lost
 
 
 @dataclass(frozen=True)
