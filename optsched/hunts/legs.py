@@ -18,7 +18,7 @@ from optsched.hunts.evaluation import Evaluation, Judge, Terms, TheoremError, Tr
 from optsched.hunts.notebook import KEY, Notebook, Rows
 from optsched.hunts.search import Search
 from optsched.numbers.boxes import Data
-from optsched.problem import Instance, get_family
+from optsched.problem import Instance, family_or_problem
 from optsched.process import blas, interrupts
 
 SECONDS = 1.0  # of a leg
@@ -83,7 +83,7 @@ class _Running:
     """A search that this process has in hand."""
 
     def __init__(self, leg: Leg) -> None:
-        family = get_family(leg.terms.family)
+        family = family_or_problem(leg.terms.family)
         assert family.box is not None  # the hunt has seen to it
         box = family.box(leg.terms.preset, **leg.terms.sizes)
         self.judge = Judge(family, leg.terms)
