@@ -90,6 +90,7 @@ def test_modules_cite_their_technique():
 
 def test_citations_have_an_entry_and_entries_are_cited():
     pages = [DOCS / "algorithms.md", *(DOCS / "optimum").glob("*.md")]
+    pages += (DOCS / "gallery").glob("*.md")
     texts = heads() | {page.name: page.read_text("utf-8") for page in pages}
     by_text = {name: cited(text) for name, text in texts.items()}
     missing = {name: found - works() for name, found in by_text.items() if found - works()}

@@ -68,12 +68,13 @@ def _plain(text: str) -> int | float | str:
 def label(row: str | Sequence[object]) -> str:
     """Return the name that is meant by a name, or by a component and its index.
 
-    >>> label("once"), label(("budget", 3)), label(("flow", "a", 2))
+    >>> label("once"), label(("budget", 3)), label(("flow", "a", 2.0))
     ('once', 'budget[3]', 'flow[a,2]')
     """
     if isinstance(row, str):
         return row
-    component, *index = row
+    component, *given = row
+    index = [int(i) if isinstance(i, float) and i.is_integer() else i for i in given]
     return f"{component}[{','.join(map(str, index))}]" if index else str(component)
 
 

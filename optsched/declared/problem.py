@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from typing import Any
@@ -28,10 +30,12 @@ from optsched.declared.model import KINDS, Declared, Solution
 from optsched.declared.policies import POLICIES, Posted, rates
 from optsched.declared.readers import refuse_changed
 from optsched.families import later
+from optsched.numbers.boxes import Box, Data, Part, Range, Whole
 from optsched.numbers.streams import Streams
 from optsched.problem import Family, InputError, Method, PolicyError, Sense
 from optsched.process.trouble import explain
 
+LARGEST_SEED = 2**31 - 1
 OPTIMUM = "optsched.declared.optimum"  # imported when something is solved
 
 
@@ -158,14 +162,23 @@ class Draws:
 
     def __init__(self, seed: int, cut: float = math.inf, other: int = 0) -> None:
         self._seed, self._cut, self._other = seed, cut, other
+        self._seeds: Callable[[float], int] | None = None
         self._times: Sequence[float] | None = None
         self._calls, self._views, self._name = 0, 0, "draw"
         self._each: dict[int, Generator] = {}
         self.public: Generator = Streams(seed)("public")
 
+    @classmethod
+    def of(cls, public: int, seeds: Callable[[float], int]) -> Draws:
+        """Return draws with a seed for each time: equal seeds draw equal numbers."""
+        made = cls(public)
+        made._seeds = seeds
+        return made
+
     def at(self, times: Iterable[float]) -> Draws:
         """Return draws of arrays whose row i belongs to time ``times[i]``."""
-        made = Draws(self._seed, self._cut, self._other)
+        made = copy(self)
+        made._calls, made._views, made._each = 0, 0, {}
         self._views += 1
         made._times, made._name = [float(t) for t in times], f"{self._name} at {self._views}"
         return made
@@ -173,8 +186,7 @@ class Draws:
     def __getitem__(self, time: int) -> Generator:
         """Return the stream of a time, which goes on from one call to the next."""
         if time not in self._each:
-            seed = self._seed if time < self._cut else self._other
-            self._each[time] = Streams(seed)("time", int(time))
+            self._each[time] = self._stream("time", time, int(time))
         return self._each[time]
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -199,8 +211,12 @@ class Draws:
 
     def _row(self, i: int) -> Generator:
         time = float(i) if self._times is None else self._times[i]
-        seed = self._seed if time < self._cut else self._other
-        return Streams(seed)(f"{self._name} {self._calls}", i)
+        return self._stream(f"{self._name} {self._calls}", time, i)
+
+    def _stream(self, name: str, time: float, i: int) -> Generator:
+        if self._seeds is not None:
+            return Streams(self._seeds(time))(name)
+        return Streams(self._seed if time < self._cut else self._other)(name, i)
 
 
 def _shape(
@@ -263,8 +279,27 @@ class Problem:
         """
         return self.draw(Draws(seed), seed, preset, sizes)
 
+    def box(self, preset: str, **sizes: Any) -> Box:
+        """Return what a hunt may try: any random numbers, those of every time by themselves."""
+        base = self(preset, **sizes)
+        times = sorted({t for c in base.columns for t in (c.revealed, c.decided)})
+        any_seed: dict[tuple[str | int, ...], Range] = {(): Whole(0, LARGEST_SEED)}
+
+        def drawn(seed: int) -> Data:
+            rng = Streams(seed)("hunt")
+            seeds = rng.integers(LARGEST_SEED, size=len(times) + 1).tolist()
+            return {"times": seeds[1:], "public": seeds[:1]}
+
+        def made(data: Data) -> Declared:
+            seeds = data["times"]
+            draws = Draws.of(data["public"][0], lambda t: seeds[max(0, bisect_right(times, t) - 1)])
+            return self.draw(draws, None, preset, sizes)
+
+        events = Part("times", any_seed, least=len(times), most=len(times), numbers=True)
+        return Box(self.name, preset, drawn, events, (Part("public", any_seed),), make=made)
+
     def draw(
-        self, draws: Draws, seed: int, preset: str | None, sizes: Mapping[str, Any]
+        self, draws: Draws, seed: int | None, preset: str | None, sizes: Mapping[str, Any]
     ) -> Declared:
         """Draw an instance from given random numbers."""
         chosen = preset or next(iter(self.sizes), None)
@@ -290,7 +325,8 @@ class Problem:
                 f"problem {self.name} returned a {type(made).__name__}, "
                 "expected what optsched.online returns"
             )
-        words = [self.name, chosen, *(f"{k}={v}" for k, v in sizes.items()), f"seed={seed}"]
+        drawn = "found by a search" if seed is None else f"seed={seed}"
+        words = [self.name, chosen, *(f"{k}={v}" for k, v in sizes.items()), drawn]
         origin = {"problem": self.name, "source": " ".join(w for w in words if w)}
         return made.model_copy(update=origin)
 
@@ -315,6 +351,7 @@ class Problem:
             presets=tuple(self.sizes) or ("default",),
             sizes=tuple(known),
             generate=generate,
+            box=self.box,
         )
 
 

@@ -144,7 +144,7 @@ class Judge:
             raise InputError("no schedule was found, expected a larger effort")
         measure = measure_of(family, instance)
         ratio = Ratio.of(family.sense, run.value, best.value, None, measure=measure)
-        alone = self.alone(instance)
+        alone = best.value if self.family.opening is None else self.family.opening(instance)[0]
         found = Evaluation(
             low=ratio.low,
             share=_share(measure, best.value, alone),
@@ -154,15 +154,10 @@ class Judge:
         )
         return Trophy(instance, run, best, found, beyond(run, ratio.low))
 
-    def alone(self, instance: Instance) -> float:
-        """Return what all utility is: the objective if every job were alone, a bound at hand."""
-        if self.family.opening is None:
-            raise InputError(f"family {self.family.name} does not say what jobs are worth alone")
-        return self.family.opening(instance)[0]
 
 
 def _share(measure: Callable[[float, float], float], reached: float, alone: float) -> float:
-    """Return which share of all utility is reached."""
+    """Return which share of all utility is reached; of the best, where nothing else is known."""
     times = measure(reached, alone)
     return 1.0 / times if times > 0 else math.inf
 

@@ -20,7 +20,7 @@ from optsched.hunts.shrink import shrink
 from optsched.numbers import settings
 from optsched.numbers.boxes import Box
 from optsched.policies.plugins import get_policy, known_or_refused
-from optsched.problem import Family, InputError, Instance, Policy, get_family
+from optsched.problem import Family, InputError, Instance, Policy, family_or_problem
 from optsched.process import blas, interrupts
 from optsched.results.result import save_result
 
@@ -72,7 +72,7 @@ class Hunt:
         said = [f"{self.evaluations} evaluations of {self.terms.policy} in box {self._box}"]
         if self.failed:
             said.append(f"the policy failed in {self.failed} of them: {self.complaint}")
-        found, family = self.trophy, get_family(self.terms.family)
+        found, family = self.trophy, family_or_problem(self.terms.family)
         if found is None:
             return [
                 *said,
@@ -145,7 +145,7 @@ def hunt(
     optsched.hunts.evaluation.TheoremError
         A ratio exceeds what theory guarantees for its instance; that is in the file.
     """
-    made = get_family(terms.family)
+    made = family_or_problem(terms.family)
     terms = _settled(made, terms)
     settings.whole(evaluations=evaluations, searches=searches)
     settings.whole(0, seed=seed)
@@ -225,7 +225,7 @@ class _Hunting:
             return Hunt(**shared, ended=interrupts.asked() is not None, trophy=None)
         if target is not None:
             best.save(target)
-        shared["jobs"] = len(getattr(best.instance, self.box.jobs.name))
+        shared["jobs"] = len(getattr(best.instance, self.box.jobs.name, ()))
         report = None
         with suppress(KeyboardInterrupt):
             interrupts.raise_if_asked()

@@ -88,7 +88,7 @@ class Search:
             settled = self.box.settle(data)
             if settled is None:
                 return None
-            instance = self.family.instance.model_validate(settled)
+            instance = self.box.instance(self.family.instance, settled)
         except (ValidationError, ValueError):
             return None
         digest = instance.digest()

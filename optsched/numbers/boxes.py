@@ -211,6 +211,11 @@ class Box:
     # what follows from other fields is set; None: the data leave the box
     settle: Callable[[Data], Data | None] = field(default=lambda data: data)
     fixed: tuple[str, ...] = ()  # fields that are the same in all
+    make: Callable[[Data], Any] | None = None  # makes an instance of data; None: they are one
+
+    def instance(self, kind: Any, data: Data) -> Any:
+        """Return data as an instance of a kind."""
+        return kind.model_validate(data) if self.make is None else self.make(data)
 
     @property
     def parts(self) -> tuple[Part, ...]:

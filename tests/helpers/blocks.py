@@ -92,14 +92,22 @@ class Said:
         return cls("\n".join(lines), failed and f"{failed}\n{printed}")
 
 
-def play(blocks: list[Block], folder: Path) -> Iterator[tuple[Block, Said | None]]:
-    """Run the blocks of a page in ``folder``, in order; None for one that is not run."""
+def play(
+    blocks: list[Block], folder: Path, home: Path = Path()
+) -> Iterator[tuple[Block, Said | None]]:
+    """Run the blocks of a page in ``folder``, in order; None for one that is not run.
+
+    Files that the page includes are next to it, in ``home``.
+    """
     names: dict[str, object] = {"__name__": "__main__"}
     sys.path.insert(0, str(folder))
     for block in blocks:
         if block.file is not None:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.file).write_text(block.body, "utf-8")
+        included = block.language.removeprefix("{literalinclude} ")
+        if included != block.language:
+            (folder / Path(included).name).write_bytes((home / included).read_bytes())
         if not block.runs:
             yield block, None
         elif block.language == "sh":
@@ -157,7 +165,7 @@ def check(page: Path, *, write: bool = False) -> list[str]:
         folder = Path(made) / "work"
         _prepare(Path(made), folder)
         before: tuple[Block, Said | None] | None = None
-        for block, said in play(read(text), folder):
+        for block, said in play(read(text), folder, page.resolve().parent):
             if said is not None and said.failed:
                 wrong.append(f"{page.name}, line {block.line}: fails\n{said.failed}")
             last = before[1] if before and not text[before[0].ends : block.begins].strip() else None

@@ -22,7 +22,7 @@ from optsched.cli.options import (
     talks,
 )
 from optsched.files.disk import writable, writable_folder
-from optsched.problem import get_family
+from optsched.problem import family_or_problem
 from optsched.process import lastwords, talk
 
 
@@ -77,7 +77,8 @@ def hunt(
     The search tries what the preset could draw, with fewer jobs too. All utility is what the jobs
     would bring if each were alone. A schedule proves the low end of every ratio. The worst instance
     is shrunk until no job can be left out without losing 1 %, its optimum is closed, and it is
-    written with its schedules and its proof, for `verify`, `show` and `report`.
+    written with its schedules and its proof, for `verify`, `show` and `report`. Of a problem in a
+    file (FILE.py:NAME), the random numbers of each time are searched.
 
     Ctrl-C writes the best so far. The same command goes on, and one with more evaluations too.
     Exit status 1: no instance counts.
@@ -95,7 +96,7 @@ def hunt(
         terms = Terms(
             family=family,
             policy=policy,
-            preset=box or get_family(family).presets[0],
+            preset=box or family_or_problem(family).presets[0],
             sizes=sizes_given(family, sizes),
             sealed=sealed,
             decision_limit=decision_limit,

@@ -1,0 +1,289 @@
+"""Problems that are declared: certificates, sizes, the gallery, models of the families.
+
+    python benchmarks/declared.py        (about 40 minutes; needs Node)
+
+Forged: results in which one thing was changed; both checkers must accept the same files. Size: an
+AdWords model of about 40,000 variables and 80,000 nonzeros. Gallery: ten textbook problems, their
+policies against the certified optimum, and how long a file takes to its ratio. Own model: programs
+of the families in Pyomo and CVXPY, solved as if they had been declared.
+
+`--kinds gallery` (forged, size, file, own) measures one part and leaves the others as they are; the
+gallery writes its pictures, too.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pyomo.environ as pyo
+from bench import Benchmark, Row, Summary, Target, parse, parser
+
+import optsched
+from optsched.core import compare, solve
+from optsched.declared.certificate import check
+from optsched.declared.leaks import check_problem
+from optsched.declared.optimum import arrays
+from optsched.policies.plugins import load_from_file
+from optsched.problem import get_family
+from optsched.results.result import save_result
+from optsched.solvers import solve_mip
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "checker"))
+
+import second_checker
+from damages import damaged
+
+ROOT = Path(__file__).parents[1]
+GALLERY = ROOT / "docs" / "gallery"
+PROBLEMS: dict[str, tuple[str, float | None, str]] = {  # policy, ratio that is known, and its words
+    "parking": ("break_even", None, "O(number of durations)"),
+    "trading": ("threat", 1.9731, "1.973 (HIGH / LOW = 8)"),
+    "choices": ("threshold", 4.996, "2 + ln(HIGH / LOW) for small items"),
+    "adwords": ("msvv", 1.582, "e / (e - 1) for small bids"),
+    "matching": ("ranking", 1.582, "e / (e - 1) in expectation"),
+    "cover": ("primal_dual", None, "O(log sets log elements) with rounding"),
+    "facilities": ("meyerson", None, "O(log clients / log log clients)"),
+    "intervals": ("classes", None, "O(log(HIGH / LOW)) for equal lengths"),
+    "paging": ("lru", 4.0, "4, the size of the cache"),
+    "battery": ("two_prices", None, "no constant; sqrt(HIGH / LOW) for sales alone"),
+}
+OWN = {"oasis": range(1, 11), "dmlrs": range(1, 6), "bipartite": range(1, 6)}
+KINDS = ("forged", "size", "gallery", "file", "own")
+MOST_LINES, WANTED_LINES = 30, 20
+
+
+def main(argv: Sequence[str] | None = None) -> Row:
+    """Run the benchmark."""
+    p = parser(__doc__, seeds=20, own_limit=600.0)
+    p.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    p.add_argument("--files", type=int, default=20_000, help="forged files")
+    p.add_argument("--queries", type=int, default=5000, help="of the large model")
+    p.add_argument("--problems", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
+    p.add_argument("--families", nargs="+", default=list(OWN), choices=list(OWN))
+    options = parse(p, __file__, argv)
+    keep = options.kinds
+    return BENCHMARK.run(
+        list(cells(options)), measure, options, lambda row: row["kind"] not in keep
+    )
+
+
+def cells(options: Namespace) -> Iterator[Row]:
+    """Yield what is measured."""
+    if "forged" in options.kinds:
+        for part in range(-(-options.files // 2000)):
+            yield {"kind": "forged", "part": part, "files": min(2000, options.files)}
+    if "size" in options.kinds:
+        yield {"kind": "size", "queries": options.queries}
+    for kind in ("gallery", "file"):
+        for name in options.problems if kind in options.kinds else ():
+            yield {"kind": kind, "problem": name, "seeds": options.seeds}
+    for family in options.families if "own" in options.kinds else ():
+        for seed in OWN[family]:
+            yield {"kind": "own", "family": family, "seed": seed, "limit": options.own_limit}
+
+
+def measure(cell: Row) -> Row:
+    """Measure one thing."""
+    return globals()[cell["kind"]](cell)  # type: ignore[no-any-return]
+
+
+def forged(cell: Row) -> Row:
+    """Damage results of every kind, and ask both checkers."""
+    import test_declared as known
+
+    with tempfile.TemporaryDirectory() as name:
+        folder, results = Path(name), []
+        made = [known.convex(1), known.market(1), known.thirds(1)]
+        made += [known.draw(seed) for seed in (1, 2, 4, 5, 7)]
+        for k, inst in enumerate(made):
+            results.append(folder / f"{k}.json")
+            save_result(results[-1], inst, solve(inst, effort=1000))
+        each = -(-cell["files"] // len(results))
+        files = [
+            file for path in results for file, _ in damaged(path, folder, each, 5000 + cell["part"])
+        ]
+        theirs = second_checker.answers(files, folder)
+        differences = second_checker.differences(files, theirs)
+    return {"asked": len(files), "differences": differences}
+
+
+def size(cell: Row) -> Row:
+    """Build, read, solve and certify a large model; HiGHS alone is the measure."""
+    adwords = load_from_file(f"{GALLERY / 'adwords.py'}:adwords", "problem")
+    began = time.perf_counter()
+    inst = adwords(queries=cell["queries"], ads=20, budget=cell["queries"] // 10)
+    built = time.perf_counter()
+    found = solve(inst, time_limit=600)
+    solved = time.perf_counter()
+    seconds = min(_timed(lambda: check(inst, found.certificate)) for _ in range(3))
+    a = arrays(inst)
+    alone = _timed(lambda: solve_mip(*a))
+    return {
+        "columns": len(inst.columns),
+        "nonzeros": sum(len(row.entries) for row in inst.rows),
+        "status": str(found.status),
+        "build": built - began,
+        "solve": solved - built,
+        "check": seconds,
+        "HiGHS": alone,
+    }
+
+
+def _timed(do: Any) -> float:
+    began = time.perf_counter()
+    do()
+    return time.perf_counter() - began
+
+
+def gallery(cell: Row) -> Row:
+    """Compare the policy of a problem with the optimum, and look for leaks."""
+    name = cell["problem"]
+    file = GALLERY / f"{name}.py"
+    problem = load_from_file(f"{file}:{name}", "problem")
+    ratios: dict[str, list[float]] = {"greedy": [], PROBLEMS[name][0]: []}
+    certified = True
+    for seed in range(cell["seeds"]):
+        report = compare(problem(seed=seed), ["greedy", problem.policies[PROBLEMS[name][0]]])
+        certified &= (
+            report.optimum.certified_gap is not None and report.optimum.certified_gap < 1e-6
+        )
+        for row in report.policies:
+            ratios[row.name].append(min(row.ratio.high, 1e9))
+    picture(name, ratios)
+    lines = [line for line in file.read_text().splitlines() if line.strip()]
+    leak = check_problem(problem).leak
+    return {"lines": len(lines), "ratios": ratios, "certified": certified, "leak": str(leak or "")}
+
+
+def picture(name: str, ratios: dict[str, list[float]]) -> None:
+    """Draw the ratios of all instances by policy, and the ratio that is known."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(5, 2.4), layout="constrained")
+    shown = {policy: [r for r in found if r < 1e9] for policy, found in ratios.items()}
+    for place, (policy, found) in enumerate(shown.items()):
+        axes.plot(found, [place] * len(found), "o", alpha=0.4)
+        label = f"{policy}: mean {mean(found):.2f}" if found else f"{policy}: infinite"
+        axes.annotate(label, (1, place), (0, 12), textcoords="offset points")
+    known = PROBLEMS[name][1]
+    if known is not None:
+        axes.axvline(known, linestyle="--", color="grey")
+        axes.annotate("known ratio", (known, -0.45), ha="right", color="grey")
+    axes.set(ylim=(-0.5, len(shown) - 0.3), yticks=[], xlabel="ratio to the optimum with hindsight")
+    folder = ROOT / "docs" / "images"
+    figure.savefig(folder / f"gallery-{name}.svg", metadata={"Date": None})
+    plt.close(figure)
+
+
+def file(cell: Row) -> Row:
+    """Return how long a file takes to its ratio, in a process of its own that is warm."""
+    place = f"{GALLERY / cell['problem']}.py:{cell['problem']}"
+    words = [sys.executable, "-m", "optsched", "ratio", place, "-q"]
+    words += ["-p", f"{place.rpartition(':')[0]}:{PROBLEMS[cell['problem']][0]}"]
+    run = lambda: subprocess.run(words, check=True, capture_output=True)  # noqa: E731
+    run()
+    return {"seconds": min(_timed(run) for _ in range(3))}
+
+
+def own(cell: Row) -> Row:
+    """Solve the program of a family as if it had been declared."""
+    family = get_family(cell["family"])
+    assert family.program is not None
+    instance = family.generate("small", seed=cell["seed"])
+    program = family.program(instance)
+    times: dict[str, float] = {"y": 0}
+    if cell["family"] != "bipartite":
+        times = {v.name: 0 for v in program.component_objects(pyo.Var)}
+    inst = optsched.online(program, times)
+    del program
+    began = time.perf_counter()
+    found = solve(inst, time_limit=cell["limit"])
+    tree = found.certificate
+    return {
+        "status": str(found.status),
+        "seconds": time.perf_counter() - began,
+        "certified gap": found.certified_gap,
+        "nodes": len(tree.nodes) if tree is not None else None,  # type: ignore[attr-defined]
+        "cuts": len(tree.cuts) if tree is not None else None,  # type: ignore[attr-defined]
+    }
+
+
+def summarize(rows: list[Row]) -> Summary:
+    """Tell what was measured, by kind."""
+    by = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
+    lines: list[list[Any]] = []
+    for row in by["gallery"]:
+        policy, _, known = PROBLEMS[row["problem"]]
+        found = row["ratios"][policy]
+        lines.append([row["problem"], row["lines"], policy, known, mean(found), max(found)])
+    for family in OWN:
+        mine = [row for row in by["own"] if row["family"] == family]
+        closed = [row for row in mine if (row["certified gap"] or 0 if row["nodes"] else 1) <= 1e-5]
+        if mine:
+            slowest = max(row["seconds"] for row in mine)
+            lines.append(
+                [f"{family} small, own model", None, f"{len(closed)} of {len(mine)} certified"]
+            )
+            lines[-1] += [f"slowest {slowest:.1f} s", None, None]
+    for row in by["size"]:
+        told = [f"{key} {row[key]:.2f} s" for key in ("build", "solve", "check", "HiGHS")]
+        lines.append([f"{row['columns']} variables", None, *told[:2], ", ".join(told[2:]), None])
+
+    def worst(kind: str, figure: Any) -> float | None:
+        return max((float(figure(row)) for row in by[kind]), default=None)
+
+    whole = "build, solve and certify, but for 4 s, in times of HiGHS"
+    oasis = [row for row in by["own"] if row["family"] == "oasis"]
+    targets = [
+        Target("lines of a gallery problem", "", worst("gallery", lambda r: r["lines"]), 30, 20),
+        Target("leaks in the gallery", "", worst("gallery", lambda r: bool(r["leak"])), 0),
+        Target(
+            "forged files on which the checkers differ",
+            "",
+            worst("forged", lambda r: len(r["differences"])),
+            0,
+        ),
+        Target("check of a large certificate", "s", worst("size", lambda r: r["check"]), 1, 0.4),
+        Target(
+            whole,
+            "",
+            worst("size", lambda r: (r["build"] + r["solve"] + r["check"] - 4) / r["HiGHS"]),
+            3,
+            2,
+        ),
+        Target("a file to its ratio", "s", worst("file", lambda r: r["seconds"]), 3, 1.5),
+        Target(
+            "oasis small through its own model",
+            "s",
+            max((r["seconds"] for r in oasis), default=None),
+            60,
+            10,
+        ),
+    ]
+    columns = ["what", "lines", "policy", "known", "mean ratio", "worst ratio"]
+    return Summary(columns, lines, targets)
+
+
+BENCHMARK = Benchmark(
+    name="declared",
+    title="Declared problems",
+    question="How far do a model and the times of its variables lead: ten textbook problems, a "
+    "large model, the families' own programs, and forged certificates?",
+    methods={
+        "declared": "`optsched.online`: HiGHS or Clarabel, and a tree that is checked exactly"
+    },
+    summarize=summarize,
+)
+
+if __name__ == "__main__":
+    main()
