@@ -233,7 +233,7 @@ def draw_shares(
     title: str = "",
 ) -> Figure:  # fmt: skip
     """Draw groups of bars, a colour per name; with their intervals where all of a name have one."""
-    figure = new_figure(8.4, 3.8)
+    figure = new_figure(2.8 * max(3, len(groups)), 3.8)
     axis = figure.subplots()
     step = min(0.27, 0.9 / len(groups))
     for k, (name, shares) in enumerate(groups.items()):
