@@ -233,7 +233,7 @@ def draw_shares(
     title: str = "",
 ) -> Figure:  # fmt: skip
     """Draw groups of bars, a colour per name; with their intervals where all of a name have one."""
-    figure = new_figure(8.4, 3.8)
+    figure = new_figure(2.8 * max(3, len(groups)), 3.8)
     axis = figure.subplots()
     step = min(0.27, 0.9 / len(groups))
     for k, (name, shares) in enumerate(groups.items()):
@@ -1198,9 +1198,9 @@ def draw_search(rows: Rows) -> Figure:
 
 SEARCH = Experiment(
     "bot-steps",
-    "Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, judged on other platforms",
-    "step sizes found on some platforms of a size serve on nearly all others of that size",
-    (*SETTINGS, STEPS, Setting("search", "on platforms 1000 to 1009, judged on 0 to 29", OPEN)),
+    "Bags of tasks, Sec. 6.5 and 8.2: step sizes by search, tried on other platforms",
+    "factorial designs find one set of step sizes for all platforms of a size",
+    (*SETTINGS, STEPS, Setting("search", "on platforms 1000 to 1009, tried on 0 to 29", OPEN)),
     cells_search, run_search, findings_search, draw_search,
 )  # fmt: skip
 EXPERIMENTS: tuple[Experiment, ...] = (
