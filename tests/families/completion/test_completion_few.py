@@ -7,7 +7,7 @@ import sys
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.optimum.few_choices import best_of_few
+from optsched.families.completion.optimum.methods import best_of_few
 from optsched.families.completion.optimum.opening import one_by_one
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.sources.presets import generate

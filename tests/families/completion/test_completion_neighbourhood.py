@@ -16,7 +16,6 @@ from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
 from optsched.families.completion.optimum.board.arranging import arrange, lost_room
 from optsched.families.completion.optimum.board.insertion import insert
-from optsched.families.completion.optimum.board.joining import adopt
 from optsched.families.completion.optimum.board.plans import FACTORS, Copies, copy_plan, no_plans
 from optsched.families.completion.optimum.board.servers import (
     begin_move,
@@ -30,7 +29,7 @@ from optsched.families.completion.optimum.prices.capacity import Jobs
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.annealing import anneal, draw
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood, schedule_of
-from optsched.families.completion.optimum.search.together import search_together
+from optsched.families.completion.optimum.search.together import adopt, search_together
 from optsched.families.completion.oracle.schedule import best_schedule
 from optsched.families.completion.oracle.servers import PricedServers, State
 from optsched.families.completion.sources.presets import generate

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from optsched.engine.progress import Progress
 from optsched.families.completion import FAMILY
-from optsched.families.completion.optimum.board.joining import differ
 from optsched.families.completion.optimum.board.plans import no_plans, sums_of
 from optsched.families.completion.optimum.prices.priced_search import Search
 from optsched.families.completion.optimum.search.neighbourhood import schedule_of
@@ -21,6 +20,7 @@ from optsched.families.completion.optimum.search.together import (
     MEETINGS,
     Chain,
     Common,
+    differ,
     search_together,
 )
 from optsched.families.completion.sources.presets import generate

@@ -19,9 +19,8 @@ import math
 
 import numpy as np
 
-from optsched.families.bipartite.certificate.surplus import best_amount
 from optsched.families.bipartite.instance import Rows
-from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL
+from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
 
@@ -30,6 +29,31 @@ TINY = 2.0**-1000
 LN2_UP = math.nextafter(0.6931471805599453, 1.0)  # ln 2 = 0.69314718055994530941...
 TERMS = 12  # of the series; the square of its argument is below 0.03
 SMALL = 0.4  # up to which ln(1 + y) is not computed from 1 + y
+
+
+@kernel(inline="always")
+def best_amount(kind: int, alpha: float, n: float, u: float, price: float) -> float:
+    """Return the y in [0, u] that maximizes n f(y) - price y, where price > 0.
+
+    The concave conjugate of a channel in closed form (Rockafellar, 1970), not rounded.
+    """
+    if kind == LOG:
+        y = n * alpha / price - 1.0
+    elif kind == RECIPROCAL:
+        y = math.sqrt(n / price) - alpha
+    elif kind == POLY:
+        root = 0.5 * n * alpha / price
+        y = root * root - 1.0
+    else:
+        y = u if n * alpha > price else 0.0
+    return min(max(y, 0.0), u)
+
+
+@kernel(inline="always")
+def surplus(kind: int, alpha: float, n: float, u: float, price: float) -> float:
+    """Return the most that a channel gains at a price."""
+    y = u if price <= 0.0 else best_amount(kind, alpha, n, u, price)
+    return max(0.0, n * gain(kind, alpha, y) - price * y)
 
 
 @kernel(inline="always")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from optsched.families.bipartite.certificate.surplus import surplus
+from optsched.families.bipartite.certificate.enclosure import surplus
 from optsched.families.bipartite.instance_utilities import LOG, POLY, RECIPROCAL, gain
 from optsched.numbers.arrays import Floats, Ints, Unsigned
 from optsched.numbers.kernels import kernel

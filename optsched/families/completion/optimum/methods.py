@@ -20,10 +20,10 @@ from collections.abc import Mapping
 
 from optsched.engine.progress import Progress
 from optsched.families.completion.instance import CompletionInstance
-from optsched.families.completion.optimum.cpsat import cpsat
+from optsched.families.completion.optimum.cpsat import Program, all_choices, cpsat
 from optsched.families.completion.optimum.declared import compact
 from optsched.families.completion.optimum.exact import Exact
-from optsched.families.completion.optimum.few_choices import best_of_few
+from optsched.families.completion.optimum.horizon import ends_below
 from optsched.families.completion.optimum.large import Dispatching, large, solve_large, whole
 from optsched.families.completion.optimum.prices.priced_search import RESTART_SECONDS, Search
 from optsched.families.completion.optimum.relaxation import relaxation
@@ -36,6 +36,8 @@ SPAN_SHARE = (0.05, 0.08, 0.15)  # of the time for each
 FINER = (16, 8, 4, 2, 1)  # after the first, where other threads search
 BESIDE_SHARE = 0.12  # of the time for all of them
 FIRST_PRICES = 0.08  # of the time may have passed when prices of a dispatched schedule are found
+FEW = 2000  # pairs of a mode and a start: CP-SAT has looked at them in a blink
+FEW_SECONDS = 1.0  # a blink at most
 FIRST_SEARCH = 0.02  # of the time, per search before the tree
 
 
@@ -103,6 +105,25 @@ def auto(inst: CompletionInstance, progress: Progress, *, threads: int, seed: in
             search.generate(SPANS[2], SPAN_SHARE[2] * whole)
     while not progress.stop():
         search.improve(min(RESTART_SECONDS, progress.left()))
+
+
+def best_of_few(search: Search) -> bool:
+    """Find the best schedule by CP-SAT where there are few choices; return whether that is done.
+
+    Only its certificate remains. Compiling the kernels of the local search would take longer.
+    """
+    jobs, progress = search.jobs, search.progress
+    if progress.value is None or not jobs.modes or jobs.impossible() is not None:
+        return False
+    choices = all_choices(jobs, ends_below(jobs, progress.value))
+    if sum(len(starts) for choice in choices for starts in choice.starts) > FEW:
+        return False
+    program = Program(jobs, choices)
+    status = program.solve(progress, threads=search.threads, seed=search.seed, seconds=FEW_SECONDS)
+    if status != "optimal":
+        return False
+    search.begin_with_known()
+    return True
 
 
 def _dispatch(search: Search) -> None:

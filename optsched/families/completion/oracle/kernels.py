@@ -2,7 +2,8 @@
 
 Enumeration with lower bounds, as in branch and bound (Land and Doig, 1960): all workers at the
 lowest price of each slot bound a mode and completion from below; only what is below the limit is
-solved exactly.
+solved exactly. Of two schedules the lower value counts, of equal ones the earlier key (8,):
+completion, workers, 1 - q, worker type, PS type | duration | PS | server of the PS.
 
 Python passes NamedTuples as plain tuples, ``modes[:]``, which numba reads several times as
 quickly.
@@ -15,15 +16,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from optsched.families.completion.modes import Modes, Types
-from optsched.families.completion.oracle.ties import (
-    TIE,
-    UP_TO_DURATION,
-    UP_TO_PS,
-    UP_TO_TYPES,
-    WHOLE,
-    loses,
-    rank,
-)
 from optsched.families.completion.oracle.worker_costs import Line, comes_first, line_up, units_of
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.kernels import kernel
@@ -32,7 +24,11 @@ from optsched.numbers.kernels import kernel
 FIRST_SHARE, GROWTH, MOST_SHARE = 0.005, 1.5, 0.5
 LAST = 2**63 - 1  # completion of no schedule
 Plain = tuple[Any, ...]
-ZERO, NOBODY = (cast(int, np.int64(x)) for x in (0, -1))  # no literals, as in `tie_kernels`
+ZERO, NOBODY = (cast(int, np.int64(x)) for x in (0, -1))  # no literals, as below
+TIE = 1e-9  # relative: values are equal
+
+# how many parts of a key are known; no literals, for each of which a kernel is compiled anew
+UP_TO_TYPES, UP_TO_DURATION, UP_TO_PS, WHOLE = (cast(int, np.int64(n)) for n in (5, 6, 7, 8))
 
 
 class Request(NamedTuple):
@@ -44,6 +40,43 @@ class Request(NamedTuple):
     cutoff: float  # values from here on are of no interest
     first: Ints  # (G,) first start that each mode may have; empty: all may start from the arrival
     last: Ints  # (G,) last start
+
+
+@kernel
+def _before(a: Ints, b: Ints, parts: int) -> int:
+    """Return -1 if key ``a`` (8,) is before ``b`` (8,), 1 if after it, 0 if the parts are equal."""
+    for i in range(parts):
+        if a[i] != b[i]:
+            return -1 if a[i] < b[i] else 1
+    return 0
+
+
+@kernel
+def rank(value: float, best: float, key: Ints, best_key: Ints, parts: int) -> int:
+    """Return -1 if a value is lower, or equal with an earlier key; 0 if both are equal; else 1.
+
+    The two are ``key`` (8,) and ``best_key`` (8,).
+    """
+    if best == np.inf:
+        return -1 if value < np.inf else 1
+    gap = TIE * max(abs(value), abs(best))
+    if value < best - gap:
+        return -1
+    order = _before(key, best_key, parts)
+    if order < 0:
+        return -1 if value <= best + gap else 1
+    return 1 if order > 0 or abs(value - best) > gap else 0
+
+
+@kernel
+def loses(lower: float, best: float, key: Ints, best_key: Ints, parts: int) -> bool:
+    """Whether no value from ``lower`` on can replace the best with these first parts of its key.
+
+    ``key`` and ``best_key`` (8,) as in `rank`.
+    """
+    if best == np.inf or lower < best * (1 - TIE):
+        return False
+    return lower > best * (1 + TIE) or _before(best_key, key, parts) < 0
 
 
 @kernel

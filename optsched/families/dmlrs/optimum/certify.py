@@ -27,9 +27,9 @@ from optsched.families.dmlrs.certificate.format import (
     WorkersSplit,
 )
 from optsched.families.dmlrs.certificate.limits import CapacityPriced
+from optsched.families.dmlrs.optimum.prices.at_nodes import Mode
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks
 from optsched.families.dmlrs.optimum.tree.branching import SlotTree, UnitTree
-from optsched.families.dmlrs.optimum.tree.nodes import Mode
 from optsched.numbers.arrays import Floats, Ints
 from optsched.proofs.grid import to_grid
 

@@ -15,11 +15,19 @@ from threading import Event, Lock
 import numpy as np
 
 from optsched.engine.progress import Progress
-from optsched.families.completion.optimum.board.joining import adopt
-from optsched.families.completion.optimum.board.plans import Copies, Plans, no_plans
+from optsched.families.completion.optimum.board.notes import Notes
+from optsched.families.completion.optimum.board.plans import (
+    Copies,
+    Plans,
+    Tables,
+    copy_plan,
+    no_plans,
+)
+from optsched.families.completion.optimum.board.servers import GIVE, TAKE, Servers, occupy
 from optsched.families.completion.optimum.search.annealing import anneal
 from optsched.families.completion.optimum.search.neighbourhood import Neighbourhood
 from optsched.numbers.arrays import Floats
+from optsched.numbers.kernels import kernel
 from optsched.numbers.streams import Streams
 from optsched.process import effort
 
@@ -184,3 +192,32 @@ def search_together(
     if progress is not None:
         first.report(progress, common.best)
     return common.best
+
+
+@kernel(nogil=True)
+def differ(a: Plans, b: Plans, i: int) -> bool:
+    """Whether job i runs in another way."""
+    if a.mode[i] < 0 and b.mode[i] < 0:
+        return False
+    other = a.mode[i] != b.mode[i] or a.start[i] != b.start[i] or a.kind[i] != b.kind[i]
+    other |= a.host[i] != b.host[i] or a.ps[i] != b.ps[i] or a.parts[i] != b.parts[i]
+    for x in range(0 if other else a.parts[i]):
+        other |= a.where[i, x] != b.where[i, x] or a.number[i, x] != b.number[i, x]
+    return bool(other)
+
+
+@kernel(nogil=True)
+def adopt(tables: Tables, servers: Servers, notes: Notes, plans: Plans, other: Plans) -> None:
+    """Let all jobs run as in ``other``, which is feasible."""
+    jobs = plans.mode.size
+    changed, number = np.empty(jobs, np.int64), 0
+    for i in range(jobs):
+        if differ(plans, other, i):
+            changed[number] = i
+            number += 1
+            if plans.mode[i] >= 0:
+                occupy(tables, servers, plans, notes, i, GIVE)
+            copy_plan(other, plans, i)
+    for x in range(number):
+        if plans.mode[changed[x]] >= 0:
+            occupy(tables, servers, plans, notes, changed[x], TAKE)

@@ -8,22 +8,39 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
 from optsched.engine.colgen import Column
+from optsched.engine.slot_tree import SlotNode
 from optsched.families.dmlrs.certificate.forced import Forced, unpackable
 from optsched.families.dmlrs.instance import DmlrsInstance
 from optsched.families.dmlrs.optimum.prices.capacity import CapacityBlocks, oracle_steps
-from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY, Node, root
 from optsched.families.dmlrs.oracle.request import Request, Window
 from optsched.families.dmlrs.oracle.schedule import Best, Oracle
 from optsched.numbers.arrays import Flags, Floats, Ints
 from optsched.process import effort
 from optsched.scheduling.oracle.schedule import Machines
 
+ANY, INNER_ONLY, OUTER_ONLY = 0, 1, 2
 PENALTY = 100.0  # times the worth of all jobs: the price of not running a job that must
+
+
+@dataclass(frozen=True)
+class Node(SlotNode):
+    """Restrictions on the schedules, and on what sits on one machine."""
+
+    mode: Ints  # (I, T) ANY, or which placements are allowed where there are workers
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What job runs in ``slot`` sits on one machine, or on two or more."""
+
+    job: int
+    slot: int
 
 
 class NodeBlocks(ABC):
@@ -56,8 +73,10 @@ class NodeBlocks(ABC):
             job.arrival if end is None else end
             for job, end in zip(self.inst.jobs, self.inst.earliest, strict=True)
         ]
-        most = [q.most for q in self.requests]
-        return root(np.array(first, np.int64), np.array(most, np.int64), self.slots)
+        most = np.array([q.most for q in self.requests], np.int64)
+        none = np.zeros((self.jobs, self.slots), np.int64)
+        ends, upper = np.full(self.jobs, self.slots), np.repeat(most[:, None], self.slots, axis=1)
+        return Node(np.array(first, np.int64), ends, none, upper, none.copy())
 
     def at(self, node: Node) -> Self:
         """Move to ``node``."""

@@ -15,10 +15,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
-from optsched.families.dmlrs.optimum.prices.at_nodes import NodeBlocks
+from optsched.families.dmlrs.optimum.prices.at_nodes import INNER_ONLY, OUTER_ONLY, NodeBlocks
 from optsched.families.dmlrs.optimum.prices.capacity import NEGLIGIBLE, CapacityBlocks
 from optsched.families.dmlrs.optimum.prices.slot_packing import Slots, pack_slots
-from optsched.families.dmlrs.optimum.tree.nodes import INNER_ONLY, OUTER_ONLY
 from optsched.families.dmlrs.oracle.schedule import Best
 from optsched.numbers.arrays import Floats, Ints
 from optsched.process import effort
