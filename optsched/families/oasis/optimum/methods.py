@@ -131,10 +131,9 @@ def _branch(search: Search) -> None:
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
             repairs.add(completions)
-        for found in repairs.work():
+        repairs.work()
+        for found in repairs.found():
             progress.offer(found)
-        for limits in repairs.proved():
-            problem.limit(limits)
         if searched + 2 * search.short < SEARCH_SHARE * progress.seconds():
             began = progress.seconds()
             search.improve(2 * search.short)
