@@ -23,7 +23,6 @@ from optsched.engine.colgen import (
     Decomposition,
     Master,
     Relaxation,
-    filled,
     generate_columns,
     lagrangian,
 )
@@ -67,8 +66,7 @@ class Split:
 class BranchProblem(Decomposition, Protocol):
     """A decomposition whose schedules can be restricted.
 
-    Its blocks may change with the node, and rows may be added at the end (``rhs`` grows) whenever
-    `BranchAndPrice` calls ``relaxed``; known columns are then translated.
+    Its blocks may change with the node; known columns are then translated.
     """
 
     def root(self) -> Any:
@@ -203,11 +201,8 @@ class BranchAndPrice:
         if node.bound <= self.target():
             return None
         relaxation = self._relax(node)
-        while node.bound > self.target() and not self.stop():
+        if node.bound > self.target() and not self.stop():
             self.relaxed(relaxation)
-            if self.problem.rhs.size == self.master.rows:
-                break
-            relaxation = self._relax(node)  # with new rows, by which less is possible
         if node.bound <= self.target():
             return None
         if self.stop():
@@ -256,14 +251,12 @@ class BranchAndPrice:
     def _inherit(self, node: TreeNode) -> None:
         """Evaluate a new node at its parent's prices."""
         here = self.problem.at(node.restrictions)
-        node.prices = filled(node.prices, here.rhs.size)
         best = here.price(node.prices, self._no_columns()).best
         node.bound = min(node.bound, lagrangian(here, node.prices, best))
 
     def _relax(self, node: TreeNode) -> Relaxation:
         here = self.problem.at(node.restrictions)
-        # single machines stand alone from here on, or rows were added
-        if here.copies.size != self.master.blocks or here.rhs.size != self.master.rows:
+        if here.copies.size != self.master.blocks:  # single machines stand alone from here on
             known = self.master.columns
             self.master = Master(here, threads=self.threads)
             self.master.add(here.translate(known))
@@ -273,7 +266,7 @@ class BranchAndPrice:
             here,
             self.master,
             stop=lambda r: r.bound <= self.target() or self.stop(),
-            center=filled(node.prices, self.master.rows),
+            center=node.prices,
             # a master below the target can still cut the node off, once its bound has followed
             tolerance=lambda value: (
                 self.params.tail if value > self.target() else self.params.exact

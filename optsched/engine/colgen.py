@@ -210,11 +210,6 @@ class Master:
         return value, np.maximum(duals[: self.rows], 0.0), duals[self.rows :], x
 
 
-def filled(prices: Floats, rows: int) -> Floats:
-    """Return prices of so many rows: 0 for those that were added since."""
-    return prices if prices.size == rows else np.append(prices, np.zeros(rows - prices.size))
-
-
 def lagrangian(problem: Decomposition, prices: Floats, best: Floats) -> float:
     """Return B(p), given the best payoff of every block."""
     least = np.where(problem.equality, -np.inf, 0.0)

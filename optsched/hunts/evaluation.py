@@ -155,7 +155,6 @@ class Judge:
         return Trophy(instance, run, best, found, beyond(run, ratio.low))
 
 
-
 def _share(measure: Callable[[float, float], float], reached: float, alone: float) -> float:
     """Return which share of all utility is reached; of the best, where nothing else is known."""
     times = measure(reached, alone)

@@ -102,9 +102,6 @@ class Twin:
             total += max(self._earns(i, n, prices) for n in counts)
         if isinstance(prices, CapacityPrices):
             return total + self._capacity_worth(prices)
-        for k, _, each in self._limit_prices(prices):
-            worth = each * self.certificate.limits[k].most
-            total += Fraction(worth, 2**self.certificate.grid_bits)
         for s, t in product((0, 1), range(self.inst.horizon)):
             for h in range(len(self._machines(s))):
                 worth = self._load(s, t, h, prices)
@@ -183,12 +180,7 @@ class Twin:
         for s in (0, 1):
             for t, x in enumerate(self._numbers(i, s, n)):
                 value -= self._cost(i, s, t, x, prices)
-        for k, t, each in self._limit_prices(prices):
-            value -= each * dict(self.certificate.limits[k].weights).get(i, 0) * n[t]
         return value / scale
-
-    def _limit_prices(self, prices):
-        return prices.limits if isinstance(prices, SlotPrices) else ()
 
     def _cost(self, i, s, t, x, prices):
         if isinstance(prices, SlotPrices):

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from independent.oasis import optimum, random_instance
 
-import optsched
 from optsched.engine.budget import Budget
+from optsched.engine.progress import Progress
+from optsched.families.oasis import FAMILY
 from optsched.families.oasis.certificate.format import CompletionSplit, check
-from optsched.families.oasis.optimum import methods as reference
-from optsched.families.oasis.optimum import priced_search
+from optsched.families.oasis.optimum import methods, priced_search
 from optsched.families.oasis.optimum.certify import certify_parts
+from optsched.families.oasis.optimum.params import AutoParams
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.tightening import Tightening
+from optsched.families.oasis.optimum.shadow import shadow_prices
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.families.oasis.sources.traces import generate
 
@@ -122,19 +124,19 @@ def test_without_time_nothing_is_split(crowded):
 @pytest.mark.slow
 def test_auto_grows_a_tree_where_the_instance_is_large(crowded, monkeypatch):
     inst, _, bounds = crowded
-    monkeypatch.setattr(reference, "SMALL", 0)
     for gain in ("LEAST_GAIN", "TREE_GAIN"):  # the first rounds are enough
         monkeypatch.setattr(priced_search, gain, 1.0)
 
     def interrupt(progress):  # so that it does not matter how fast the machine is
         if progress.bound is not None and progress.bound < 0.97 * bounds[0]:
-            raise KeyboardInterrupt
+            progress.end()
 
-    found = optsched.solve(inst, method="auto", time_limit=600, watch=interrupt)
-    assert isinstance(found.certificate.nodes[0], CompletionSplit)
-    assert found.bound == check(inst, found.certificate)
-    assert found.value <= found.bound < bounds[0]
-    assert found.shadow_prices  # the root has prices
+    progress = Progress(FAMILY, inst, gap=1e-6, time_limit=600.0, watch=interrupt)
+    methods.auto(inst, progress, threads=1, seed=0, params=AutoParams(small=0))
+    certificate, bound = progress.proof(check=True)
+    assert isinstance(certificate.nodes[0], CompletionSplit)
+    assert progress.value <= bound < bounds[0]
+    assert shadow_prices(inst, certificate)  # the root has prices
 
 
 def test_damaged_trees_are_weaker_or_rejected(crowded):
@@ -153,11 +155,3 @@ def test_damaged_trees_are_weaker_or_rejected(crowded):
     raw["nodes"][k] |= {"right": split.right, "job": len(inst.jobs)}
     with pytest.raises(ValueError, match="does not exist"):
         check(inst, certificate.model_validate(raw))
-
-
-def test_splits_that_gain_next_to_nothing_are_given_up():
-    assert priced_search.splits_pay([100.0])
-    assert priced_search.splits_pay([100.0, 100.0])  # after a bad one, another
-    assert not priced_search.splits_pay([100.0, 100.0, 99.99])
-    assert priced_search.splits_pay([100.0, 99.9, 99.9])
-    assert not priced_search.splits_pay([100.0, 99.0, 98.99, 98.98])

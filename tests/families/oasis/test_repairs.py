@@ -10,6 +10,7 @@ from independent.oasis import FILES, load, schedule
 
 from optsched.engine.progress import Progress
 from optsched.families.oasis import FAMILY
+from optsched.families.oasis.optimum.params import DEFAULT
 from optsched.families.oasis.optimum.priced_search import Search
 from optsched.families.oasis.optimum.search import repairs
 from optsched.families.oasis.optimum.search.repairs import Repairs
@@ -47,10 +48,12 @@ def test_a_thread_finds_what_the_caller_would(path):
     with among(inst, beside=True) as there:
         there.add(wanted)
         beside = first_found(there)
-        assert list(there.work()) == []  # the thread does
+        there.work()  # the thread does
+        assert list(there.found()) == []
     here = among(inst, beside=False)
     here.add(wanted)
-    found = list(here.work())
+    here.work()
+    found = list(here.found())
     assert found
     for each in (beside, *found):
         assert verify(inst, each).value >= known["optimum"] - 1e-9
@@ -90,7 +93,7 @@ def test_they_take_most_of_the_time_once_the_bound_is_stuck():
     there = Repairs(UnitTree(inst), progress, lambda: 0.0, seed=0, beside=False)
     search.compact_bound()
     progress.budget.began -= 100.0  # for so long nothing has happened since
-    assert there._share() == repairs.STALLED[1]
+    assert there._share() == DEFAULT.stuck_share
     assert progress.bound is not None
     progress.proved(0.9 * progress.bound, progress.certificate)
-    assert there._share() == repairs.SHARE
+    assert there._share() == DEFAULT.repair_share

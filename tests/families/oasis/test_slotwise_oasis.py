@@ -1,4 +1,4 @@
-"""The search among sets of jobs: packings of slots, their program, and a packing for every slot."""
+"""The search among sets of jobs: packings of slots, their program, and the dives."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ from optsched.core import solve
 from optsched.engine.budget import Budget
 from optsched.families.oasis import FAMILY
 from optsched.families.oasis.instance import JobSchedule, OasisSchedule
-from optsched.families.oasis.optimum import priced_search
 from optsched.families.oasis.optimum.prices.capacity import CapacityBlocks
 from optsched.families.oasis.optimum.prices.tightening import Tightening
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
 from optsched.families.oasis.optimum.slotwise import search as slotwise
 from optsched.families.oasis.optimum.slotwise import slots as whole_slots
-from optsched.families.oasis.optimum.slotwise.machine import empty_machines, fill, new_desk
-from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
-from optsched.families.oasis.optimum.slotwise.packing import Packing, Side, learn, pack
+from optsched.families.oasis.optimum.slotwise.packing import (
+    Jobs,
+    Side,
+    _State,
+    empty_machines,
+    fill,
+    new_desk,
+    refill,
+)
 from optsched.families.oasis.optimum.slotwise.program import MARGIN, SlotProgram
-from optsched.families.oasis.optimum.slotwise.refilling import Jobs, refill
-from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.slotwise.slots import Slots
 from optsched.families.oasis.sources.presets import generate
@@ -52,49 +55,22 @@ def value_of(schedule, inst):
     return verdict.value
 
 
-def searching(tightening, schedule, meeting=None, seed=0):
+def searching(tightening, schedule, seed=0):
     rng = np.random.default_rng(seed)
-    return SlotSearch(tightening.blocks, tightening.guide, schedule, rng, meeting or Meeting())
+    return SlotSearch(tightening.blocks, tightening.guide, schedule, rng)
 
 
 def side_of(draw, jobs, most):
     demand = draw.integers(0, 5, (jobs, 2)).astype(float)
     kinds = draw.integers(2, 14, (2, 2)).astype(float)
-    members = draw.integers(1, most, 2)
-    return Side(demand, np.repeat(kinds, members, axis=0), kinds, members)
+    kind = draw.permutation(np.repeat([0, 1], draw.integers(1, most, 2)))
+    return Side(demand, kinds, kind)
 
 
-def assert_fits(packing, sides):
-    for hosted, side in zip((packing.worker, packing.ps), sides, strict=True):
+def assert_fits(state, sides):
+    for hosted, side in zip((state.worker, state.ps), sides, strict=True):
         assert (hosted >= 0).all()
-        assert (hosted @ side.demand <= side.capacity).all()
-
-
-@pytest.mark.slow
-@given(SEEDS)
-@settings(deadline=None)
-def test_packings_fit_and_have_the_ps_that_they_need(seed):
-    draw = np.random.default_rng(seed)
-    jobs = 5
-    sides = side_of(draw, jobs, 4), side_of(draw, jobs, 3)
-    want = draw.integers(1, 9, jobs)
-    ratio = draw.uniform(0.1, 1.0, jobs)
-    needed = np.ceil(np.arange(9) * ratio[:, None] - 1e-9).astype(np.int64)
-    packing = Packing(
-        (draw.random((1, jobs)), draw.random((1, jobs))),
-        np.full(jobs, -1),
-        np.zeros((len(sides[0].capacity), jobs), np.int16),
-        np.zeros((len(sides[1].capacity), jobs), np.int16),
-    )
-    pack(want, needed, sides, bool(seed % 2), packing)
-    assert (packing.number <= want).all()
-    assert (packing.worker.sum(axis=0) == packing.number).all()
-    assert (packing.ps.sum(axis=0) == needed[np.arange(jobs), packing.number]).all()
-    assert_fits(packing, sides)
-    part = draw.random((2, jobs))
-    learn(draw.random(jobs) + 0.1, want, ratio, sides, part)
-    assert (part > 0).all()
-    assert (part.sum(axis=0) <= 1.01).all()
+        assert (hosted @ side.demand <= side.kinds[side.kind]).all()
 
 
 @given(SEEDS)
@@ -104,20 +80,21 @@ def test_an_empty_machine_hosts_what_pays_most(seed):
     draw = np.random.default_rng(seed)
     jobs = 5
     side = side_of(draw, jobs, 4)
-    machines, desk = empty_machines(side), new_desk(jobs, 2)
+    machines, desk = empty_machines(side, np.arange(jobs)), new_desk(jobs, 2)
+    capacity = side.kinds[side.kind]
     desk.offered[:] = draw.integers(0, 4, jobs) * draw.random(jobs)
     desk.most[:] = draw.integers(0, 6, jobs)
-    hosted = np.zeros((len(side.capacity), jobs), np.int16)
+    hosted = np.zeros((len(capacity), jobs), np.int16)
     total = np.zeros(jobs, np.int64)
-    for h in range(len(side.capacity)):
+    for h in range(len(capacity)):
         fill(machines, h, desk, 100_000, hosted, total)
     assert (hosted <= desk.most).all()
-    assert (hosted @ side.demand <= side.capacity).all()
+    assert (hosted @ side.demand <= capacity).all()
     assert (total == hosted.sum(axis=0)).all()
-    many = np.ones((len(side.capacity), 1))
+    many = np.ones((len(capacity), 1))
     best, pattern = np.empty(len(many)), np.empty(hosted.shape, np.int64)
     limits = np.zeros(hosted.shape, np.int64), np.tile(desk.most, (len(many), 1))
-    asked = Knapsacks(many * desk.offered, side.demand, side.capacity, *limits)
+    asked = Knapsacks(many * desk.offered, side.demand, capacity, *limits)
     best_patterns(asked, best, pattern, 100_000, 0)
     assert hosted @ desk.offered == pytest.approx(best, abs=1e-12)
 
@@ -126,18 +103,26 @@ def refilled(draw, sides, value, want, ratio, moves):
     """Fill the machines of a slot, then fill some anew; return both numbers and the packing."""
     jobs = value.size
     needed = np.ceil(np.arange(want.max() + 1) * ratio[:, None] - 1e-9).astype(np.int64)
-    part = np.full((2, jobs), 0.5)
-    each = value / 2 / np.maximum(needed[np.arange(jobs), want] / want, 1e-12)
-    packing = Packing(
-        (value[None] / 2, each[None]),
-        np.zeros(jobs, np.int64),
-        np.zeros((len(sides[0].capacity), jobs), np.int16),
-        np.zeros((len(sides[1].capacity), jobs), np.int16),
+    mine = Jobs(value, np.full((2, jobs), 0.5), want, needed)
+    machines = tuple(empty_machines(side, np.arange(jobs)) for side in sides)
+    hosted = [np.zeros((side.kind.size, jobs), np.int16) for side in sides]
+    state = _State(*hosted, np.zeros(jobs, np.int64), np.zeros(jobs, np.int64))
+    refill(mine, machines, state, True, 0, draw)
+    before = running(state, mine)
+    refill(mine, machines, state, False, moves, draw)
+    return before, state, mine
+
+
+def running(state, jobs):
+    """Return the workers that have their PS."""
+    there = np.minimum(jobs.want, state.worker.sum(axis=0))
+    served = state.ps.sum(axis=0)
+    return np.array(
+        [
+            max(n for n in range(m + 1) if jobs.needed[i, n] <= served[i])
+            for i, m in enumerate(there)
+        ]
     )
-    pack(want, needed, sides, False, packing)
-    before = packing.number.copy()
-    refill(Jobs(value, part, want, needed), sides, packing, moves, draw)
-    return before, packing, needed
 
 
 @pytest.mark.slow
@@ -148,16 +133,11 @@ def test_machines_filled_anew_fit_and_pay_no_less(seed):
     jobs = 5
     sides = side_of(draw, jobs, 4), side_of(draw, jobs, 3)
     value, want, ratio = draw.random(jobs), draw.integers(1, 9, jobs), draw.uniform(0.1, 1.0, jobs)
-    before, packing, needed = refilled(draw, sides, value, want, ratio, 30)
-    assert (packing.number <= want).all()
-    assert (packing.worker.sum(axis=0) >= packing.number).all()
-    assert (packing.ps.sum(axis=0) >= needed[np.arange(jobs), packing.number]).all()
-    assert_fits(packing, sides)
-    assert value @ packing.number >= value @ before - 1e-9
-    there, served = packing.worker.sum(axis=0), packing.ps.sum(axis=0)
-    for i in range(jobs):  # no worker with its PS is left out
-        more = packing.number[i] + 1
-        assert more > min(want[i], there[i]) or needed[i, more] > served[i]
+    before, state, mine = refilled(draw, sides, value, want, ratio, 30)
+    assert_fits(state, sides)
+    assert (state.there == state.worker.sum(axis=0)).all()
+    assert (state.served == state.ps.sum(axis=0)).all()
+    assert value @ running(state, mine) >= value @ before - 1e-9
 
 
 def test_machines_filled_anew_host_workers_and_their_ps():
@@ -167,10 +147,14 @@ def test_machines_filled_anew_host_workers_and_their_ps():
         draw = np.random.default_rng(seed)
         sides = side_of(draw, 8, 6), side_of(draw, 8, 6)
         value, ratio = draw.random(8), draw.uniform(0.3, 1.0, 8)
-        first, packing, _ = refilled(draw, sides, value, draw.integers(4, 9, 8), ratio, 60)
+        first, state, mine = refilled(draw, sides, value, draw.integers(4, 9, 8), ratio, 60)
         before += value @ first
-        after += value @ packing.number
+        after += value @ running(state, mine)
     assert after > 1.03 * before
+
+
+def numbers(packing, jobs):
+    return np.bincount(packing.jobs, packing.number, jobs).tolist()
 
 
 @pytest.mark.slow
@@ -186,7 +170,7 @@ def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
     every = np.full((jobs, tightening.problem.slots), price[:, None])
     some = np.array([t])
     (again,) = slots.price_some(some, every, last, known)
-    assert (again.numbers(jobs) == known[t].numbers(jobs)).all()
+    assert numbers(again, jobs) == numbers(known[t], jobs)
     gone = int(known[t].jobs[0])
     last[gone] = t - 1
     (without,) = slots.price_some(some, every, last, known)
@@ -194,25 +178,11 @@ def test_a_known_packing_is_where_the_next_one_begins(tightened, monkeypatch):
     assert slots.price_some(some, every, np.full(jobs, -1), known) == []
 
 
-def test_what_is_hosted_too_much_pays_less_than_before():
-    # one machine of 8 for the first job's workers, which may be 2; PS for it without end
-    worker = Side(np.array([[1.0]]), np.array([[8.0]]), np.array([[8.0]]), np.array([1]))
-    ps = Side(np.array([[0.0]]), np.array([[1.0]]), np.array([[1.0]]), np.array([1]))
-    part = np.array([[0.5], [0.5]])
-    learn(np.array([1.0]), np.array([2]), np.array([1.0]), (worker, ps), part)
-    assert (part <= 0.5).all()
-    # no worker fits: workers are to pay more, PS less
-    part = np.array([[0.4], [0.4]])
-    full = worker._replace(kinds=np.array([[0.5]]))
-    learn(np.array([1.0]), np.array([2]), np.array([1.0]), (full, ps), part)
-    assert part[0, 0] > part[1, 0]
-
-
 def test_the_slots_of_a_schedule_give_it_back(tightened):
     tightening, schedule = tightened
     inst = tightening.problem.inst
     search = searching(tightening, schedule)
-    plans = search._plans(search.slots.of(schedule))
+    plans = search.of_packings({p.slot: p for p in search.slots.of(schedule)})
     jobs = planned_jobs(len(inst.jobs), plans, JobSchedule)
     again = value_of(OasisSchedule(jobs=jobs), inst)
     assert again == pytest.approx(value_of(schedule, inst), abs=1e-9)
@@ -271,7 +241,7 @@ def test_the_job_stays_out_without_which_most_is_earned(tightened):
     tightening, schedule = tightened
     search = searching(tightening, schedule)
     program = search.program
-    some = [i for i in search.jobs if not program.closed(i)][: slotwise.TRIED]
+    some = [i for i in search.jobs if not program.closed(i)][: search.params.tried]
     chosen = search._least_missed(some, program.improve(2).x)
     earned = {}
     for i in some:
@@ -302,13 +272,13 @@ def test_nothing_is_put_off_for_a_job_that_may_stay_out(tightened, monkeypatch):
     lacked = 0
     for (point, lowest), (_, after) in itertools.pairwise(points):
         running = [i for i in search.jobs if lowest[i] < program.row[i].size]
-        if all(point.x[program.row[i]].sum() > slotwise.WHOLE for i in running):
+        if all(point.x[program.row[i]].sum() > search.params.whole for i in running):
             continue
         lacked += 1
         for i in running:
             if lowest[i] < after[i] < program.row[i].size:
                 by_then = point.x[program.row[i][: after[i] + 1]].sum()
-                assert by_then > slotwise.SURE * point.x[program.row[i]].sum()
+                assert by_then > search.params.sure * point.x[program.row[i]].sum()
     assert lacked > 0
 
 
@@ -331,65 +301,6 @@ def test_the_search_brings_schedules_that_the_judge_accepts(tightened):
     search.search(left, found)
     assert max(best) <= tightening.bound * (1 + 1e-9)
     assert max(best) > best[0]  # it is not for nothing
-
-
-def test_a_search_that_comes_later_begins_anew_with_known_packings(tightened):
-    tightening, schedule = tightened
-    meeting = Meeting()
-    first = searching(tightening, schedule, meeting)
-    begun = dict(first.program.lowest)
-    point = first.program.improve(2)
-    i = next(i for i in first.jobs if not first.program.closed(i))
-    first.program.close(i)
-    first._tell(first.program.solve()[0])
-    second = searching(tightening, schedule, meeting, seed=1)
-    assert second.program.lowest == begun
-    assert second.decided == first.decided
-    assert second.program.options is first.program.options
-    assert second.program.solve()[0].value >= point.value * (1 - 1e-9)
-    second._take(meeting.best)
-    assert second.program.closed(i)
-    assert second.program.solve()[0].value >= meeting.best.value * (1 - 1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("quarter", [True, False])
-def test_a_search_takes_over_in_the_end_what_another_has_found(tightened, quarter):
-    """One that has no time for a dive has the decisions that were left meanwhile, or its own."""
-    tightening, schedule = tightened
-    inst = tightening.problem.inst
-    better = searching(tightening, schedule)
-    calls = iter(range(10**6))
-    better.search(lambda: 150.0 - next(calls), lambda plans: sum(p.value for p in plans.values()))
-    meeting = Meeting()
-    late = searching(tightening, schedule, meeting)
-    values = []
-
-    def found(plans):
-        values.append(sum(p.value for p in plans.values()))
-        if len(values) == 1:  # the search has begun
-            meeting.tell(better.meeting.best)
-        return values[-1]
-
-    # no time is left for a dive, then half a second is kept for the end
-    clock = iter([10.0, 9.9, 9.9, 5.0, 0.5, 0.5 if quarter else 5.0])
-    late.search(lambda: next(clock, 0.5), found)
-    assert (late.program.lowest == better.meeting.best.lowest) == quarter
-    if quarter:
-        assert values[-1] > value_of(schedule, inst)
-
-
-def test_searches_that_meet_keep_the_best_and_show_it_once():
-    meeting = Meeting()
-    low, high = (Decisions(value, {}, frozenset(), (), ()) for value in (1.0, 2.0))
-    meeting.tell(high)
-    meeting.tell(low)
-    assert meeting.best is high
-    assert meeting.show(100.0)
-    assert not meeting.show(100.1, 0.002)
-    assert meeting.show(100.3, 0.002)
-    assert meeting.shown == 100.3
-    assert meeting.options(lambda: {1: np.array([2])}) is meeting.options(dict)
 
 
 @pytest.mark.slow
@@ -417,34 +328,28 @@ def test_slow_first_rounds_do_not_end_the_search_early(tightened):
     assert search.ending < 1.0
 
 
-@given(SEEDS)
-@settings(deadline=None)
-def test_packings_are_chosen_so_that_little_is_lost(seed):
-    draw = np.random.default_rng(seed)
-    slots, jobs, each = 4, 3, 3
-    first = np.arange(slots + 1) * each
-    number = draw.integers(0, 4, (slots * each, jobs))
-    due, worth = draw.integers(-1, slots, jobs), draw.random(jobs) + 0.1
-    hidden = first[:-1] + draw.integers(0, each, slots)
-    work = np.array(
-        [number[hidden[: due[i] + 1], i].sum() for i in range(jobs)]
-    )  # so that one choice loses nothing
-    choice = first[:-1].copy()
-    lost = choose(first, number, due, work, worth, 1.0, 4000, 1.0, draw, choice)
-    assert ((first[:-1] <= choice) & (choice < first[1:])).all()
-    done = np.array([number[choice[: due[i] + 1], i].sum() for i in range(jobs)])
-    short = np.maximum(work - done, 0)
-    share = short * 2.0 / (short + np.maximum(work, 1))
-    assert lost == pytest.approx(float(worth[due >= 0] @ share[due >= 0]), abs=1e-9)
-    assert lost < 0.2
-
-
 @pytest.mark.slow
-def test_two_threads_tighten_and_search_side_by_side(monkeypatch):
-    monkeypatch.setattr(priced_search, "SLOTWISE_SECONDS", 1.0)
+def test_two_threads_tighten_and_search_side_by_side():
     inst = generate("earnable", seed=3, jobs=60, slots=40, machines=20)
-    result = solve(inst, threads=2, time_limit=10.0)
+    result = solve(inst, threads=2, time_limit=30.0)
     assert result.value is not None
     assert result.certified_gap is not None
     assert result.certified_gap < 0.4
     assert FAMILY.verify(inst, result.schedule).value == pytest.approx(result.value)
+
+
+def test_equal_machines_may_be_listed_apart(tightened):
+    """Machines of one class that are not next to each other keep their own capacity."""
+    inst = tightened[0].problem.inst
+    big, *rest = inst.worker_machines
+    assert big.count > 1
+    one = big.model_copy(update={"count": 1, "name": "another"})
+    apart = (big.model_copy(update={"count": big.count - 1}), *rest, one)
+    inst = inst.model_copy(update={"worker_machines": apart})
+    tightening = Tightening(CapacityBlocks(inst), threads=1)
+    tightening.round(Budget().span())
+    area = Neighbourhood(inst, flat_prices(inst), tightening.guide)
+    area.start()
+    search = searching(tightening, area.schedule(area.plans()))
+    plans = search.plans(search.program.improve(5))
+    value_of(OasisSchedule(jobs=planned_jobs(len(inst.jobs), plans, JobSchedule)), inst)

@@ -73,15 +73,9 @@ class CapacityPriced:
 
 @dataclass(frozen=True)
 class SlotPriced:
-    """Prices of workers and PS: per side, shape (I, T), on the grid of the costs.
-
-    A job pays ``charged``, a machine is paid ``prices``: between them are the prices of limits on
-    slots, which are worth ``limits`` in all.
-    """
+    """Prices of workers and PS: per side, shape (I, T), on the grid of the costs."""
 
     prices: tuple[Ints, Ints]
-    charged: tuple[Ints, Ints]
-    limits: int = 0
 
 
 class LeafBounds:
@@ -154,30 +148,11 @@ class LeafBounds:
         """Return what completing with each delay is worth at most: that of half the delay."""
         return [self._worth(i, 1 << d.bit_length() - 1 if d else 0) for d in range(slots)]
 
-    def slot_priced(
-        self, prices: tuple[Ints, Ints], limits: Ints, weights: Ints, most: list[int]
-    ) -> SlotPriced:
-        """Return prices of slots as they are charged.
-
-        Parameters
-        ----------
-        prices : pair of arrays of shape (I, T)
-            Of workers and PS.
-        limits : shape (K, T)
-            Of each limit on a slot.
-        weights : shape (K, I)
-            Of the limits.
-        most : list
-            What each limit is at most.
-        """
-        worker, ps = (lowered(p, self.shift, self.dearest) for p in prices)
-        if not limits.any():
-            return SlotPriced((worker, ps), (worker, ps))
-        each = lowered(limits, self.shift, self.dearest).astype(object)
-        charged = worker + weights.T.astype(object) @ each
-        worth = sum(int(row.sum()) * m for row, m in zip(each, most, strict=True))
-        dear: Ints = np.minimum(charged, self.dearest).astype(np.int64)  # who pays less earns more
-        return SlotPriced((worker, ps), (dear, ps), worth)
+    def slot_priced(self, worker: Ints, ps: Ints) -> SlotPriced:
+        """Return prices of workers and PS, shape (I, T) each, as they are charged."""
+        return SlotPriced(
+            (lowered(worker, self.shift, self.dearest), lowered(ps, self.shift, self.dearest))
+        )
 
     def unpriced(self) -> Fraction:
         """Return the bound where all prices are 0 and nothing is restricted, without kernels."""
@@ -243,7 +218,7 @@ class LeafBounds:
             if load is None:
                 return None
             total += load
-        return (total + prices.limits) << self.shift
+        return total << self.shift
 
     def _spread(self, limits: OasisLimits) -> bool:
         """Apply what limits on machines say of a job's totals; False if nothing is left."""
@@ -283,7 +258,7 @@ class LeafBounds:
         paid: tuple[object, ...] = (
             (prices.key,)
             if isinstance(prices, CapacityPriced)
-            else tuple(p[i, window].tobytes() for p in prices.charged)
+            else tuple(p[i, window].tobytes() for p in prices.prices)
         )
         key = (i, first, last, never, low.tobytes(), high.tobytes(), *paid)
         if key not in self._payoffs:
@@ -339,7 +314,7 @@ class LeafBounds:
 
     def _slot_costs(self, i: int, prices: SlotPriced, window: slice) -> Ints:
         cells(f"costs of job {i}", window.stop - window.start, int(self.cap[i]) + 1)
-        worker, server = (p[i, window] for p in prices.charged)
+        worker, server = (p[i, window] for p in prices.prices)
         numbers = np.arange(self.cap[i] + 1)
         cost: Ints = np.outer(worker, numbers) + np.outer(server, self.ps_needed[i][numbers])
         return cost

@@ -48,7 +48,6 @@ from optsched.families.oasis.certificate.bound import (
 )
 from optsched.families.oasis.certificate.declared import relaxed_bound
 from optsched.families.oasis.certificate.limits import CELLS, large
-from optsched.families.oasis.certificate.slot_limits import SlotLimit, check_limits
 from optsched.families.oasis.instance import OasisInstance
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.magnitudes import INT64
@@ -86,15 +85,11 @@ class SlotPrices(Frozen):
     entries: tuple[tuple[Whole, Whole, Whole, Price], ...] = Field(
         description="[side (0 workers, 1 PS), job, slot, price of one worker or PS]"
     )
-    limits: tuple[tuple[Whole, Whole, Price], ...] = Field(
-        default=(), description="[limit on slots, slot, price of one of its weights]"
-    )
 
     @classmethod
-    def of(cls, workers: Ints, ps: Ints, limits: Ints | None = None) -> Self:
-        """Make the sparse lists from arrays of integers, shape (I, T), and (K, T) of K limits."""
-        priced = () if limits is None else sparse(limits)
-        return cls(entries=_sparse(workers, ps), limits=priced)
+    def of(cls, workers: Ints, ps: Ints) -> Self:
+        """Make the sparse list from arrays of integers, shape (I, T)."""
+        return cls(entries=_sparse(workers, ps))
 
 
 class RelaxedPrices(CapacityPrices):
@@ -162,9 +157,6 @@ class OasisCertificate(Frozen):
         le=FINEST_GRID,
         description="prices are integers, in value units times 2**-grid_bits",
     )
-    limits: tuple[SlotLimit, ...] = Field(
-        default=(), description="what a slot holds at most, for prices of slots"
-    )
     nodes: tuple[Node, ...] = Field(min_length=1, description="a tree; the first is its root")
 
     @classmethod
@@ -196,13 +188,12 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
         yield _relaxed(inst, certificate)
         return
     bounds = LeafBounds(inst, certificate.grid_bits)
-    held = check_limits(certificate.limits, bounds), [x.most for x in certificate.limits]
     if len(nodes) == 1 and nodes[0].prices is None:  # what is known in a blink is checked in one
         yield bounds.unpriced()
         return
     unit = Fraction(2) ** -certificate.grid_bits
     if len(nodes) == 1 and large(inst):
-        alone = _read(bounds, 0, nodes[0].prices, held)
+        alone = _read(bounds, 0, nodes[0].prices)
         if isinstance(alone, CapacityPriced):
             yield bounds.relaxed(alone) * unit + bounds.late
             return
@@ -211,7 +202,7 @@ def leaf_bounds(inst: OasisInstance, certificate: OasisCertificate) -> Iterator[
     @lru_cache(maxsize=1)  # price sets come one after the other
     def priced(owner: int) -> CapacityPriced | SlotPriced:
         prices = nodes[owner].prices if owner >= 0 else None
-        return _read(bounds, owner, prices, held)
+        return _read(bounds, owner, prices)
 
     for leaf, owner in walk(nodes, lambda split, right: _restrict(limits, split, right)):
         prices = priced(owner)
@@ -263,27 +254,16 @@ def _restrict(limits: OasisLimits, split: Split, right: bool) -> list[Change]:
     return [change(limits.machines, place, narrower)]
 
 
-def _read(
-    bounds: LeafBounds, k: int, prices: Prices | None, held: tuple[Ints, list[int]]
-) -> CapacityPriced | SlotPriced:
-    """Return the arrays that the prices of node ``k`` mean; without any, all are 0.
-
-    ``held`` has the weights of limits on slots, shape (K, I), and what each is at most.
-    """
+def _read(bounds: LeafBounds, k: int, prices: Prices | None) -> CapacityPriced | SlotPriced:
+    """Return the arrays that the prices of node ``k`` mean; without any, all are 0."""
     inst = bounds.inst
     if isinstance(prices, CapacityPrices):
         return CapacityPriced(k, _capacity(inst, k, prices))
     entries = prices.entries if prices else ()
     names = {"job": len(inst.jobs), "slot": inst.horizon}
-    both = (
-        _side(k, 0, entries, names, LARGEST_PRICE),
-        _side(k, 1, entries, names, LARGEST_PRICE),
+    return bounds.slot_priced(
+        _side(k, 0, entries, names, LARGEST_PRICE), _side(k, 1, entries, names, LARGEST_PRICE)
     )
-    weights, most = held
-    names = {"limit": len(most), "slot": inst.horizon}
-    priced = prices.limits if prices else ()
-    each = dense(f"node {k}, limits", priced, names, LARGEST_PRICE, CELLS)
-    return bounds.slot_priced(both, each, weights, most)
 
 
 def _capacity(inst: OasisInstance, k: int, prices: CapacityPrices) -> tuple[Ints, Ints]:

@@ -21,9 +21,6 @@ from optsched.proofs.grid import ceil_log2
 from optsched.proofs.knapsack import SCALE
 
 CELLS = 2**25  # of one array, at most: 256 MB
-# of a limit on a slot: at most 2**22 workers of all jobs keep all sums within 2**60
-LARGEST_WEIGHT = 2**16
-LARGEST_LIMIT_PRICE = 2**36
 LARGE = 400_000  # jobs times slots, above which costs at prices of capacity are bounded by hulls
 
 

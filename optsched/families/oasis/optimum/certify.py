@@ -73,31 +73,18 @@ def certify_tree(problem: UnitBlocks, tree: Tree) -> OasisCertificate:
     """Certify by a branching tree whose leaves price workers and PS."""
     inst = problem.inst
     # a job that must complete may have to pay a lot: the whole schedule stays below 2**60
-    dearest = max(
-        float(p.max(initial=0.0))
-        for node in tree.nodes
-        for p in (node.prices, problem.charged(node.prices))
-    )
-    bits = _slot_bits(inst, dearest)
+    bits = _slot_bits(inst, max(float(node.prices.max(initial=0.0)) for node in tree.nodes))
     nodes: list[Node] = []
     held: dict[int, bytes] = {}  # prices that a node inherits from above, by node
     for k, node in enumerate(tree.nodes):
-        limited = problem.by_limit(node.prices)
-        key = node.prices[: problem.rows].tobytes() + limited.tobytes()
+        key = node.prices.tobytes()
         prices = None
         if held.get(k) != key:
-            prices = SlotPrices.of(
-                *(to_grid(p, bits) for p in (*problem.by_job(node.prices), limited))
-            )
+            prices = SlotPrices.of(*(to_grid(p, bits) for p in problem.by_job(node.prices)))
         for child in node.children or ():
             held[child] = key
         nodes.append(_node(node, prices))
-    return OasisCertificate(
-        instance_sha256=inst.digest(),
-        grid_bits=bits,
-        limits=tuple(bound.limit for bound in problem.slot_bounds),
-        nodes=tuple(nodes),
-    )
+    return OasisCertificate(instance_sha256=inst.digest(), grid_bits=bits, nodes=tuple(nodes))
 
 
 def certify_parts(inst: OasisInstance, root: Part) -> OasisCertificate:

@@ -8,9 +8,11 @@ destroy-and-repair moves (`search.filling`). All work grows with jobs times slot
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from optsched.engine.ascent import Ascent
+from optsched.engine.ascent import Ascent, Level
 from optsched.engine.progress import Progress
 from optsched.engine.reserve import Reserve, busy
 from optsched.families.oasis.certificate import limits
@@ -18,7 +20,6 @@ from optsched.families.oasis.certificate.format import OasisCertificate
 from optsched.families.oasis.instance import JobSchedule, OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.certify import certify_prices
 from optsched.families.oasis.optimum.prices.relaxed import RelaxedBlocks
-from optsched.families.oasis.optimum.prices.stepwise import levels
 from optsched.families.oasis.optimum.search.filling import Board, Improvement
 from optsched.numbers.arrays import Floats, Ints
 from optsched.numbers.streams import Streams
@@ -33,12 +34,28 @@ RANKED = 0.5  # times the prices: who earns more than that is tried
 HEAT = 0.03  # of what a job earns: so much may a move lose in the beginning
 EQUAL = 1e-12  # values are equal, relatively: sums in other orders
 REPORTS = 0.1  # of the time passes between two schedules that the judge sees
+COARSE = (50, 10)  # slots that share a price, before each has its own
 
 
 def large(inst: OasisInstance) -> bool:
     """Whether an instance is too large for programs, boards and exact oracles."""
     machines = sum(c.count for side in (inst.worker_machines, inst.ps_machines) for c in side)
     return limits.large(inst) or len(inst.jobs) * inst.horizon * machines > BOARD
+
+
+def levels(blocks: RelaxedBlocks) -> Iterator[Level]:
+    """Yield the levels from coarse to fine, for prices whose scale is known."""
+    for n in (blocks.slots, *(n for n in COARSE if n < blocks.slots)):
+        yield Level(blocks.groups(n, classes=False), first=0.05, last=0.02, gain=5e-3)
+    fine = blocks.groups(1, classes=True)
+    yield Level(fine, first=0.02, last=0.01, gain=2e-3)
+    yield Level(fine, first=0.01, last=0.0005, gain=2e-4, exact=True)
+
+
+def on_capacity(blocks: RelaxedBlocks, prices: Floats) -> Floats:
+    """Return prices in the order of the rows of `capacity.CapacityBlocks`."""
+    sides = blocks.by_side(prices)  # (C, R, T) each
+    return np.concatenate([side.transpose(2, 1, 0).ravel() for side in sides])
 
 
 def solve_large(

@@ -29,6 +29,7 @@ from optsched.families.oasis.optimum.cpsat import cpsat
 from optsched.families.oasis.optimum.declared import compact
 from optsched.families.oasis.optimum.large import large, solve_large
 from optsched.families.oasis.optimum.opening import in_units
+from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.priced_search import Search
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.relaxation import relaxation
@@ -37,22 +38,12 @@ from optsched.families.oasis.optimum.search.repairs import Repairs
 from optsched.families.oasis.optimum.tree.branching import UnitTree
 from optsched.problem import RELAXATION, Method
 
-SMALL = 1500  # slots of jobs in which they can earn, up to which the branching tree pays
-QUICK = 0.3  # of the first search where a tree comes at once
-PATTERN_SHARE = 0.4  # of the time may go into pattern programs
-PATTERN_SECONDS = 1.0, 10.0  # of the first, and of any; each may take twice as long as the last
-SEARCH_SHARE = 0.15  # of the time may go into new starts of the search beside the tree
-TIGHTEN_SHARE = 0.5  # of the time at most goes into tightening the compact program, and its tree
-SLOW = 1.3e-6  # seconds of the first round of tightening, for slots times classes, to 1.5
-SOON = 0.25  # of the time: where the first round takes less, no other prices come first
-RESTART_SECONDS = 60.0  # one annealing run of the search
-
 
 def neighbourhood(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
     """Search for schedules until the time is up, restarting every few seconds; proves nothing."""
     search = Search(inst, progress, threads, seed)
     while not progress.stop():
-        search.improve(RESTART_SECONDS)
+        search.improve(search.params.restart)
 
 
 def column_generation(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
@@ -71,13 +62,20 @@ def branch_and_price(inst: OasisInstance, progress: Progress, *, threads: int, s
     _branch(search)
 
 
-def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) -> None:
+def auto(
+    inst: OasisInstance,
+    progress: Progress,
+    *,
+    threads: int,
+    seed: int,
+    params: AutoParams = DEFAULT,
+) -> None:
     """Combine the methods by size."""
-    search = Search(inst, progress, threads, seed)
+    search = Search(inst, progress, threads, seed, params)
     size = UnitTree(inst).rows // len(SIDES)
-    small = size <= SMALL
+    small = size <= params.small
     # the tree knows how workers pack; where it ends at once, no kernels of packing are compiled
-    short = QUICK * search.short if small else search.short
+    short = params.quick * search.short if small else search.short
     search.improve(min(short, progress.left() / 4), packs=not small)
     if progress.stop():
         return
@@ -86,20 +84,18 @@ def auto(inst: OasisInstance, progress: Progress, *, threads: int, seed: int) ->
         search.improve(min(2 * short, progress.left() / 4), packs=False)
         _branch(search)
         return
-    beside = threads > 1 and progress.budget.units is None  # effort is counted in one thread
-    share = 1.0 if beside else TIGHTEN_SHARE
-    seconds = SLOW * (size * sum(count.size for count in search.capacity.count)) ** 1.5
-    if seconds > share * progress.left():
+    seconds = params.slow * (size * sum(count.size for count in search.capacity.count)) ** 1.5
+    share = params.tighten_share * progress.left()
+    if seconds > share:
         solve_large(inst, progress, threads=threads, seed=seed)
-    elif beside:
-        search.side_by_side(seconds)
-    else:
-        if seconds > SOON * progress.left():
-            search.fill()
-        search.tighten(TIGHTEN_SHARE * progress.left())
-        if not progress.stop():
-            progress.confirm()
-        search.finish()
+        return
+    if seconds > params.soon * progress.left():
+        search.fill()
+    with search.beside(search.restart, share) as report:
+        search.tighten(share, report)
+    if not progress.stop():
+        progress.confirm()
+    search.finish()
 
 
 def _branch(search: Search) -> None:
@@ -107,10 +103,10 @@ def _branch(search: Search) -> None:
 
     Of several threads, one looks for schedules with the completions that the tree meets.
     """
-    progress = search.progress
+    progress, params = search.progress, search.params
     problem = UnitTree(search.inst, progress.limits)
     spent = searched = 0.0
-    turn = PATTERN_SECONDS[0]
+    turn, longest = params.pattern_seconds
     tried: set[tuple[tuple[int, int], ...]] = set()
     beside = max(1, search.threads - 1)
 
@@ -131,16 +127,16 @@ def _branch(search: Search) -> None:
         completions = problem.completions(relaxation)
         if completions is not None and relaxation.value > target():
             repairs.add(completions)
-        for found in repairs.work():
+        repairs.work()
+        for found in repairs.found():
             progress.offer(found)
-        for limits in repairs.proved():
-            problem.limit(limits)
-        if searched + 2 * search.short < SEARCH_SHARE * progress.seconds():
+        if searched + 2 * search.short < params.search_share * progress.seconds():
             began = progress.seconds()
             search.improve(2 * search.short)
             searched += progress.seconds() - began
         key = () if completions is None else tuple(sorted(completions.items()))
-        if tried and (not key or key in tried or spent + turn > PATTERN_SHARE * progress.seconds()):
+        share = params.pattern_share * progress.seconds()
+        if share == 0 or (tried and (not key or key in tried or spent + turn > share)):
             return
         began = progress.seconds()
         program = PatternProgram(problem, tree.master.columns, completions if tried else None)
@@ -149,12 +145,15 @@ def _branch(search: Search) -> None:
             program.solve(limits=progress.limits(turn), threads=beside, seed=search.seed)
         )
         spent += progress.seconds() - began
-        turn = min(2 * turn, PATTERN_SECONDS[1])
+        turn = min(2 * turn, longest)
 
     tree = BranchAndPrice(
         problem, target=target, stop=stop, proved=proved, relaxed=relaxed, threads=beside
     )
-    with Repairs(problem, progress, target, seed=search.seed, beside=search.threads > 1) as repairs:
+    repairs = Repairs(
+        problem, progress, target, seed=search.seed, beside=search.threads > 1, params=params
+    )
+    with repairs:
         tree.run()
     for found in repairs.found():  # since the tree looked last
         progress.offer(found)

@@ -6,10 +6,10 @@ LP-based large neighborhood search (Shaw, 1998; Sadykov et al., 2019), in parall
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
-from queue import SimpleQueue
 from threading import Event
 
 import numpy as np
@@ -21,57 +21,55 @@ from optsched.engine.progress import Progress
 from optsched.engine.search import short_search
 from optsched.families.oasis.instance import OasisInstance, OasisSchedule
 from optsched.families.oasis.optimum.certify import certify_capacity, certify_parts, certify_slots
-from optsched.families.oasis.optimum.large import Filling
+from optsched.families.oasis.optimum.large import Filling, on_capacity
+from optsched.families.oasis.optimum.params import DEFAULT, AutoParams
 from optsched.families.oasis.optimum.prices.capacity import Around, CapacityBlocks
 from optsched.families.oasis.optimum.prices.relaxation import compact_prices
-from optsched.families.oasis.optimum.prices.stepwise import on_capacity, stepwise_prices
 from optsched.families.oasis.optimum.prices.tightening import Guide, Tightening
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
 from optsched.families.oasis.optimum.search.neighbourhood import Neighbourhood, flat_prices
-from optsched.families.oasis.optimum.slotwise.meeting import Meeting
 from optsched.families.oasis.optimum.slotwise.search import SlotSearch
 from optsched.families.oasis.optimum.tree.completions import MOST_LEAVES, CompletionTree
 from optsched.numbers.arrays import Floats
 from optsched.numbers.streams import Streams
-from optsched.problem import Frozen, Schedule
+from optsched.problem import Schedule
 from optsched.scheduling.board import Plan
 
 CONVERGED = 1e-5  # of column generation at prices on capacity, relatively
 POINTS = 0.01, 0.03, 0.1, 0.4, 1.0  # where oracles are asked, between best and master's prices
 STEPS, STEP_GAIN = (1e-3, 1e-4), 1e-4  # around the first prices; see `ascent.Level`
-FIRST_SEARCH = 0.002  # seconds per job and slot of the first search for schedules
 SECOND_ROUND = 0.5  # of the seconds of the first: fewer jobs take part
 FIRST_ROUNDS = 3  # of tightening at least, while jobs come in
 LEAST_GAIN = 5e-4  # of the bound, by which one of two rounds of tightening must lower it
 TREE_GAIN = 1.5e-3  # the same where the tree has to wait for it
-SEARCH_GAIN = 8e-3  # the same where a search for sets of jobs has to
-SPLITS_GAIN = 5e-4  # of the bound, by which two splits must lower it where a search may follow
 FEWEST_SPLITS = 4  # for which there must be time: the first ones gain little
-FILLING = 0.1  # of the time until first prices and a schedule stand
-BESIDE = 1000  # the number of the start of a search in the thread that has tightened
-SLOTWISE_SECONDS = 12.0  # of a search with a guide, from which on it ends slot by slot
-PACKED_SHARE = 0.06  # of the time for both: before it, jobs go in and out, which soon finds little
-SLOTWISE_SIZE = 30_000  # jobs times slots up to which it does: there, a step ends in a second
 
-Report = Callable[[float, Callable[[], Frozen]], None]
-"""Hears of a bound, and how its certificate is made."""
+Done = Callable[[], float]
+"""Returns the share of its time that has passed."""
+Task = Callable[[int, Progress, Done], None]
+"""A search: takes the number of its start, whom to report to, and when to end."""
 
 
 class Search:
     """The best prices and schedules so far, and who may use the time."""
 
-    def __init__(self, inst: OasisInstance, progress: Progress, threads: int, seed: int) -> None:
-        self.inst, self.progress = inst, progress
+    def __init__(
+        self,
+        inst: OasisInstance,
+        progress: Progress,
+        threads: int,
+        seed: int,
+        params: AutoParams = DEFAULT,
+    ) -> None:
+        self.inst, self.progress, self.params = inst, progress, params
         self.threads, self.seed = threads, seed
         self.capacity = CapacityBlocks(inst)
         self.prices: Floats | None = None
         self.bound = np.inf  # at these prices
         self.guide: Guide | None = None
         self.starts = 0
-        self.short = short_search(len(inst.jobs), inst.horizon, rate=FIRST_SEARCH, most=0.5)
+        self.short = short_search(len(inst.jobs), inst.horizon, rate=params.first_search, most=0.5)
         self.master: InteriorMaster | None = None
-        self.meeting = Meeting()
-        self.beginning: Schedule | None = None  # where every search among sets of jobs begins
 
     def prove(self, bound: float, prices: Floats) -> None:
         """Report a bound at prices on capacity."""
@@ -80,7 +78,7 @@ class Search:
 
     def fill(self) -> None:
         """Find first prices and a schedule as for thousands of jobs: programs need much longer."""
-        filling = Filling(self.inst, self.progress, self.seed, FILLING)
+        filling = Filling(self.inst, self.progress, self.seed, self.params.filling)
         filling.begin()
         self.prices = on_capacity(filling.blocks, filling.ascent.prices)
         self.bound = filling.ascent.bound
@@ -112,22 +110,16 @@ class Search:
         if self.prices is None:  # no job can finish
             self.compact_bound()
 
-    def tighten(
-        self, seconds: float, report: Report | None = None, ended: Callable[[], bool] | None = None
-    ) -> None:
+    def tighten(self, seconds: float, report: Callable[[], None]) -> None:
         """Bound by the compact program and what single machines can host; learn where to search.
 
-        In a thread of its own, it tells nobody but ``report`` of bounds, until it is ``ended``.
+        It calls ``report`` after every step, for what other threads have found.
         """
-        proved, stop = report or self.progress.proved, ended or self.progress.stop
+        proved, stop = self.progress.proved, self.progress.stop
         span = self.progress.span(seconds)
-        tightening = Tightening(self.capacity, threads=1 if report else self.threads, stop=stop)
-        if report:  # the first round sets the pace of all that waits for it
-            tightening.begin(stepwise_prices(self.inst, Streams(self.seed)("first prices"), stop))
+        tightening = Tightening(self.capacity, threads=1, stop=stop)
         rounds = _Rounds()
         while not tightening.done and rounds.pay(span.left()) and not stop():
-            if report and self.may_go_slotwise(span.left()):
-                rounds.least = SEARCH_GAIN
             began = span.passed()
             tightening.round(self.progress.span())
             rounds.add(tightening.bound, span.passed() - began)
@@ -135,73 +127,58 @@ class Search:
             if prices is not None and len(rounds.bounds) == 1:
                 best = self.capacity.price(prices, np.zeros(self.capacity.jobs)).best
                 bound = lagrangian(self.capacity, prices, best)
-                proved(bound, partial(certify_capacity, self.capacity, prices))
                 if bound < self.bound:
-                    self.bound, self.prices = bound, prices
+                    self.prove(bound, prices)
             self.guide = tightening.guide
             if self.guide is not None:
                 proved(tightening.bound, partial(certify_slots, self.inst, self.guide.prices))
-        if self.prices is None and report is None:  # no job can finish
+            report()
+        if self.prices is None:  # no job can finish
             self.compact_bound()
         rest = self.progress.span(span.left())
         if tightening.guide is not None and rest.whole > 2 * FEWEST_SPLITS * rounds.seconds:
             tree = CompletionTree(tightening, rounds.seconds)
-            bounds = [tightening.bound]
             for bound in tree.grow(rest, stop):
                 proved(bound, lambda: certify_parts(self.inst, tree.root))
-                bounds.append(bound)
-                if report and self.may_go_slotwise(rest.left()) and not splits_pay(bounds):
-                    break  # for another search
+                report()
 
-    def side_by_side(self, first: float) -> None:
-        """Tighten in one thread, and search in the others; in that one, too, when it has ended.
+    @contextmanager
+    def beside(self, task: Task, seconds: float) -> Iterator[Callable[[], None]]:
+        """Run a task in all threads but this one, which does something else.
 
-        Before there is a guide, which is expected to take ``first`` seconds, searches are short.
+        What was found is reported in the end, and whenever the function that is yielded is called.
         """
-        news: SimpleQueue[tuple[float, Callable[[], Frozen]]] = SimpleQueue()
-        ended, guided, tight = Event(), Event(), Event()
-        other = Progress(self.progress.family, self.inst, time_limit=self.progress.left(), gap=0.0)
+        ended, span, threads = Event(), self.progress.span(seconds), self.threads - 1
+        others = [
+            Progress(self.progress.family, self.inst, time_limit=span.whole, gap=0.0)
+            for _ in range(threads)
+        ]
 
-        def over() -> bool:
-            return ended.is_set() or self.progress.interrupted or other.left() <= 0
+        def done() -> float:
+            return 1.0 if ended.is_set() else span.share()
 
-        def proved(bound: float, make: Callable[[], Frozen]) -> None:
-            news.put((bound, make))
-            if self.guide is not None:
-                guided.set()
+        def report() -> None:
+            for other in others:
+                if other.value is not None and other.schedule is not None:
+                    self.progress.incumbent(other.value, other.schedule)
 
-        def tighten() -> None:
-            span = other.span()
-            self.tighten(span.whole, proved, over)
-            guided.set()
-            tight.set()
-            if self.beginning is not None and self.may_go_slotwise(span.left()):
-                other.offer(self.beginning)
-                self.slotwise(other, BESIDE, lambda: 0.0 if over() else span.left())
-
-        def listen() -> bool:
-            while not news.empty():
-                self.progress.proved(*news.get())
-            if tight.is_set() and not (ended.is_set() or over()):
-                tight.clear()
-                self.progress.confirm()
-            return guided.is_set()
-
-        with ThreadPoolExecutor(1) as pool:
-            task = pool.submit(tighten)
+        first, self.starts = self.starts, self.starts + threads
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            tasks = [pool.submit(task, first + k, other, done) for k, other in enumerate(others)]
             try:
-                few = self.threads - 1
-                self.fill()
-                while not (listen() or self.progress.closed()):
-                    self.improve(first, threads=few, until=listen)
-                self.finish(threads=few, until=lambda: listen() and False)
-            finally:
+                yield report
+            finally:  # after Ctrl-C, too
                 ended.set()
-        task.result()
-        listen()
-        if self.prices is None:  # no job can finish
-            self.compact_bound()
-        self.progress.offer(other.schedule)
+        for each in tasks:
+            each.result()
+        report()
+
+    def together(self, task: Task, seconds: float) -> None:
+        """Run a task in all threads; a closed gap ends it."""
+        span = self.progress.span(seconds)
+        with self.beside(task, span.whole):
+            start, self.starts = self.starts, self.starts + 1
+            task(start, self.progress, lambda: 1.0 if self.progress.closed() else span.share())
 
     def first_columns(self) -> list[Column]:
         """Return schedules at prices around the best ones, which small steps may improve."""
@@ -236,101 +213,46 @@ class Search:
         stop(relaxation)  # the last iteration, after which nobody was asked, may be the best
         return relaxation.converged
 
-    def improve(
-        self,
-        seconds: float,
-        packs: bool = True,
-        threads: int | None = None,
-        until: Callable[[], bool] = lambda: False,
-    ) -> None:
-        """Search for schedules at the best prices, from a new start in every thread.
+    def improve(self, seconds: float, packs: bool = True) -> None:
+        """Search for schedules at the best prices, from a new start in every thread."""
+        self.together(partial(self.search, packs=packs), seconds)
 
-        It ends early when ``until`` says so, which the first thread alone asks.
-        """
+    def finish(self) -> None:
+        """Search to the end, in the last part among sets of jobs where that pays."""
+        left, size, params = (
+            self.progress.left(),
+            len(self.inst.jobs) * self.inst.horizon,
+            self.params,
+        )
+        dives = params.dives and left >= params.dive_seconds and size <= params.dive_size
+        dives = dives and self.guide is not None
+        self.improve(params.single_share * left if dives else left)
+        if dives and self.progress.schedule is not None and not self.progress.closed():
+            self.together(partial(self.dive, known=self.progress.schedule), self.progress.left())
 
-        def search(start: int, progress: Progress, done: Callable[[], float]) -> None:
-            area = self._area(packs)
-            area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
-            area.search(progress, seed=self.seed, start=start, done=done)
+    def search(self, start: int, progress: Progress, done: Done, packs: bool = True) -> None:
+        """Run a large neighborhood search on single jobs from a start of its own."""
+        area = self._area(packs)
+        area.start(progress.stop)  # not cut off: a schedule for the moves to begin with
+        area.search(progress, seed=self.seed, start=start, done=done)
 
-        self._in_threads(search, seconds, threads or self.threads, until)
+    def restart(self, start: int, progress: Progress, done: Done) -> None:
+        """Search until it is done, anew when the relaxation has a solution that guides it."""
+        while (began := done()) < 1.0:
+            guided = self.guide is not None
 
-    def finish(self, threads: int | None = None, until: Callable[[], bool] = lambda: False) -> None:
-        """Search to the end, for sets of jobs where that pays; else, and ``until``, see above."""
-        slotwise = self.may_go_slotwise(self.progress.left())
-        share = PACKED_SHARE if slotwise else 1.0
-        self.improve(share * self.progress.left(), threads=threads, until=until)
-        seconds, known = self.progress.left(), self.progress.schedule
-        if not slotwise or known is None or self.progress.closed():
-            return
-        self.beginning = known
+            def share(began: float = began, guided: bool = guided) -> float:
+                return 1.0 if guided != (self.guide is not None) else (done() - began) / (1 - began)
 
-        def search(start: int, progress: Progress, done: Callable[[], float]) -> None:
-            progress.offer(known)
-            self.slotwise(progress, start, lambda: (1.0 - done()) * seconds)
+            self.search(start, progress, share)
+            start += self.threads
 
-        self._in_threads(search, seconds, threads or self.threads, until)
-
-    def _in_threads(
-        self,
-        search: Callable[[int, Progress, Callable[[], float]], None],
-        seconds: float,
-        threads: int,
-        until: Callable[[], bool],
-    ) -> None:
-        """Run searches, and report what they find.
-
-        They are told the numbers of their starts, whom to report to, and what share of the time
-        has passed.
-        """
-        span = self.progress.span(seconds)
-        ended = Event()
-
-        def done() -> float:
-            over = ended.is_set() or self.progress.closed()
-            return 1.0 if over else span.share()
-
-        def first_done() -> float:
-            if until():
-                ended.set()
-            return done()
-
-        first, self.starts = self.starts, self.starts + threads
-        family = self.progress.family
-        others = [
-            Progress(family, self.inst, time_limit=span.whole, gap=0.0) for _ in range(threads - 1)
-        ]
-        with ThreadPoolExecutor(threads) as pool:
-            searches = [
-                pool.submit(search, first + k, other, done)
-                for k, other in enumerate(others, start=1)
-            ]
-            try:
-                search(first, self.progress, first_done)
-            finally:  # after Ctrl-C, too
-                ended.set()
-        for found, other in zip(searches, others, strict=True):
-            found.result()
-            if other.value is not None and other.schedule is not None:
-                self.progress.incumbent(other.value, other.schedule)
-
-    def _area(self, packs: bool = True) -> Neighbourhood:
-        """Return an empty board at the best prices."""
-        spread = flat_prices(self.inst)
-        if self.prices is not None:
-            spread = self.capacity.by_machine(self.prices)
-        return Neighbourhood(self.inst, spread, self.guide, packs)
-
-    def may_go_slotwise(self, seconds: float) -> bool:
-        """Whether the search among sets of jobs makes enough steps in so many seconds."""
-        size = len(self.inst.jobs) * self.inst.horizon
-        return self.guide is not None and seconds >= SLOTWISE_SECONDS and size <= SLOTWISE_SIZE
-
-    def slotwise(self, progress: Progress, start: int, left: Callable[[], float]) -> None:
-        """Search among sets of jobs, from the best schedule that ``progress`` knows."""
+    def dive(self, start: int, progress: Progress, done: Done, known: Schedule) -> None:
+        """Search among sets of jobs, from a schedule."""
         assert self.guide is not None  # the caller has seen to it
-        assert isinstance(progress.schedule, OasisSchedule)  # and that there is one
-        rng = Streams(self.seed)("slotwise", start)
+        assert isinstance(known, OasisSchedule)
+        progress.offer(known)
+        rng, span = Streams(self.seed)("slotwise", start), self.progress.span()
         blocks, area = UnitBlocks(self.inst), self._area()
 
         def found(plans: dict[int, Plan]) -> float:
@@ -339,13 +261,15 @@ class Search:
                 progress.incumbent(value, area.schedule(area.plans()))
             return -np.inf if progress.value is None else progress.value
 
-        search = SlotSearch(blocks, self.guide, progress.schedule, rng, self.meeting)
-        search.search(left, found)
+        search = SlotSearch(blocks, self.guide, known, rng)
+        search.search(lambda: (1.0 - done()) * span.whole, found)
 
-
-def splits_pay(bounds: Sequence[float]) -> bool:
-    """Whether the last two splits have lowered the bound by enough, or were the first ones."""
-    return len(bounds) < 3 or bounds[-3] - bounds[-1] >= SPLITS_GAIN * bounds[-1]
+    def _area(self, packs: bool = True) -> Neighbourhood:
+        """Return an empty board at the best prices."""
+        spread = flat_prices(self.inst)
+        if self.prices is not None:
+            spread = self.capacity.by_machine(self.prices)
+        return Neighbourhood(self.inst, spread, self.guide, packs)
 
 
 class _Rounds:
@@ -354,7 +278,6 @@ class _Rounds:
     def __init__(self) -> None:
         self.bounds: list[float] = []
         self.seconds = 0.0  # of the last round
-        self.least = TREE_GAIN  # of the bound, from the last round, where there is no time for all
 
     def add(self, bound: float, seconds: float) -> None:
         """Note a round."""
@@ -368,4 +291,4 @@ class _Rounds:
         gains = -np.diff(self.bounds[-3:]) / self.bounds[-1]
         if left > 2 * MOST_LEAVES * self.seconds:  # there is time for all of the tree
             return float(gains.max()) >= LEAST_GAIN
-        return float(gains[-1]) >= self.least and self.seconds <= left
+        return float(gains[-1]) >= TREE_GAIN and self.seconds <= left

@@ -21,14 +21,13 @@ def shadow_prices(inst: OasisInstance, certificate: OasisCertificate) -> list[Ro
 
     Prices on capacity give a row for every slot, class and resource: ``price`` is for one more
     natural unit (one GPU, one GB) on one machine of the class. Prices per worker give a row for
-    every slot and class, whose ``resource`` is "machine": ``price`` is for one more machine; where
-    limits on slots are priced, too, there are none: these hold for the machines that there are.
+    every slot and class, whose ``resource`` is "machine": ``price`` is for one more machine.
     """
     root = certificate.nodes[0].prices
     bits = certificate.grid_bits
     if isinstance(root, CapacityPrices):
         return _by_resource(inst, root, bits)
-    if isinstance(root, SlotPrices) and not root.limits:
+    if isinstance(root, SlotPrices):
         return _by_machine(inst, root, bits)
     return []
 

@@ -14,7 +14,7 @@ solution guides the search for schedules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +24,9 @@ from optsched.families.oasis.optimum.prices.capacity import SIDES, CapacityBlock
 from optsched.families.oasis.optimum.prices.packing_cuts import packing_cut
 from optsched.families.oasis.optimum.prices.relaxation import (
     ACCURACY,
-    LEAST_JOB,
     LEAST_UTILITY,
     JobColumns,
     _Matrix,
-    most_earned,
     solve_program,
 )
 from optsched.families.oasis.optimum.prices.windows import Window, window_steps, windowed_costs
@@ -44,7 +42,6 @@ SHARE = 1e-3  # fewer workers, or a smaller share of a job, do not count
 LEAST_WEIGHT = 2e-3  # smaller weights are left out: they are noise, and valid without
 ACTIVE = 1e-6  # an inequality of smaller dual is dropped
 REACH = 0.15  # a job takes part if it lacks at most this share of its utility to earn something
-FIRST_REACH = 0.4  # the same in the first round, whose prices come from elsewhere
 SHARED = 2  # packing inequalities of other slots, at most, that a slot and class has in a round
 CLEARLY = 5e-3  # such a one is violated by that, relatively
 ALIKE = 0.98  # cosine of the weights of two inequalities: one of them is enough
@@ -148,20 +145,6 @@ class Tightening:
         self.capacity_prices: Floats | None = None
         self.done = False
         self.level = 0  # of `LEAST_UTILITY`
-
-    def begin(self, prices: Floats) -> None:
-        """Leave out of the first round the jobs that earn far less than they pay at prices.
-
-        Parameters
-        ----------
-        prices : array of shape (rows,)
-            On capacity, as `CapacityBlocks` has them.
-        """
-        payoffs = self._payoffs(self._on_workers(prices), self.whole)
-        earned = most_earned(self.problem)
-        worth = earned > LEAST_JOB * earned.sum()
-        near = np.flatnonzero(worth & (payoffs > -FIRST_REACH * earned)).tolist()
-        self.jobs = set(near) or None
 
     def round(self, span: Span) -> None:
         """Solve, evaluate the bound, look for violated inequalities; sets ``done`` if none."""
@@ -286,14 +269,8 @@ class Tightening:
         more: list[list[tuple[_Packing, float]]] = [[], []]
         for row, p in zip(rows, self.packings, strict=True):
             more[p.side].append((p, float(duals[row])))
-        return self._on_workers(program.prices(duals), more)
-
-    def _on_workers(
-        self, prices: Floats, more: Sequence[Sequence[tuple[_Packing, float]]] = ((), ())
-    ) -> Prices:
-        """Return the same of prices on capacity, and ``more`` on packings of workers, and of PS."""
         problem, out = self.problem, []
-        parts = np.split(prices, [problem.sizes[0]])
+        parts = np.split(program.prices(duals), [problem.sizes[0]])
         for side in SIDES:
             demand, capacity = self.blocks.demand[side], self.blocks.capacity[side]
             price = parts[side].reshape(problem.shapes[side])  # (T, R, C)

@@ -10,16 +10,13 @@ tight as that of prices on capacity where packing matters. Branch and price uses
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Self
 
 import numpy as np
 
 from optsched.engine.colgen import Column, Pricing
-from optsched.families.oasis.certificate.bound import LeafBounds
 from optsched.families.oasis.instance import OasisInstance
 from optsched.families.oasis.optimum.prices.capacity import NEGLIGIBLE, SIDES
-from optsched.families.oasis.optimum.prices.slot_limits import SlotBound
 from optsched.families.oasis.optimum.prices.windows import (
     Window,
     window_steps,
@@ -59,8 +56,6 @@ class UnitBlocks:
         self.row[:, useful] = np.arange(2 * pairs).reshape(2, pairs)
         self.rows = 2 * pairs
         self.rhs = np.zeros(self.rows)
-        self.slot_bounds: list[SlotBound] = []
-        self.limit_row = np.full((0, self.slots), -1)  # by limit and slot; after all others
         self.separated: set[tuple[int, int]] = set()  # (side, slot) whose machines stand alone
         self.hosts = self._hosts()
         # far more than all jobs are worth, so that small infeasibilities cut a node off, too
@@ -93,41 +88,6 @@ class UnitBlocks:
             for c, members in enumerate(self.classes[side])
             for machine in (members if (side, t) in self.separated else [None])
         ]
-
-    def limit(self, found: Sequence[SlotBound]) -> None:
-        """Add limits on slots, as rows for all slots in which their jobs may run.
-
-        What prices there were have none for the new rows yet: see `colgen.filled`.
-        """
-        for bound in found:
-            known = {(b.limit.weights, b.limit.most) for b in self.slot_bounds}
-            if (bound.limit.weights, bound.limit.most) in known:
-                continue
-            slots = np.flatnonzero((self.row[0, bound.weights > 0] >= 0).all(axis=0))
-            row = np.full(self.slots, -1)
-            row[slots] = self.rhs.size + np.arange(slots.size)
-            self.slot_bounds.append(bound)
-            self.limit_row = np.vstack([self.limit_row, row])
-            self.rhs = np.append(self.rhs, np.full(slots.size, float(bound.limit.most)))
-
-    @cached_property
-    def judge(self) -> LeafBounds:
-        """What proves limits on slots; the grid of prices does not matter to it."""
-        return LeafBounds(self.inst, 0)
-
-    def by_limit(self, prices: Floats) -> Floats:
-        """Return prices of the limits by slot, shape (K, T); of rows that came later, none."""
-        known = np.append(prices, np.zeros(self.rhs.size - prices.size + 1))
-        by_limit: Floats = known[self.limit_row]  # -1: the last
-        return by_limit
-
-    def charged(self, prices: Floats) -> Floats:
-        """Return what a job pays for a worker, with the limits, shape (I, T)."""
-        worker = self.by_job(prices)[0]
-        if not self.slot_bounds:
-            return worker
-        weights = np.array([bound.weights for bound in self.slot_bounds], float)
-        return worker + weights.T @ self.by_limit(prices)
 
     def root(self) -> Node:
         """Return the node without restrictions."""
@@ -201,11 +161,10 @@ class UnitBlocks:
     def price(self, prices: Floats, duals: Floats) -> Pricing:
         """Ask every oracle; see `colgen.Decomposition`."""
         worker, ps = self.by_job(prices)
-        charged = self.charged(prices)
         best = np.zeros(self.copies.size)
         columns: list[Column] = []
         for i in range(self.jobs):
-            best[i], column = self._job(i, charged[i], ps[i], duals[i])
+            best[i], column = self._job(i, worker[i], ps[i], duals[i])
             if column is not None:
                 columns.append(column)
         self._patterns((worker, ps), duals, best, columns)
@@ -244,10 +203,6 @@ class UnitBlocks:
         t = np.flatnonzero(amount)
         rows = np.concatenate([self.row[0, i, t], self.row[1, i, t]])
         usage = np.concatenate([amount[t], self.needed[i][amount[t]]]).astype(float)
-        for bound, limited in zip(self.slot_bounds, self.limit_row, strict=True):
-            there = t[limited[t] >= 0] if bound.weights[i] else t[:0]
-            rows = np.concatenate([rows, limited[there]])
-            usage = np.concatenate([usage, bound.weights[i] * amount[there]])
         keep = usage > 0
         value = float(self.arrays.utility[i, completion])
         return Column(i, value, rows[keep], usage[keep], (completion, amount))

@@ -1,10 +1,11 @@
-"""Kernels: sequential knapsack heuristic for all machines of a slot, with split job prices.
+"""Kernels: heuristic pricing of the configuration LP, ruin and recreate on the machines of a slot.
 
-Machines are filled one by one with their best patterns (`search.repacking`; Belov and Scheithauer,
-2007). The price of a worker is split between the worker and its parameter servers (PS), which run
-on other machines, as in Lagrangian decomposition (Guignard and Kim, 1987); part of it is withheld
-where a job has all the workers that it may have, so that machines of every class prefer the jobs
-that suit them. `learn` adjusts the split by comparing what each side would host alone.
+A few machines are emptied and filled again one by one, each with its best pattern, and the result
+is kept unless it is worse (Schrimpf et al., 2000). A worker earns only with its parameter servers
+(PS), which run on other machines, so machines of both sides are emptied together and filled in a
+random order: what matches the other side's present load has its full value, what may still be
+matched has a part of it, as in Lagrangian decomposition (Guignard and Kim, 1987). The first packing
+of a slot fills all machines so.
 """
 
 from __future__ import annotations
@@ -13,149 +14,386 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
-from optsched.families.oasis.optimum.search.repacking import fill_machines
-from optsched.numbers.arrays import Floats, Ints, Small
+from optsched.numbers.arrays import Flags, Floats, Ints, Small
 from optsched.numbers.kernels import kernel
-from optsched.scheduling.oracle.patterns import Knapsacks, best_patterns
-from optsched.scheduling.oracle.slots import plain_int
+from optsched.scheduling.oracle.patterns import Items, Levels, depth_first, new_items, new_levels
 
-NODES = 100  # of the search for a machine's best pattern: with few, much of a slot is lost
-QUICK = 30  # the same where only the parts are learned
-TURNS = 3  # of packing workers, then PS, then the workers for which there are PS
-STEP = 0.3  # of the logarithms of the parts
-LEAST, MOST = 1e-3, 1.5  # of a part; of the hosted workers, in those that a job may have
+MACHINES = 4  # of a side that are emptied at a time, at most
+ALONE = 0.15  # of the moves leave the PS where they are; as many leave the workers
+FOLLOWS = 0.7  # of its part, for a worker whose PS may follow, and for a PS
+NEVER = 1e-3  # the same where no machine is left that could host them
+NOISE = 0.1  # of what anything pays
+NODES = 60  # of the search for a machine's best pattern
+EQUAL = 1e-12  # payments, relatively: sums in other orders
 
 
 class Side(NamedTuple):
     """The workers, or the PS, of J jobs on H machines of C classes."""
 
     demand: Floats  # (J, R) of one worker, in units
-    capacity: Floats  # (H, R) in units, equal machines next to each other
     kinds: Floats  # (C, R) in units of one machine of each class
-    members: Ints  # (C,) machines of each class
+    kind: Ints  # (H,) the class of each machine
 
 
-class Packing(NamedTuple):
-    """What is decided in a slot for n jobs, and notes."""
+class Asked(NamedTuple):
+    """What S slots are asked, of J jobs."""
 
-    worth: tuple[Floats, Floats]  # (1, n) of a worker, and of a PS
-    number: Ints  # (n,) workers that run
-    worker: Small  # (H, n) by machine
-    ps: Small  # (K, n) PS by machine
+    slot: Ints  # (S,)
+    may: Flags  # (S, J) run
+    value: Floats  # (S, J) of a worker with its PS
+    part: Floats  # (2, J, T) of that: for the worker, and for the PS
+    known: Flags  # (S,) whether there is a packing to begin with
+
+
+class Work(NamedTuple):
+    """What J jobs may have in a slot, whichever it is."""
+
+    want: Ints  # (J,) the most workers
+    needed: Ints  # (J, N + 1) PS that 0, 1, ... workers need
+
+
+class Hosted(NamedTuple):
+    """What the machines host: H for workers, K for PS; to begin with, and in the end."""
+
+    worker: Small  # (S, H, J)
+    ps: Small  # (S, K, J)
+    number: Ints  # (S, J) workers that run, in the end
+
+
+class Empty(NamedTuple):
+    """Empty machines of one side: H of C classes, for n jobs."""
+
+    kind: Ints  # (H,) the class
+    free: Floats  # (C, R) units
+    demand: Floats  # (n, R) units of one worker
+    fits: Ints  # (C, n) workers that fit alone
+    size: Floats  # (C, n) mean share of what is free, over resources, of one worker
+
+
+class Desk(NamedTuple):
+    """What is asked for, for n jobs, and what a search writes to."""
+
+    offered: Floats  # (n,) by job: for a worker
+    most: Ints  # (n,) by job: workers that are asked for
+    items: Items
+    levels: Levels
+
+
+class Jobs(NamedTuple):
+    """What n jobs pay in a slot, and what they may have there."""
+
+    value: Floats  # (n,) for a worker with its PS
+    part: Floats  # (2, n) of that: for the worker, and for the PS
+    want: Ints  # (n,) the most workers
+    needed: Ints  # (n, N + 1) PS that 0, 1, ... workers need
+
+
+class _State(NamedTuple):
+    """What the machines host: H for workers, K for PS."""
+
+    worker: Small  # (H, n)
+    ps: Small  # (K, n)
+    there: Ints  # (n,) workers on all machines
+    served: Ints  # (n,) PS on all machines
+
+
+class _Emptied(NamedTuple):
+    """Machines in the order in which they are filled, and what they hosted."""
+
+    of_workers: Flags  # (M,)
+    machine: Ints  # (M,)
+    hosted: Small  # (M, n)
 
 
 @kernel(nogil=True)
-def pack(
-    want: Ints,
-    needed: Ints,
-    sides: tuple[Side, Side],
-    backwards: bool,
-    packing: Packing,
+def price_slots(
+    asked: Asked, work: Work, sides: tuple[Side, Side], moves: int, rng: Generator, hosted: Hosted
 ) -> None:
-    """Pack the workers of n jobs and their PS, the dearest first.
+    """Pack slots, each in so many moves from what is known, or from machines that are filled.
 
     Parameters
     ----------
-    want : shape (n,)
-        The most workers.
-    needed : shape (n, N + 1)
-        PS that 0, 1, ... workers need.
+    asked : Asked
+    work : Work
     sides : pair
-        Of these jobs alone.
-    backwards : bool
-        Whether machines are filled from the last one on.
-    packing : Packing
-        By its ``worth``; receives the best of some turns.
+        Of all jobs.
+    moves : int
+    rng : Generator
+    hosted : Hosted
+        What is known, of the jobs that may run; receives the packings.
     """
-    worker, ps = sides
-    n = want.size
-    limit, served = want.copy(), np.empty(n, np.int64)
-    left, unserved = np.empty((1, n), np.int64), np.empty((1, n), np.int64)
-    hosted = np.empty((worker.capacity.shape[0], n), np.int64)
-    beside = np.empty((ps.capacity.shape[0], n), np.int64)
-    nodes = plain_int(NODES)
-    best = -1.0
-    for _ in range(TURNS):
-        fill_machines(
-            limit, packing.worth[0], worker.demand, worker.capacity, backwards, nodes, hosted, left
-        )
+    for s in range(asked.slot.size):
+        t = asked.slot[s]
+        jobs = np.flatnonzero(asked.may[s])
+        n = jobs.size
+        if n == 0:
+            continue
+        part = np.empty((2, n))
         for k in range(n):
-            served[k] = needed[k, limit[k] - left[0, k]]
-        fill_machines(
-            served, packing.worth[1], ps.demand, ps.capacity, backwards, nodes, beside, unserved
+            for side in range(2):
+                part[side, k] = asked.part[side, jobs[k], t]
+        mine = Jobs(asked.value[s][jobs], part, work.want[jobs], work.needed[jobs])
+        state = _State(
+            hosted.worker[s][:, jobs],
+            hosted.ps[s][:, jobs],
+            np.zeros(n, np.int64),
+            np.zeros(n, np.int64),
         )
-        total, short = 0.0, False
+        machines = empty_machines(sides[0], jobs), empty_machines(sides[1], jobs)
+        refill(mine, machines, state, not asked.known[s], moves, rng)
         for k in range(n):
-            there = limit[k] - left[0, k]
-            runs = there
-            while needed[k, runs] > served[k] - unserved[0, k]:
-                runs -= 1
-            short = short or runs < there
-            left[0, k] = runs
-            limit[k] = runs if runs < there else want[k]
-            total += runs * packing.worth[0][0, k] + needed[k, runs] * packing.worth[1][0, k]
-        if total > best:
-            best = total
-            for k in range(n):
-                packing.number[k] = left[0, k]
-                _keep(hosted, k, left[0, k], packing.worker)
-                _keep(beside, k, needed[k, left[0, k]], packing.ps)
-        if not short:
-            break
+            hosted.number[s, jobs[k]] = _complete(mine, state, k)
+            hosted.worker[s, :, jobs[k]] = state.worker[:, k]
+            hosted.ps[s, :, jobs[k]] = state.ps[:, k]
 
 
 @kernel(nogil=True)
-def _keep(hosted: Ints, k: int, most: int, out: Small) -> None:
-    """Copy column k of ``hosted`` (H, n), of which ``most`` are needed, to ``out`` (H, n)."""
-    for h in range(hosted.shape[0]):
-        here = min(most, hosted[h, k])
-        out[h, k] = here
-        most -= here
+def empty_machines(side: Side, jobs: Ints) -> Empty:
+    """Prepare for the machines of a side, and some jobs."""
+    demand = side.demand[jobs]
+    n, resources = demand.shape
+    classes = side.kinds.shape[0]
+    fits, size = np.empty((classes, n), np.int64), np.zeros((classes, n))
+    for c in range(classes):
+        some = 0
+        for r in range(resources):
+            some += side.kinds[c, r] > 0.0
+        for i in range(n):
+            most = math.inf
+            for r in range(resources):
+                if demand[i, r] > 0.0:
+                    most = min(most, math.floor(side.kinds[c, r] / demand[i, r]))
+                    if side.kinds[c, r] > 0.0:
+                        size[c, i] += demand[i, r] / side.kinds[c, r] / some
+            fits[c, i] = np.iinfo(np.int64).max if most == math.inf else int(most)
+    return Empty(side.kind, side.kinds, demand, fits, size)
 
 
 @kernel(nogil=True)
-def learn(value: Floats, want: Ints, ratio: Floats, sides: tuple[Side, Side], part: Floats) -> None:
-    """Change the parts of n jobs towards those at which both sides host the same workers.
+def new_desk(n: int, resources: int) -> Desk:
+    """Return a desk for n jobs."""
+    return Desk(np.empty(n), np.empty(n, np.int64), new_items(n), new_levels(n, resources))
+
+
+@kernel(nogil=True, counted=False)
+def fill(machines: Empty, h: int, desk: Desk, nodes: int, hosted: Small, total: Ints) -> None:
+    """Let the empty machine h host what pays most of what the desk asks for.
 
     Parameters
     ----------
-    value : shape (n,)
-        What a worker with its PS pays.
-    want : shape (n,)
-        The most workers.
-    ratio : shape (n,)
-        PS of a worker.
-    sides : pair
-        Of these jobs alone.
-    part : shape (2, n)
-        Of what is paid, for the worker and for its PS.
+    machines : Empty
+    h : int
+    desk : Desk
+        Says what is offered, and for how many.
+    nodes : int
+        How many the search may visit.
+    hosted : shape (H, n)
+        Its row h, all zeros, receives the pattern.
+    total : shape (n,)
+        Of all machines; the pattern is added.
     """
-    n = want.size
-    loads = np.zeros((2, n))
-    best, pattern = np.empty(1), np.empty((1, n), np.int64)
-    lower, upper, worth = np.zeros((1, n), np.int64), np.empty((1, n), np.int64), np.empty((1, n))
-    for side in range(2):
-        here = sides[side]
-        for k in range(n):
-            each = 1.0 if side == 0 else ratio[k]
-            upper[0, k] = math.ceil(want[k] * each)
-            worth[0, k] = value[k] * part[side, k] / each
-        for c in range(here.members.size):
-            room = here.kinds[c : c + 1]
-            asked = Knapsacks(worth, here.demand, room, lower, upper)
-            best_patterns(asked, best, pattern, QUICK, 0)
-            for k in range(n):
-                each = 1.0 if side == 0 else ratio[k]
-                loads[side, k] += here.members[c] * pattern[0, k] / each / want[k]
+    c, items, levels = machines.kind[h], desk.items, desk.levels
+    n = _rank(machines, c, desk)
+    for r in range(machines.free.shape[1]):
+        levels.free[0, r] = machines.free[c, r]
+    depth_first(items, machines.demand, n, nodes, levels)
     for k in range(n):
-        worker, ps = min(MOST, loads[0, k]), min(MOST, loads[1, k])
-        apart, both = ps - worker, min(worker, ps)
-        apart = max(-1.0, min(1.0, apart))
-        # above 1, they would host more than may run
-        all_of_it = 1.0 - STEP * (both - 1.0)
-        first = part[0, k] * math.exp(STEP * apart) * all_of_it
-        second = part[1, k] * math.exp(-STEP * apart) * all_of_it
-        whole = max(1.0, first + second)
-        part[0, k] = max(LEAST, first / whole)
-        part[1, k] = max(LEAST, second / whole)
+        hosted[h, items.job[k]] = levels.best[k]
+        total[items.job[k]] += levels.best[k]
+
+
+@kernel(nogil=True, counted=False)
+def _rank(machines: Empty, c: int, desk: Desk) -> int:
+    """Write down the items for a machine of class c, the densest first; return their number."""
+    job, value, size, density, most = desk.items
+    n = 0
+    for i in range(desk.offered.size):
+        limit = min(desk.most[i], machines.fits[c, i])
+        if desk.offered[i] <= 0.0 or limit <= 0:
+            continue
+        here = machines.size[c, i]
+        dense = desk.offered[i] / here if here > 0.0 else math.inf
+        k = n
+        while k > 0 and density[k - 1] < dense:
+            density[k], job[k] = density[k - 1], job[k - 1]
+            k -= 1
+        density[k], job[k] = dense, i
+        n += 1
+    for k in range(n):
+        i = job[k]
+        value[k], size[k] = desk.offered[i], machines.size[c, i]
+        most[k] = min(desk.most[i], machines.fits[c, i])
+    return n
+
+
+@kernel(nogil=True)
+def refill(
+    jobs: Jobs,
+    machines: tuple[Empty, Empty],
+    state: _State,
+    new: bool,
+    moves: int,
+    rng: Generator,
+) -> None:
+    """Improve a packing by so many moves: it never pays less.
+
+    Parameters
+    ----------
+    jobs : Jobs
+    machines : pair
+        For these jobs.
+    state : _State
+        Where it begins, and what is found; workers may stand there without PS, and PS without
+        workers. Sums need not be filled in.
+    new : bool
+        Whether all machines are empty, and are to be filled first.
+    moves : int
+    rng : Generator
+    """
+    n = jobs.want.size
+    for i in range(n):
+        state.there[i], state.served[i] = state.worker[:, i].sum(), state.ps[:, i].sum()
+    most = 2 * MACHINES
+    emptied = _Emptied(
+        np.empty(most, np.bool_), np.empty(most, np.int64), np.empty((most, n), np.int16)
+    )
+    desk = new_desk(n, machines[0].demand.shape[1])
+    count = state.worker.shape[0], state.ps.shape[0]
+    for h in range(max(count) if new else 0):
+        if h < count[0]:
+            _fill_workers(jobs, machines[0], h, FOLLOWS, desk, rng, state)
+        if h < count[1]:
+            _fill_servers(jobs, machines[1], h, FOLLOWS, desk, rng, state)
+    best = _paid(jobs, state)
+    for _ in range(moves):
+        draw = rng.random()
+        workers = 0 if draw < ALONE else min(count[0], _few(rng))
+        servers = 0 if draw >= 1.0 - ALONE else min(count[1], _few(rng))
+        _empty(state, workers, servers, rng, emptied)
+        left_workers, left_servers = workers, servers
+        for k in range(workers + servers):
+            if emptied.of_workers[k]:
+                left_workers -= 1
+                follows = FOLLOWS if left_servers > 0 else NEVER
+                _fill_workers(jobs, machines[0], emptied.machine[k], follows, desk, rng, state)
+            else:
+                left_servers -= 1
+                follows = FOLLOWS if left_workers > 0 else NEVER
+                _fill_servers(jobs, machines[1], emptied.machine[k], follows, desk, rng, state)
+        paid = _paid(jobs, state)
+        if paid >= best * (1.0 - EQUAL):
+            best = paid
+        else:
+            _restore(emptied, workers + servers, state)
+
+
+@kernel(inline="always")
+def _few(rng: Generator) -> int:
+    return 1 + int(rng.random() * MACHINES)
+
+
+@kernel(nogil=True, counted=False)
+def _complete(jobs: Jobs, state: _State, i: int) -> int:
+    """Return how many workers of job i have their PS."""
+    n = min(jobs.want[i], state.there[i])
+    while jobs.needed[i, n] > state.served[i]:
+        n -= 1
+    return int(n)
+
+
+@kernel(nogil=True, counted=False)
+def _paid(jobs: Jobs, state: _State) -> float:
+    total = 0.0
+    for i in range(jobs.want.size):
+        total += jobs.value[i] * _complete(jobs, state, i)
+    return total
+
+
+@kernel(nogil=True, counted=False)
+def _empty(state: _State, workers: int, servers: int, rng: Generator, out: _Emptied) -> None:
+    """Empty so many machines for workers and for PS, drawn with the order in which to fill them."""
+    of_workers, machine, hosted = out
+    k = 0
+    while k < workers + servers:
+        first = k < workers
+        side = state.worker if first else state.ps
+        total = state.there if first else state.served
+        h = int(rng.random() * side.shape[0])
+        new = True
+        for q in range(k):
+            new = new and (of_workers[q] != first or machine[q] != h)
+        if not new:
+            continue
+        place = int(rng.random() * (k + 1))
+        of_workers[k], machine[k] = of_workers[place], machine[place]
+        of_workers[place], machine[place] = first, h
+        for i in range(total.size):
+            hosted[k, i] = hosted[place, i]
+            hosted[place, i] = side[h, i]
+            total[i] -= side[h, i]
+            side[h, i] = 0
+        k += 1
+
+
+@kernel(nogil=True, counted=False)
+def _fill_workers(
+    jobs: Jobs,
+    machines: Empty,
+    h: int,
+    follows: float,
+    desk: Desk,
+    rng: Generator,
+    state: _State,
+) -> None:
+    """Fill machine h: workers whose PS run pay all, the others only if their PS follow."""
+    there, served = state.there, state.served
+    for i in range(there.size):
+        paired = there[i]
+        while paired < jobs.want[i] and jobs.needed[i, paired + 1] <= served[i]:
+            paired += 1
+        pays = jobs.value[i] * (1.0 + NOISE * (rng.random() - 0.5))
+        if paired > there[i]:
+            desk.offered[i], desk.most[i] = pays, paired - there[i]
+        else:
+            desk.offered[i] = pays * jobs.part[0, i] * follows
+            desk.most[i] = max(0, jobs.want[i] - there[i])
+    fill(machines, h, desk, NODES, state.worker, there)
+
+
+@kernel(nogil=True, counted=False)
+def _fill_servers(
+    jobs: Jobs,
+    machines: Empty,
+    h: int,
+    follows: float,
+    desk: Desk,
+    rng: Generator,
+    state: _State,
+) -> None:
+    """Fill machine h: PS whose workers run pay all, the others only if workers follow."""
+    there, served = state.there, state.served
+    for i in range(there.size):
+        whole = jobs.needed[i, jobs.want[i]]
+        lacking = jobs.needed[i, min(jobs.want[i], there[i])] - served[i]
+        pays = jobs.value[i] * jobs.want[i] / max(1, whole) * (1.0 + NOISE * (rng.random() - 0.5))
+        if lacking > 0:
+            desk.offered[i], desk.most[i] = pays, lacking
+        else:
+            desk.offered[i] = pays * jobs.part[1, i] * follows
+            desk.most[i] = max(0, whole - served[i])
+    fill(machines, h, desk, NODES, state.ps, served)
+
+
+@kernel(nogil=True, counted=False)
+def _restore(emptied: _Emptied, number: int, state: _State) -> None:
+    """Let the machines host again what they did."""
+    of_workers, machine, hosted = emptied
+    for k in range(number):
+        side = state.worker if of_workers[k] else state.ps
+        total = state.there if of_workers[k] else state.served
+        h = machine[k]
+        for i in range(total.size):
+            total[i] += hosted[k, i] - side[h, i]
+            side[h, i] = hosted[k, i]

@@ -172,10 +172,6 @@ class SlotProgram:
         some = order[point.z[order] > USED]
         return {self.packings[k].slot: self.packings[k] for k in some.tolist()}
 
-    def in_use(self, point: Point) -> list[Slot]:
-        """Return all packings that are used."""
-        return [self.packings[k] for k in np.flatnonzero(point.z > USED).tolist()]
-
     def settle(self, point: Point) -> Point:
         """Give one slot after the other its packing, and the others new ones; return the end."""
         first, settled = self.first, np.zeros(self.slots.blocks.slots, bool)

@@ -4,13 +4,13 @@ The neighborhood (Shaw, 1998) frees the decisions of a few jobs: whether they ru
 complete. A dive re-decides them on the linear program of `SlotProgram`, with column generation
 after every decision (Sadykov et al., 2019): completions are postponed to where little completes
 later, and jobs that lack most work stay out. The decisions are kept if they earn no less. At the
-end every slot gets one of its packings. Parallel searches start from the same schedule; in the
-last part of their time they continue from the best decisions of all.
+end every slot gets one of its packings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
@@ -18,39 +18,76 @@ from numpy.random import Generator
 from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.tightening import Guide
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
-from optsched.families.oasis.optimum.slotwise.meeting import Decisions, Meeting
 from optsched.families.oasis.optimum.slotwise.program import Point, SlotProgram
-from optsched.families.oasis.optimum.slotwise.rounding import choose
 from optsched.families.oasis.optimum.slotwise.slots import Slot, Slots
 from optsched.numbers.arrays import Floats, Ints
-from optsched.process import effort
 from optsched.scheduling.board import Plan
 
-LIKELY = 0.05  # share of a job that completes in a slot, from which on that is an option
-AFTER, BEFORE = 3, (1, 2, 4)  # slots from there that are options, too, and from known completions
-LEVELS = (0.995, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)  # shares of the best: the last slot of each is one
-FEW = 0.01  # share of a job that runs, from which on it takes part
-FIRST, AGAIN = 6, 3  # rounds of packings at the first prices, and with the schedule
-OPEN = 2, 20  # jobs that are opened at a time: from, below
-NEAR = 0.7  # of the times they can run in one slot
-LATER = 0.35  # share that completes later, from which on a completion is put off
-LAST = 0.1, 0.02, 0.003  # the same for those that were put off before
-WHOLE = 0.99  # share of a job from which on it runs
-SURE = 0.9  # that no more than a tenth completes later: then all such decisions are made at once
-DECISIONS = 2  # else, a share of all
-TRIED = 3  # jobs, one of which stays out
-NONE = 0.02  # share of a job below which it stays out at once
-LOSS = 0.003  # of the value, that a dive may recover from at its beginning
-PATIENCE = 5  # rounds of packings in which it has to, at its end
-KEPT, FORGET = 500, 1000  # packings after there are so many
-EQUAL = 1e-9  # values, relatively
-TRIES, MOVES = 3, 400_000  # of choosing a packing for every slot
-SOON, HEAT = 0.005, 0.1  # see `rounding.choose`
-STEPS = 100  # elementary ones of such a move
-SHARED = 0.25  # of the time, at its end: the best decisions of others are taken over
-ROUNDS = 20  # of packings take as long as choosing a packing for every slot
-LONGEST = 0.2  # of the time is kept for that, until it was done once
-REPORT = 0.005  # of the value: less is not put into slots before the end
+EQUAL = 1e-9  # values, relatively: sums in other orders
+
+
+@dataclass(frozen=True)
+class DiveParams:
+    """Parameters of the search.
+
+    Attributes
+    ----------
+    likely : float
+        A slot is an option of a job if this share of it completes there in the relaxation.
+    after, before : ints
+        Slots after likely or known completions, and before known ones, that are options, too.
+    levels : floats
+        The last slot that earns each of these shares of the best is an option.
+    few : float
+        A job takes part if this share of it completes in the relaxation.
+    first, again : int
+        Rounds of column generation at the first prices, and with the known schedule.
+    opened : pair of int
+        Jobs that are opened at a time: from, below.
+    near : float
+        How often these can run in one slot; else they are any.
+    later, last : float, floats
+        A completion is postponed to the last slot after which at least this share completes;
+        those that were postponed before, by these shares, one after the other.
+    whole, none : float
+        A job runs from this share on; it stays out at once below that one.
+    sure : float
+        Where this share completes by then, postponements are made at once, else half of them.
+    tried : int
+        Jobs that lack work, of which the best to leave out is looked for.
+    loss : float
+        A dive ends early if it loses this share of the value.
+    patience : int
+        Rounds of column generation in which a dive must make up for its loss at the end.
+    kept, most : int
+        Packings that are kept when there are more than the second.
+    report : float
+        A gain by this share of the value is made a schedule at once.
+    settling : int, float
+        Rounds of column generation that this takes, and the share of the time at most.
+    """
+
+    likely: float = 0.05
+    after: int = 3
+    before: tuple[int, ...] = (1, 2, 4)
+    levels: tuple[float, ...] = (0.995, 0.97, 0.9, 0.8, 0.6, 0.4, 0.2)
+    few: float = 0.01
+    first: int = 6
+    again: int = 3
+    opened: tuple[int, int] = (2, 20)
+    near: float = 0.7
+    later: float = 0.35
+    last: tuple[float, ...] = (0.1, 0.02, 0.003)
+    whole: float = 0.99
+    none: float = 0.02
+    sure: float = 0.9
+    tried: int = 3
+    loss: float = 0.003
+    patience: int = 5
+    kept: int = 500
+    most: int = 1000
+    report: float = 0.005
+    settling: tuple[int, float] = (20, 0.2)
 
 
 class SlotSearch:
@@ -63,8 +100,7 @@ class SlotSearch:
     schedule : OasisSchedule
         Where it begins.
     rng : Generator
-    meeting : Meeting
-        With other searches, whose best decisions it takes over in the end.
+    params : DiveParams
     """
 
     def __init__(
@@ -73,26 +109,24 @@ class SlotSearch:
         guide: Guide,
         schedule: OasisSchedule,
         rng: Generator,
-        meeting: Meeting,
+        params: DiveParams = DiveParams(),
     ) -> None:
-        self.blocks, self.rng, self.meeting = blocks, rng, meeting
+        self.blocks, self.rng, self.params = blocks, rng, params
         self.slots = Slots(blocks, guide.prices, rng)
         ends = _completions(schedule)
-        options = meeting.options(lambda: self._options(guide, ends))
+        options = self._options(guide, ends)
         self.program = SlotProgram(self.slots, options)
         self.jobs = list(options)
         self.decided: set[int] = set()
-        self.ending = 0.0  # seconds that a choice of packings takes, as far as is known
+        self.ending = 0.0  # seconds that settling the slots takes, as far as is known
         self._begin(schedule, ends)
 
     def _begin(self, schedule: OasisSchedule, ends: Mapping[int, int]) -> None:
-        """Begin with a schedule, packings at the first prices, and those that others know."""
-        program, others = self.program, self.meeting.best
-        for _ in range(FIRST):
+        """Begin with a schedule, and packings at the first prices."""
+        program = self.program
+        for _ in range(self.params.first):
             program.add(self.slots.price_some(program.every, self.slots.price, program.last, {}))
         program.add(self.slots.of(schedule))
-        if others is not None:
-            program.add(others.known)
         for i, c in program.options.items():
             if i in ends:
                 program.open(i, int(np.searchsorted(c, ends[i])))
@@ -102,21 +136,23 @@ class SlotSearch:
 
     def _options(self, guide: Guide, ends: Mapping[int, int]) -> dict[int, Ints]:
         """Return in which slots jobs may complete: where the relaxation does, and a little on."""
-        blocks, utility = self.blocks, self.blocks.arrays.utility
+        blocks, params, utility = self.blocks, self.params, self.blocks.arrays.utility
         out = {}
         for i, job in enumerate(blocks.inst.jobs):
             most = int(blocks.most[i])
             first = job.arrival - (-blocks.inst.work[i] // max(most, 1)) - 1
-            takes_part = guide.near[i] or guide.share[i] > FEW or i in ends
+            takes_part = guide.near[i] or guide.share[i] > params.few or i in ends
             if not takes_part or most == 0 or first >= blocks.slots or utility[i, first] <= 0:
                 continue
-            likely = np.flatnonzero(guide.completed[i] > LIKELY)
-            found = {int(c) + k for c in likely for k in range(AFTER + 1)}
+            likely = np.flatnonzero(guide.completed[i] > params.likely)
+            found = {int(c) + k for c in likely for k in range(params.after + 1)}
             found |= {
-                int(np.flatnonzero(utility[i] >= level * utility[i, first])[-1]) for level in LEVELS
+                int(np.flatnonzero(utility[i] >= level * utility[i, first])[-1])
+                for level in params.levels
             }
             if i in ends:
-                found |= {ends[i] + k for k in range(AFTER + 1)} | {ends[i] - k for k in BEFORE}
+                found |= {ends[i] + k for k in range(params.after + 1)}
+                found |= {ends[i] - k for k in params.before}
             some = [c for c in sorted(found) if first <= c < blocks.slots and utility[i, c] > 0]
             if some:
                 out[i] = np.array(some, np.int64)
@@ -134,12 +170,11 @@ class SlotSearch:
         """
         if not self.jobs:
             return
-        program, began = self.program, left()
-        whole = began
-        self.meeting.show(found({}))
-        best, taken = program.improve(AGAIN), None
-        self._tell(best)
-        self.ending = min(ROUNDS * (began - left()) / AGAIN, LONGEST * left())
+        program, params, began = self.program, self.params, left()
+        told = found({})
+        best = program.improve(params.again)
+        rounds, longest = params.settling
+        self.ending = min(rounds * (began - left()) / params.again, longest * left())
         while left() > self.ending:
             before = dict(program.lowest), set(self.decided)
             for i in self._choose():
@@ -150,38 +185,24 @@ class SlotSearch:
                 self._back(*before)
             else:
                 best = point
-                self._tell(best)
-                if self.meeting.show(best.value, REPORT):
-                    began = left()
+                if best.value > told * (1 + params.report):
+                    began, told = left(), best.value
                     found(self.plans(best))
                     self.ending = began - left()  # the first rounds may have been far slower
-            other = self.meeting.best if left() < SHARED * whole else None
-            if other is not None and other is not taken and other.value > best.value * (1 + EQUAL):
-                self._take(other)
-                best, taken = program.solve()[0], other
-            if len(program.packings) > FORGET:
-                program.forget(KEPT)
+            if len(program.packings) > params.most:
+                program.forget(params.kept)
                 best = program.solve()[0]
         if left() > 0:
             found(self.plans(program.solve()[0]))
 
-    def _tell(self, point: Point) -> None:
-        """Leave the decisions for others."""
-        program = self.program
-        decided, known = frozenset(self.decided), list(program.packings)
-        used = program.in_use(point)
-        self.meeting.tell(Decisions(point.value, dict(program.lowest), decided, used, known))
-
-    def _take(self, decisions: Decisions) -> None:
-        """Go on from decisions of others."""
-        self.program.add(decisions.used)
-        self._back(decisions.lowest, set(decisions.decided))
-
     def _choose(self) -> list[int]:
         """Draw jobs to open: as a rule, some that can run in the same slot."""
-        size, slot = int(self.rng.integers(*OPEN)), int(self.rng.integers(self.blocks.slots))
+        size, slot = (
+            int(self.rng.integers(*self.params.opened)),
+            int(self.rng.integers(self.blocks.slots)),
+        )
         near = self.jobs
-        if self.rng.random() < NEAR:
+        if self.rng.random() < self.params.near:
             options = self.program.options
             near = [i for i in self.jobs if self.slots.arrival[i] <= slot <= options[i][-1]]
         some = self.rng.choice(len(near), size=min(size, len(near)), replace=False)
@@ -195,32 +216,34 @@ class SlotSearch:
 
     def _dive(self, least: float, left: Callable[[], float]) -> Point | None:
         """Decide what is open; None if that earns less than ``least``, or takes too long."""
-        program, level = self.program, 0
+        program, params, level = self.program, self.params, 0
         point = program.improve(1)
         while True:
-            if left() <= self.ending or point.value < least * (1 - LOSS):
+            if left() <= self.ending or point.value < least * (1 - params.loss):
                 return None
             share = {
                 i: float(point.x[program.row[i]].sum()) for i in self.jobs if not program.closed(i)
             }
-            later = {i: self._put_off(i, point.x, level) for i, s in share.items() if s > WHOLE}
+            later = {
+                i: self._put_off(i, point.x, level) for i, s in share.items() if s > params.whole
+            }
             moves = {i: k for i, (k, _) in later.items() if k is not None}
             order = sorted(moves, key=lambda i: -later[i][1])
-            sure = [i for i in order if later[i][1] > SURE]
-            lacking = [i for i, s in share.items() if s <= WHOLE]
+            sure = [i for i in order if later[i][1] > params.sure]
+            lacking = [i for i, s in share.items() if s <= params.whole]
             # nothing is put off for a job that may stay out in the end
-            decisions = sure if sure or lacking else order[: max(1, len(order) // DECISIONS)]
+            decisions = sure if sure or lacking else order[: max(1, len(order) // 2)]
             for i in decisions:
                 program.open(i, moves[i])
                 self.decided.add(i)
             if len(decisions) < 2 and lacking:
-                out = [i for i in lacking if share[i] < NONE]
+                out = [i for i in lacking if share[i] < params.none]
                 for i in out or [self._least_missed(lacking, point.x)]:
                     program.close(i)
                     self.decided.discard(i)
             elif not decisions:
                 level += 1
-                if level == len(LAST):
+                if level == len(params.last):
                     return self._recover(point, least, left)
                 continue
             point = program.improve(1)
@@ -229,7 +252,7 @@ class SlotSearch:
         """Return the job without which most is earned, of those that earn least as things stand."""
         program, utility = self.program, self.blocks.arrays.utility
         earned = {i: float(utility[i, program.options[i]] @ x[program.row[i]]) for i in lacking}
-        some = sorted(lacking, key=lambda i: earned[i])[:TRIED]
+        some = sorted(lacking, key=lambda i: earned[i])[: self.params.tried]
         value = dict.fromkeys(some, 0.0)
         for i in some if len(some) > 1 else []:
             lowest = program.lowest[i]
@@ -240,9 +263,12 @@ class SlotSearch:
 
     def _recover(self, point: Point, least: float, left: Callable[[], float]) -> Point:
         """Add packings for what was decided, as long as that may earn ``least`` soon."""
-        while least * (1 - LOSS) < point.value < least * (1 - EQUAL) and left() > self.ending:
+        while (
+            least * (1 - self.params.loss) < point.value < least * (1 - EQUAL)
+            and left() > self.ending
+        ):
             before, point = point.value, self.program.improve(1)
-            if PATIENCE * (point.value - before) < least - point.value:
+            if self.params.patience * (point.value - before) < least - point.value:
                 break
         return point
 
@@ -250,63 +276,34 @@ class SlotSearch:
         """Return the option to which job i goes, None if it stays, and what completes by then."""
         mine = x[self.program.row[i]]
         tail = np.cumsum(mine[::-1])[::-1] / mine.sum()
-        enough = LAST[level] if i in self.decided else LATER
+        enough = self.params.last[level] if i in self.decided else self.params.later
         k = int(np.flatnonzero(tail >= enough)[-1])
         settled = i in self.decided and k <= self.program.lowest[i]
         return None if settled else k, 1.0 - float(tail[k + 1 :].max(initial=0.0))
 
     def plans(self, point: Point) -> dict[int, Plan]:
-        """Choose a packing for every slot; return where the jobs run whose work is done."""
-        program, blocks = self.program, self.blocks
-        point = program.settle(point)
-        order = sorted(range(len(program.packings)), key=lambda k: program.packings[k].slot)
-        packings = [program.packings[k] for k in order]
-        slot = np.array([p.slot for p in packings])
-        first = np.searchsorted(slot, np.arange(blocks.slots + 1))
-        number = np.array([p.numbers(blocks.jobs) for p in packings])
-        due, worth = np.full(blocks.jobs, -1), np.zeros(blocks.jobs)
-        utility, work = blocks.arrays.utility, np.array(blocks.inst.work, np.int64)
-        for i, c in program.options.items():
-            if not program.closed(i):
-                due[i] = c[program.lowest[i]]
-                worth[i] = utility[i, due[i]]
-        z = point.z[order]
-        most = np.full(blocks.slots, -1)
-        for t in range(blocks.slots):
-            if first[t + 1] > first[t]:
-                most[t] = first[t] + int(z[first[t] : first[t + 1]].argmax())
-        best: dict[int, Plan] = {}
-        for _ in range(TRIES):
-            choice = most.copy()
-            effort.steps(STEPS * MOVES)
-            lost = choose(first, number, due, work, worth, SOON, MOVES, HEAT, self.rng, choice)
-            plans = self._plans([packings[p] for p in choice[choice >= 0].tolist()])
-            if sum(p.value for p in plans.values()) > sum(p.value for p in best.values()):
-                best = plans
-            if lost == 0.0:
-                break
-        return best
+        """Give every slot one packing; return where the jobs run whose work is done."""
+        return self.of_packings(self.program.used(self.program.settle(point)))
 
-    def _plans(self, chosen: list[Slot]) -> dict[int, Plan]:
-        """Return where jobs run whose work the packings do, one for each slot, ascending."""
+    def of_packings(self, chosen: Mapping[int, Slot]) -> dict[int, Plan]:
+        """Return where the jobs run whose work is done by packings, slot -> packing."""
         rows: dict[int, list[tuple[int, int, int, int]]] = {}
-        left = list(self.blocks.inst.work)
+        left, utility = list(self.blocks.inst.work), self.blocks.arrays.utility
         end: dict[int, int] = {}
-        for p in chosen:
+        for t, p in sorted(chosen.items()):
             for k, i in enumerate(p.jobs.tolist()):
                 n = min(left[i], int(p.number[k]))
                 if not n or i not in self.program.options:
                     continue
                 left[i] -= n
-                end[i] = p.slot
+                end[i] = t
                 for side, most in enumerate((n, int(self.blocks.needed[i][n]))):
                     hosted = p.hosted[side][:, k]
                     before = np.cumsum(hosted) - hosted
                     kept = np.minimum(hosted, np.maximum(most - before, 0))
                     rows.setdefault(i, []).extend(
-                        (side, p.slot, int(h), int(kept[h])) for h in np.flatnonzero(kept)
+                        (side, t, int(h), int(kept[h])) for h in np.flatnonzero(kept)
                     )
-        utility = self.blocks.arrays.utility
         return {
             i: Plan(float(utility[i, t]), t, np.array(rows[i], np.int64))
             for i, t in end.items()

@@ -1,6 +1,6 @@
 """Columns of the configuration LP: packings of whole slots, priced heuristically.
 
-A column is what all machines of a slot host (Gilmore and Gomory, 1961). The kernels of `pricing`
+A column is what all machines of a slot host (Gilmore and Gomory, 1961). The kernels of `packing`
 find new ones at the prices of work; the columns of a known schedule are read off it.
 """
 
@@ -16,8 +16,13 @@ from optsched.families.oasis.instance import OasisSchedule
 from optsched.families.oasis.optimum.prices.capacity import SIDES
 from optsched.families.oasis.optimum.prices.tightening import Prices
 from optsched.families.oasis.optimum.prices.workers import UnitBlocks
-from optsched.families.oasis.optimum.slotwise.packing import Side
-from optsched.families.oasis.optimum.slotwise.pricing import Asked, Hosted, Work, price_slots
+from optsched.families.oasis.optimum.slotwise.packing import (
+    Asked,
+    Hosted,
+    Side,
+    Work,
+    price_slots,
+)
 from optsched.numbers.arrays import Floats, Ints, Small
 from optsched.process import effort
 
@@ -35,12 +40,6 @@ class Slot:
     jobs: Ints  # (n,) that may run
     number: Ints  # (n,) workers that do
     hosted: tuple[Small, Small]  # (H, n) workers and (K, n) PS, by machine; more may have room
-
-    def numbers(self, jobs: int) -> Ints:
-        """Return the workers of all jobs, shape (J,)."""
-        out = np.zeros(jobs, np.int64)
-        out[self.jobs] = self.number
-        return out
 
 
 class Slots:
@@ -61,17 +60,19 @@ class Slots:
         for row, n in zip(self.needed, blocks.needed, strict=True):
             row[: n.size] = n
         some = np.maximum(self.most, 1)
-        self.ratio = self.needed[np.arange(blocks.jobs), self.most] / some
+        ratio = self.needed[np.arange(blocks.jobs), self.most] / some
         self.arrival = np.array([job.arrival for job in inst.jobs], np.int64)
-        whole = [c.astype(float) for c in (arrays.worker_capacity, arrays.ps_capacity)]
-        count = [np.array([len(m) for m in blocks.classes[side]], np.int64) for side in SIDES]
+        kind = [np.empty(len(c), np.int64) for c in (arrays.worker_capacity, arrays.ps_capacity)]
+        for of, classes in zip(kind, blocks.classes, strict=True):
+            for c, members in enumerate(classes):
+                of[members] = c
         self.sides = (
-            Side(blocks.demand[0], whole[0], blocks.capacity[0], count[0]),
-            Side(blocks.demand[1], whole[1], blocks.capacity[1], count[1]),
+            Side(blocks.demand[0], blocks.capacity[0], kind[0]),
+            Side(blocks.demand[1], blocks.capacity[1], kind[1]),
         )
-        self.shapes = [(len(side.capacity), blocks.jobs) for side in self.sides]
-        self.work = Work(self.most, self.needed, self.ratio)
-        worker, ps = prices[0], prices[1] * self.ratio[:, None]
+        self.shapes = [(of.size, blocks.jobs) for of in kind]
+        self.work = Work(self.most, self.needed)
+        worker, ps = prices[0], prices[1] * ratio[:, None]
         sizes = [
             (side.demand / np.maximum(side.kinds.max(axis=0), 1.0)).max(axis=1, initial=0.0)
             for side in self.sides
@@ -79,11 +80,10 @@ class Slots:
         self.price: Floats = worker + ps  # of a worker with its PS, (J, T)
         highest = max(float(self.price.max(initial=0.0)), 1e-9)
         level = [LEVEL * highest * size[:, None] for size in sizes]
-        level[1] *= self.ratio[:, None]
+        level[1] *= ratio[:, None]
         whole_price = self.price + level[0] + level[1] + 1e-12
         self.part = np.array([(worker + level[0]) / whole_price, (ps + level[1]) / whole_price])
         self.spare: Floats = SPARE * highest * sizes[0]  # (J,)
-        self.turn = 0
 
     def price_some(
         self, slots: Ints, price: Floats, last: Ints, known: Mapping[int, Slot]
@@ -92,13 +92,13 @@ class Slots:
 
         ``last`` (J,) are the slots up to which jobs may run.
         """
-        self.turn += 1
         value = np.ascontiguousarray((price[:, slots] + self.spare[:, None]).T)
         there = (self.arrival[None, :] <= slots[:, None]) & (slots[:, None] <= last[None, :])
         asked = Asked(
             slots,
             there & (self.most > 0)[None, :] & (value > 0),
             value,
+            self.part,
             np.array([t in known for t in slots.tolist()], bool),
         )
         effort.steps(PACKING * float(asked.may.sum()))
@@ -110,9 +110,7 @@ class Slots:
                 jobs = known[t].jobs[stays]
                 hosted.worker[s][:, jobs] = known[t].hosted[0][:, stays]
                 hosted.ps[s][:, jobs] = known[t].hosted[1][:, stays]
-        price_slots(
-            asked, self.work, self.sides, self.part, bool(self.turn % 2), MOVES, self.rng, hosted
-        )
+        price_slots(asked, self.work, self.sides, MOVES, self.rng, hosted)
         out = []
         for s, t in enumerate(slots.tolist()):
             jobs = np.flatnonzero(asked.may[s])

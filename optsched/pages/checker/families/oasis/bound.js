@@ -3,7 +3,7 @@
 FAMILIES.oasis = (() => {
   const { tables } = oasisData;
   const { PLACES_MOST, payoffOf, payoffByHulls } = oasisPayoffs;
-  const { worthOfLoads, checkLimit } = oasisLoads;
+  const { worthOfLoads } = oasisLoads;
   const { relaxedBound } = oasisRelaxed;
   const LARGE = 400000; // jobs times slots
 
@@ -27,7 +27,7 @@ FAMILIES.oasis = (() => {
     const g = Math.min(cert.grid_bits, 59 - bits(places) - ceilLog2(best));
     const chunks = sum(jobs.map((job) => job.chunks));
     const dearest = smaller(2n ** 61n / big(2 * T * most), 2n ** 61n / big(Math.max(1, chunks)));
-    const all = { inst, cert, g, dearest, far: cert.grid_bits - g, last: [], lost: 0n, sets: new Map(), loads: new Map(), limits: cert.limits };
+    const all = { inst, cert, g, dearest, far: cert.grid_bits - g, last: [], lost: 0n, sets: new Map(), loads: new Map() };
     const small = { n: best.n, d: best.d << 29n };
     jobs.forEach((job, i) => {
       const end = job.arrival + delays[i];
@@ -36,7 +36,6 @@ FAMILIES.oasis = (() => {
       all.last.push(end <= u ? u : -1);
       if (end < T && u + 1 < T) all.lost += ceilShifted(earned(job.utility, u + 1 - job.arrival), g);
     });
-    cert.limits.forEach((one, k) => checkLimit(inst, one, `limit ${k}`));
     let found = null;
     const [root] = cert.nodes;
     if (cert.nodes.length === 1 && root.prices?.kind === "capacity" && jobs.length * T > LARGE) found = boundLarge(all, root);
@@ -189,14 +188,6 @@ FAMILIES.oasis = (() => {
         once(`${s},${i},${t}`);
         need(p >= 0n && p < 2n ** 62n, "a price is out of range");
         found.at[s][i].set(t, smaller(shifted(p, -all.far), all.dearest));
-      }
-      found.limits = new Map();
-      for (const [k, t, p] of set.limits) {
-        need(k >= 0 && k < all.limits.length && t >= 0 && t < inst.horizon, `a price of a limit that does not exist: ${[k, t]}`);
-        once(`limit ${k},${t}`);
-        need(p >= 0n && p < 2n ** 62n, "a price is out of range");
-        found.limits.set(t, [...(found.limits.get(t) ?? []), [k, p]]);
-        found.worth += smaller(shifted(p, -all.far), all.dearest) * big(all.limits[k].most);
       }
     }
     all.sets.set(set, found);

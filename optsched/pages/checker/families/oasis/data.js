@@ -37,7 +37,7 @@ const oasisData = (() => {
     tagged("kind", {
       capacity: record({ kind: [oneOf("capacity"), "capacity"], entries: list(row(index, index, index, index, price)) }),
       relaxed: record({ kind: [oneOf("relaxed"), "relaxed"], entries: list(row(index, index, index, index, price)), work: list(price) }),
-      slots: record({ kind: [oneOf("slots"), "slots"], entries: list(row(index, index, index, price)), limits: [list(row(index, index, price)), []] }),
+      slots: record({ kind: [oneOf("slots"), "slots"], entries: list(row(index, index, index, price)) }),
     }),
   );
   const split = (word, more) => record({ prices: [prices, null], job: child, slot: child, left: child, right: child, node: [oneOf(word), word], ...more });
@@ -48,16 +48,9 @@ const oasisData = (() => {
     workers: split("workers", { at: child }),
     machine: split("machine", { side, machine: child, at: child }),
   });
-  const limitNodes = tagged("node", {
-    leaf: record({ node: [oneOf("leaf"), "leaf"], prices: list(row(index, index, index)) }),
-    number: record({ node: [oneOf("number"), "number"], job: child, at: child, left: child, right: child }),
-    machine: record({ node: [oneOf("machine"), "machine"], job: child, side, machine: child, at: child, left: child, right: child }),
-  });
-  const limitKind = record({ weights: list(row(index, index), { least: 1 }), most: child, grid_bits: whole(0, 20), nodes: list(limitNodes, { least: 1 }) });
   const certificate = record({
     instance_sha256: text,
     grid_bits: whole(-1200, 1200),
-    limits: [list(limitKind), []],
     nodes: list(nodes, { least: 1 }),
   });
 

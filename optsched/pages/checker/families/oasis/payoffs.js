@@ -10,12 +10,7 @@ const oasisPayoffs = (() => {
     const own = tables(inst, i);
     if (prices.kind === "none") return null;
     if (prices.kind === "slots") {
-      let p = prices.at[0][i].get(t) ?? 0n;
-      for (const [k, q] of prices.limits.get(t) ?? []) {
-        const weight = all.limits[k].weights.find(([j]) => j === i)?.[1] ?? 0;
-        p += smaller(shifted(q, -far), dearest) * big(weight);
-      }
-      p = smaller(p, dearest);
+      const p = prices.at[0][i].get(t) ?? 0n;
       const q = prices.at[1][i].get(t) ?? 0n;
       if (p === 0n && q === 0n) return null;
       return BigInt64Array.from({ length: own.most + 1 }, (_, n) => big(n) * p + big(own.ps[n]) * q);
