@@ -7,7 +7,7 @@ import optsched
 LOW, HIGH, SIZE, KEPT = 10, 90, 4, 0.9
 
 
-@optsched.problem(sizes={"days": {"hours": 96}, "week": {"hours": 168}})
+@optsched.problem(sizes={"days": {"hours": 72}, "week": {"hours": 168}})
 def battery(random, hours):
     """Buy power when it is cheap, lose some in the battery, and sell it when it is dear."""
     usual = [45 + 25 * math.sin(h / 24 * math.tau) for h in range(hours)]

@@ -577,15 +577,7 @@ class _Tree:
         """Return the column to branch on, and where; None: there is nothing to branch on."""
         limits = self._limits(node)
         if x is None:
-            for j, integer in enumerate(self.program.integer):
-                arrays = self.linear.arrays
-                low, high = limits.get(j, (arrays.lower[j], arrays.upper[j]))
-                wide = (
-                    math.isfinite(low) and math.isfinite(high) and math.ceil(low) < math.floor(high)
-                )
-                if integer and wide:
-                    return j, (math.ceil(low) + math.floor(high)) // 2
-            return None
+            return self._any(limits, lambda low, high: (math.ceil(low) + math.floor(high)) // 2)
         scored = []
         for j, integer in enumerate(self.program.integer):
             at = math.floor(x[j]) if integer else 0
@@ -595,9 +587,27 @@ class _Tree:
                 scored.append((max(down, 1e-9) * max(up, 1e-9), j, at))
         scored.sort(key=lambda entry: (-entry[0], entry[1]))
         unknown = [e for e in scored if min(g.times.get(e[1], 0) for g in self.gains) < RELIABLE]
+        if not scored:  # nothing is fractional, but the rounded solution breaks a row
+            off = np.abs(x - np.rint(x))
+            return self._any(limits, lambda _, high: high - 1, np.argsort(-off).tolist())
         if not unknown or len(scored) < 2:
-            return scored[0][1:] if scored else None
+            return scored[0][1:]
         return self._tried(limits, scored, unknown[:TRIED])
+
+    def _any(
+        self,
+        limits: dict[int, tuple[float, float]],
+        where: Callable[[float, float], float],
+        order: Sequence[int] | None = None,
+    ) -> tuple[int, int] | None:
+        """Return the first bounded integer column that is not fixed, and where to split it."""
+        a = self.linear.arrays
+        for j in range(len(a.lower)) if order is None else order:
+            low, high = limits.get(j, (a.lower[j], a.upper[j]))
+            bounded = self.program.integer[j] and math.isfinite(low) and math.isfinite(high)
+            if bounded and math.ceil(low) < math.floor(high):
+                return j, int(where(low, math.floor(high)))
+        return None
 
     def _tried(
         self,
