@@ -29,9 +29,9 @@ from bench import Benchmark, Row, Summary, Target, parse, parser
 
 import optsched
 from optsched.core import compare, solve
+from optsched.declared.arrays import arrays
 from optsched.declared.certificate import check
 from optsched.declared.leaks import check_problem
-from optsched.declared.optimum import arrays
 from optsched.policies.plugins import load_from_file
 from optsched.problem import get_family
 from optsched.results.result import save_result

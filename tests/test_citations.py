@@ -21,6 +21,7 @@ FOLDERS = (
 )
 WITHOUT_TECHNIQUE = {  # formats, registries, limits, data structures
     "engine/budget",
+    "engine/interval",
     "engine/known",
     "engine/progress",
     "engine/reserve",

@@ -31,10 +31,6 @@ WITHOUT_MODELS = {"policies", "oracle", "online", *SOURCES}
 JUDGES = {"proofs", "families/*/verify", "families/*/certificate"}
 GRID = {"proofs/grid", "proofs/limits", "proofs/enclosure"}  # others may round, too
 DECLARED = {"model": "instance", "feasibility": "verify", "certificate": "certificate"}
-CIRCLES = {  # to be undone
-    ("families/bot/instance_alone", "families/bot/instance"),
-    ("families/oasis/optimum/prices/slot_limits", "families/oasis/optimum/prices/workers"),
-}
 SOLVERS = {"highspy", "ortools", "clarabel"}
 CLOCKS = {  # who may ask the clock, of those that search
     "engine/budget",  # the one place that tells seconds from effort
@@ -143,11 +139,7 @@ def test_imports_point_downwards():
 
 
 def test_no_module_imports_itself_by_way_of_others():
-    graph = {
-        name: {other for other in package_imports(name) if (name, other) not in CIRCLES}
-        for name in MODULES
-        if name and not is_front(name)
-    }
+    graph = {name: {*package_imports(name)} for name in MODULES if name and not is_front(name)}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as err:

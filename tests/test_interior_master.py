@@ -7,10 +7,11 @@ import pytest
 from listed_columns import Listed
 from patience import LONG
 
-from optsched.engine import interior_master
 from optsched.engine.colgen import Master, generate_columns
-from optsched.engine.interior_master import InteriorMaster
+from optsched.engine.interior_master import InteriorMaster, InteriorMasterParams
 from optsched.process import effort
+
+FEW = InteriorMasterParams(few=12)
 
 
 def settled(master):
@@ -84,10 +85,9 @@ def test_rows_that_nobody_fills_take_no_part():
     assert not found.joined[4:].any()
 
 
-def test_columns_leave_and_it_converges_all_the_same(monkeypatch):
-    monkeypatch.setattr(interior_master, "FEW", 12)
+def test_columns_leave_and_it_converges_all_the_same():
     problem = Listed(5, rows=12, blocks=9, each=60)
-    master = InteriorMaster(problem)
+    master = InteriorMaster(problem, params=FEW)
     longest = 0
 
     def stop(_):
@@ -102,10 +102,9 @@ def test_columns_leave_and_it_converges_all_the_same(monkeypatch):
     assert len(found.x) <= len(master.columns)
 
 
-def test_the_columns_that_stay_hold_the_solution_and_the_others_may_come_back(monkeypatch):
-    monkeypatch.setattr(interior_master, "FEW", 12)
+def test_the_columns_that_stay_hold_the_solution_and_the_others_may_come_back():
     problem = Listed(5, rows=12, blocks=9, each=60)
-    master = InteriorMaster(problem)
+    master = InteriorMaster(problem, params=FEW)
     master.add(problem.columns)
     value = settled(master)
     master._choose()
@@ -120,7 +119,7 @@ def test_a_program_with_an_overfull_row_is_solved_again():
     master = InteriorMaster(problem)
     master.add(problem.columns)
     master.solve()
-    master.accuracy, master.overfull = interior_master.DEFAULT.tightest, False
+    master.accuracy, master.overfull = InteriorMasterParams().tightest, False
     assert not master.refine()
     master.overfull = True
     assert master.refine()

@@ -348,6 +348,7 @@ def settle(progress: Progress, level: Level, method: str) -> Optimum:
         solved = gap is not None and gap <= CLOSED
     if method == RELAXATION:
         value = schedule = gap = None
+        known = replace(known, value=None, schedule=None)
     if value is not None:
         status = Status.of(gap, CLOSED, sides.level)
     else:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from optsched.declared.arrays import Arrays, arrays
 from optsched.declared.certificate import Leaf, Tree, evaluate, from_below, implied
 from optsched.declared.model import Declared, Solution, neat
-from optsched.declared.optimum import Arrays, arrays
 from optsched.engine.progress import Progress
 from optsched.numbers.arrays import Floats
 from optsched.problem import Implementation, InputError

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from optsched.declared.model import label
-from optsched.declared.readers import Draft
+from optsched.declared.model import Draft, label
 from optsched.problem import InputError
 
 

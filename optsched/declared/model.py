@@ -14,9 +14,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -430,3 +431,18 @@ def neat(x: float) -> float:
         return x
     simple = Fraction(x).limit_denominator(10_000)
     return float(simple) if abs(simple - Fraction(x)) <= slack(Fraction(x)) else x
+
+
+@dataclass
+class Draft:
+    """What a reader has found."""
+
+    sense: Sense
+    offset: float = 0.0
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    keys: list[tuple[tuple[Any, ...], str, tuple[Any, ...]]] = field(default_factory=list)
+    """Of every column: itself and its component, the component's name, its index."""
+    cones: list[dict[str, Any]] = field(default_factory=list)
+    follows: dict[int, list[int]] = field(default_factory=dict)
+    """Of every auxiliary column: those from which it follows."""

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from optsched.declared.arrays import arrays
 from optsched.declared.certificate import (
     Bounds,
     Branch,
@@ -63,37 +63,6 @@ FLAT = 1e-6  # multipliers of rows that a cut does without
 NEARLY_WHOLE = 0.005  # fractional parts of which no cut is made
 RELIABLE, TRIED = 2, 8  # a column is tried before it was branched on so often; at most so many
 LARGEST_WHOLE = 2**53  # of what CP-SAT is given
-
-
-class Arrays(NamedTuple):
-    """A minimization as HiGHS takes it."""
-
-    cost: Floats
-    rows: Any
-    low: Floats
-    high: Floats
-    lower: Floats
-    upper: Floats
-    integer: Any
-
-
-def arrays(inst: Declared) -> Arrays:
-    """Return the program as arrays."""
-    sign = 1.0 if inst.sense == "min" else -1.0
-    starts = np.cumsum([0, *(len(r.entries) for r in inst.rows)])
-    entries = [entry for r in inst.rows for entry in r.entries]
-    data = np.array([a for _, a in entries], dtype=float)
-    places = np.array([j for j, _ in entries], dtype=np.int64)
-    shape = (len(inst.rows), len(inst.columns))
-    return Arrays(
-        sign * np.array([c.cost for c in inst.columns], dtype=float),
-        csr_array((data, places, starts), shape=shape),
-        np.array([r.lower for r in inst.rows], dtype=float),
-        np.array([r.upper for r in inst.rows], dtype=float),
-        np.array([c.lower for c in inst.columns], dtype=float),
-        np.array([c.upper for c in inst.columns], dtype=float),
-        np.array([c.integer for c in inst.columns], dtype=bool),
-    )
 
 
 def auto(inst: Declared, progress: Progress, *, threads: int, seed: int) -> None:

@@ -6,38 +6,22 @@ import csv
 import math
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import ValidationError
 
-from optsched.declared.model import KINDS, Declared, index_of
+from optsched.declared.model import KINDS, Declared, Draft, index_of
 from optsched.files.envelope import first_error
 from optsched.numbers.resources import exact
-from optsched.problem import InputError, Sense
+from optsched.problem import InputError
 
 When: TypeAlias = Any
 """A time, a function of the index, or a mapping from the index to a time."""
 Whens: TypeAlias = Mapping[Any, When] | Iterable[tuple[Any, When]]
 KNOWN = {"Var", "Objective", "Constraint", "ConstraintList", "Block", "Param", "Set", "Suffix"}
 KNOWN |= {"Expression", "RangeSet", "BuildCheck", "BuildAction"}  # of Pyomo
-
-
-@dataclass
-class Draft:
-    """What a reader has found."""
-
-    sense: Sense
-    offset: float = 0.0
-    columns: list[dict[str, Any]] = field(default_factory=list)
-    rows: list[dict[str, Any]] = field(default_factory=list)
-    keys: list[tuple[tuple[Any, ...], str, tuple[Any, ...]]] = field(default_factory=list)
-    """Of every column: itself and its component, the component's name, its index."""
-    cones: list[dict[str, Any]] = field(default_factory=list)
-    follows: dict[int, list[int]] = field(default_factory=dict)
-    """Of every auxiliary column: those from which it follows."""
 
 
 def online(

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from optsched.core import solve
+from optsched.declared.arrays import arrays
 from optsched.declared.certificate import (
     Branch,
     Cut,
@@ -26,7 +27,7 @@ from optsched.declared.certificate import (
     rounded,
 )
 from optsched.declared.model import Maximization, Minimization
-from optsched.declared.optimum import arrays, shadow_prices
+from optsched.declared.optimum import shadow_prices
 
 
 def column(name, **given):

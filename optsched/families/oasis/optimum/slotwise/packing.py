@@ -151,7 +151,14 @@ def price_slots(
 
 @kernel(nogil=True)
 def empty_machines(side: Side, jobs: Ints) -> Empty:
-    """Prepare for the machines of a side, and some jobs."""
+    """Prepare for the machines of a side, and some jobs.
+
+    Parameters
+    ----------
+    side : Side
+    jobs : shape (n,)
+        Their numbers.
+    """
     demand = side.demand[jobs]
     n, resources = demand.shape
     classes = side.kinds.shape[0]
