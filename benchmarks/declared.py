@@ -32,8 +32,8 @@ from optsched.core import compare, solve
 from optsched.declared.arrays import arrays
 from optsched.declared.certificate import check
 from optsched.declared.leaks import check_problem
-from optsched.policies.plugins import load_from_file
 from optsched.problem import get_family
+from optsched.process.loading import load_from_file
 from optsched.results.result import save_result
 from optsched.solvers import solve_mip
 

@@ -291,10 +291,11 @@ def test_all_processes_of_a_figure_end(folder):
     def group():
         found = []
         for entry in Path("/proc").iterdir():
-            if entry.name.isdigit() and is_running(entry.name):
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[2]) == worker:
-                    found.append(int(entry.name))
+            with contextlib.suppress(OSError):  # a process of others may end at any moment
+                if entry.name.isdigit() and is_running(entry.name):
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    if int(fields[2]) == worker:
+                        found.append(int(entry.name))
         return found
 
     until(lambda: is_listening(process))

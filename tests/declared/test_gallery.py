@@ -17,8 +17,8 @@ from optsched.declared.leaks import check_problem
 from optsched.files.envelope import load_instance
 from optsched.library.packs import Library, Pack, result_text
 from optsched.library.table import derive, write_table
-from optsched.policies.plugins import load_from_file
 from optsched.problem import InputError, Status, get_family
+from optsched.process.loading import load_from_file
 
 GALLERY = Path(__file__).parents[2] / "docs" / "gallery"
 NAMES = sorted(path.stem for path in GALLERY.glob("*.py"))
